@@ -12,9 +12,10 @@ The whole program is plain functions between values; I/O is in two places, ``clu
                                                  Finding ─► Report ─► text, JSON, JUnit, HTML, metrics
 
 * ``cli``      argv -> ``Settings``; one file per command. Parses and stops.
-* ``scan``     THE STORY, one function a step: jobs -> observations -> judgements -> rows -> report. Around it:
-  ``jobs`` (what is to be examined), ``survey`` (a snapshot -> jobs), ``coverage`` (what nobody saw), ``tunnel`` (the
-  way through port-forwards), ``archive`` and ``again`` (a scan that is kept, and judged again), ``doctor`` (where the
+* ``scan``     A scan, one function a step: jobs -> observations -> judgements -> rows -> report. Around it:
+  ``jobs`` (endpoints to examine), ``assessment`` (a snapshot -> jobs), ``coverage`` (what could not be examined),
+  ``port_forward_route`` (dialling pods through port-forwards), ``saved_scan`` and ``rejudge`` (a scan in a directory,
+  judged with other settings), ``cross_endpoint`` (rules over all endpoints), ``doctor`` (the step at which the
   configuration of a component stopped).
 * ``tls``      bytes <-> values: the codec, and every code point with its names. No I/O, imports nothing of ours.
 * ``kube``     the objects of a cluster, typed, read once and shared: kinds, objects, the snapshot that holds them.

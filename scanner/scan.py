@@ -12,6 +12,7 @@ import trio
 
 from scanner import __version__
 from scanner.coverage import Shortfall, coverage
+from scanner.cross_endpoint import Whole, whole, with_finding
 from scanner.errors import ResourceError
 from scanner.jobs import Job, Surroundings, at
 from scanner.judge import RULES, Judgement, judge, judgement
@@ -35,7 +36,6 @@ from scanner.probe.plans import Mode, Question
 from scanner.probe.second_opinion import Bench
 from scanner.report.rows import endpoint_row, finding_row, rule_row, timestamp
 from scanner.report.stream import RowFile
-from scanner.whole import Whole, whole, with_finding
 
 STANDARD_TLS13 = frozenset({0x1301, 0x1302, 0x1303})
 """Allowed by every profile: no Go server can be told to leave one out (golang/go issue 29349)."""

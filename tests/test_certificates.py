@@ -9,7 +9,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from scanner.assessment import READS as SURVEYED
 from scanner.certificates import READS, Certificates
+from scanner.cross_endpoint import whole
 from scanner.jobs import Surroundings
 from scanner.kube.kinds import SECRET
 from scanner.kube.maybe import Unknown
@@ -20,8 +22,6 @@ from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding
 from scanner.model.held_certificate import HeldCertificate, Place
 from scanner.model.scan_policy import ScanPolicy
-from scanner.survey import READS as SURVEYED
-from scanner.whole import whole
 from tests.judge.cases import CONFORMING, PROFILE
 from tests.pki.making import made
 from tests.pki.test_inventory import GATE, PKI_OBJECT

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
+from scanner.assessment import READS as SURVEYED
+from scanner.assessment import Survey, Viewpoint
 from scanner.certificates import Certificates
 from scanner.config.component_catalogue import load_catalogue
 from scanner.discover import Discovery
@@ -26,8 +28,6 @@ from scanner.model.components import Catalogue
 from scanner.model.diagnosis import EVENT, Answer, Diagnosis, Events, Step
 from scanner.model.dial_scope import DialScope
 from scanner.model.scan_policy import Override, ScanPolicy, Selector
-from scanner.survey import READS as SURVEYED
-from scanner.survey import Survey, Viewpoint
 from tests.certs import Authority
 from tests.expect.stories import CLUSTERS, endpoint, snapshot_of
 

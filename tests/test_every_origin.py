@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from scanner.assessment import READS, Survey, Viewpoint, survey
 from scanner.discover import merge
 from scanner.judge import judge
 from scanner.kube.kinds import INGRESS, KINDS, Kind
@@ -17,7 +18,6 @@ from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot
 from scanner.model.rule import Case
 from scanner.model.scan_policy import Policy, ScanPolicy
-from scanner.survey import READS, Survey, Viewpoint, survey
 from scanner.tls.certificate import parse_certificate
 from tests.certs import Authority
 from tests.judge.cases import CONFORMING, PROFILE

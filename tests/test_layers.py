@@ -18,8 +18,8 @@ ROWS: tuple[frozenset[str], ...] = (
     frozenset({"config"}),
     frozenset({"cluster", "discover", "expect", "pki", "probe", "judge", "lint", "report", "metrics"}),
     frozenset(
-        {"scan", "jobs", "survey", "coverage", "whole", "archive", "again", "tunnel", "doctor", "demo"}
-        | {"certificates", "certificate_rows", "linting"}
+        {"scan", "jobs", "assessment", "coverage", "cross_endpoint", "saved_scan", "rejudge", "doctor", "demo"}
+        | {"port_forward_route", "certificates", "certificate_rows", "linting"}
     ),
     frozenset({"cli", "serve", "__main__"}),
 )
@@ -56,7 +56,7 @@ HOMES: dict[str, frozenset[str]] = {
     "pydantic": frozenset({"config"}),
     "rich": frozenset({"cli/progress"}),
     "sslyze": frozenset({"probe/second_opinion_worker"}),
-    "trio": frozenset({"cluster", "probe", "scan", "tunnel", "serve", "demo", "cli"}),
+    "trio": frozenset({"cluster", "probe", "scan", "port_forward_route", "serve", "demo", "cli"}),
     "wsproto": frozenset({"cluster/portforward", "cluster/websocket"}),
     "yaml": frozenset({"files/yaml_values"}),
 }

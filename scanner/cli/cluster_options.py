@@ -77,8 +77,8 @@ _VALUES: Mapping[str, Callable[[str, str], object]] = {"ports": _port, "labels":
 
 
 if TYPE_CHECKING:
+    from scanner.assessment import Viewpoint
     from scanner.cluster import Access
-    from scanner.survey import Viewpoint
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -178,7 +178,7 @@ def _add(command: Command, options: tuple[Callable[[Command], Command], ...]) ->
 
 def viewpoint(asked: ClusterAsked, policy: ScanPolicy, default_profile: Profile | None) -> Viewpoint:
     """How the cluster is looked at. Raises ``UsageError`` for a selector that is none."""
-    from scanner.survey import Viewpoint  # noqa: PLC0415 - only clusters need what is behind it
+    from scanner.assessment import Viewpoint  # noqa: PLC0415 - only clusters need what is behind it
 
     return Viewpoint(
         policy=policy,

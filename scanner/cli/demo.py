@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from scanner.assessment import READS, Viewpoint, surroundings, survey
 from scanner.cli.output import Output
 from scanner.cli.progress import Loudness, progress
 from scanner.cli.running import Work, finish, run_trio, scan_until_signal
@@ -27,7 +28,6 @@ from scanner.probe.limits import Limits
 from scanner.report import FORMATS
 from scanner.report.stream import RowFile
 from scanner.scan import Progress, Settings
-from scanner.survey import READS, Viewpoint, surroundings, survey
 
 FILES = ("html", "json", "junit")
 

@@ -6,6 +6,8 @@ import sys
 
 import click
 
+from scanner.assessment import READS as SURVEYED
+from scanner.assessment import Survey, survey
 from scanner.cli.cluster_options import ClusterAsked, which_cluster
 from scanner.cli.events import gathered, hearing
 from scanner.cli.progress import colors
@@ -22,8 +24,6 @@ from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_OK
 from scanner.report.diagnosis import exit_line, write
 from scanner.report.escape import plain
 from scanner.report.page import Page
-from scanner.survey import READS as SURVEYED
-from scanner.survey import Survey, survey
 
 ALL_READS = union((SURVEYED, READS))
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import click
 
+from scanner.assessment import READS, Survey, survey
 from scanner.cli.cluster_options import ClusterAsked, snapshots, viewpoint, which_cluster
 from scanner.cli.doctor import ALL_READS, maps
 from scanner.cli.events import hearing
@@ -25,7 +26,6 @@ from scanner.report.bug import Bug, bug_report
 from scanner.report.escape import plain
 from scanner.report.explanation import explain as explanation
 from scanner.report.wording import counted, exit_text
-from scanner.survey import READS, Survey, survey
 
 
 def names(endpoint: Endpoint) -> set[str]:

@@ -19,7 +19,7 @@ def rbac(with_: str, service_account: str | None) -> None:
     \b
     adhere rbac --service-account adhere/adhere | oc apply -f -
     """
-    from scanner.survey import READS  # noqa: PLC0415 - the stages behind it take longer than the help
+    from scanner.assessment import READS  # noqa: PLC0415 - the stages behind it take longer than the help
 
     options = [part.strip() for part in with_.split(",") if part.strip()]
     click.echo(as_yaml(cluster_role(READS, options, service_account)), nl=False)

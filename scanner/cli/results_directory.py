@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from scanner.again import again
-from scanner.archive import load_head, snapshot_places
+from scanner.assessment import Viewpoint
 from scanner.cli.cluster_options import ClusterAsked, snapshots, viewpoint
 from scanner.cli.shared_options import load_policy
 from scanner.cli.whatif import viewpoint as as_then
@@ -20,8 +19,9 @@ from scanner.kube.profile_catalogue import load_profile
 from scanner.kube.snapshot import Snapshot
 from scanner.model.row import EndpointRow
 from scanner.model.saved_scan import OBSERVATIONS, Head, Seen, cluster_of, read
+from scanner.rejudge import again
 from scanner.report.escape import plain
-from scanner.survey import Viewpoint
+from scanner.saved_scan import load_head, snapshot_places
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

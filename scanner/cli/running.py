@@ -27,8 +27,8 @@ from scanner.report.stream import RowFile
 from scanner.scan import Progress, Record, Settings, scan
 
 if TYPE_CHECKING:
-    from scanner.archive import Archive
     from scanner.cluster import Access
+    from scanner.saved_scan import Archive
 
 T = TypeVar("T")
 
@@ -75,7 +75,7 @@ def run_and_report(work: Work, outputs: tuple[Output, ...], fail_on: FailOn, lou
 def _archive(work: Work) -> AbstractContextManager[Archive | None]:
     if work.save is None:
         return nullcontext()
-    from scanner.archive import Archive  # noqa: PLC0415 - most scans keep nothing
+    from scanner.saved_scan import Archive  # noqa: PLC0415 - most scans keep nothing
 
     return Archive(work.save, work.head, work.snapshots, work.inputs, work.earlier)
 
@@ -136,7 +136,7 @@ async def scan_until_signal(work: Work, rows: RowFile, tell: Progress, record: R
 def _ways(work: Work) -> AbstractAsyncContextManager[Callable[[Job], Way | None]]:
     if not work.accesses:
         return nullcontext(lambda _: None)
-    from scanner.tunnel import tunnels  # noqa: PLC0415 - few scans need it, and the HTTP client behind it
+    from scanner.port_forward_route import tunnels  # noqa: PLC0415 - few scans need it, and the HTTP client behind it
 
     return tunnels(work.accesses)
 

@@ -10,6 +10,7 @@ from heapq import merge
 from itertools import accumulate
 from operator import attrgetter
 
+from scanner.assessment import READS, Survey, surroundings, survey
 from scanner.cli.cluster_options import ClusterAsked, accesses, snapshots, viewpoint
 from scanner.cli.shared_options import check
 from scanner.cluster import Access
@@ -20,7 +21,6 @@ from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.scan_policy import ScanPolicy
 from scanner.probe.limits import Limits
-from scanner.survey import READS, Survey, surroundings, survey
 
 __all__ = ["gentle", "jobs", "surroundings", "surveys"]
 

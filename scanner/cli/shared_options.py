@@ -43,8 +43,8 @@ def _in(directory: str) -> Iterator[Snapshot]:
 
 def _places(directory: str) -> Iterator[Path]:
     """Where the snapshots are."""
-    from scanner.archive import load_head, snapshot_places  # noqa: PLC0415 - see above
     from scanner.cluster.snapshot_directory import HEAD as SNAPSHOT  # noqa: PLC0415
+    from scanner.saved_scan import load_head, snapshot_places  # noqa: PLC0415 - see above
 
     if (Path(directory) / SNAPSHOT).is_file():
         yield Path(directory)

@@ -6,6 +6,7 @@ from functools import partial
 
 import click
 
+from scanner.assessment import READS
 from scanner.cli.cluster_options import bundles
 from scanner.cli.running import run_trio
 from scanner.cli.shared_options import SECRETS, asked_for
@@ -13,7 +14,6 @@ from scanner.cli.streams import say
 from scanner.kube.kinds import KINDS, SECRET
 from scanner.kube.snapshot import Snapshot
 from scanner.report.escape import plain
-from scanner.survey import READS
 
 
 @click.group(short_help="Keep what the API says of a cluster, without any key.")

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import click
 
-from scanner.again import Again, again
-from scanner.archive import component_files, earlier_places, load_head
+from scanner.assessment import Viewpoint
 from scanner.cli.progress import colors
 from scanner.cli.shared_options import earlier, load_policy
 from scanner.cli.streams import width
@@ -23,10 +22,11 @@ from scanner.kube.profile_catalogue import is_known_release, known_releases, loa
 from scanner.model.saved_scan import FINDINGS, POLICY, ROWS, Head
 from scanner.model.scan_policy import ScanPolicy
 from scanner.pki.config import pki_config_of_file
+from scanner.rejudge import Again, again
 from scanner.report.atomic import atomic_write
 from scanner.report.stream import read_findings, read_rows
 from scanner.report.whatif import Comparison, compare, exit_code, rotations, write_json, write_text
-from scanner.survey import Viewpoint
+from scanner.saved_scan import component_files, earlier_places, load_head
 
 
 @click.command(short_help="Judge a saved scan again, by something else.")

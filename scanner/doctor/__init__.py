@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from scanner.assessment import Survey
 from scanner.doctor import authorities, events, keys, kubeadm, listeners, operators, rollouts
 from scanner.doctor.patient import NO_EVENTS, NOT_READ, Patient, Served, served
 from scanner.kube import kinds
@@ -19,7 +20,6 @@ from scanner.kube.snapshot import union
 from scanner.model.diagnosis import Answer, Diagnosis, Events, Step
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
-from scanner.survey import Survey
 
 __all__ = [
     "INJECTED_MAPS",

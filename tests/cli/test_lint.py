@@ -14,11 +14,11 @@ from xml.etree import ElementTree
 import pytest
 from jsonschema import Draft202012Validator
 
+from scanner.assessment import READS
 from scanner.demo.cluster import demo_cluster
 from scanner.kube.kinds import CONFIG_MAP, GATEWAY, KINDS, SECRET
 from scanner.linting import LINT_READS
 from scanner.report.lint import FORMATS
-from scanner.survey import READS
 from tests.certs import Authority
 from tests.cli.calling import COMMAND, ROOT, Call, Called, called, environment
 from tests.cluster.api import Answer, Api, Asked, authority, named, refused, running

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from scanner.archive import load_head
 from scanner.errors import InputError
 from scanner.kube.profile_catalogue import load_profile
 from scanner.model.observation import Reach
 from scanner.model.saved_scan import HEAD, OBSERVATIONS, ROWS, Head, read
+from scanner.saved_scan import load_head
 from tests.cli.calling import Call
 from tests.cli.conftest import Farm
 

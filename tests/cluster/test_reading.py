@@ -12,6 +12,7 @@ from itertools import count
 import pytest
 import trio
 
+from scanner.assessment import READS
 from scanner.cluster import listing, read
 from scanner.cluster.api_server import Credential
 from scanner.cluster.client import ApiError, Client
@@ -21,7 +22,6 @@ from scanner.kube import kinds
 from scanner.kube.kinds import CONFIG_MAP, GATEWAY, NODE, POD, ROUTE, SECRET, SERVICE
 from scanner.kube.snapshot import Snapshot
 from scanner.model.redacted import WITHHELD
-from scanner.survey import READS
 from tests.cluster.api import MANNERS, Answer, Api, Asked, in_turn, named, ok, refused, running
 
 PAGED = replace(MANNERS, page=2)

@@ -13,6 +13,7 @@ import trio
 from cryptography import x509
 from OpenSSL import SSL
 
+from scanner.assessment import READS, Viewpoint, survey
 from scanner.certificates import Certificates
 from scanner.cluster import Access, access, read
 from scanner.config.component_catalogue import load_catalogue
@@ -33,7 +34,6 @@ from scanner.model.observation import Reach
 from scanner.probe.limits import Gate, Limits
 from scanner.report.stream import RowFile
 from scanner.scan import Settings, scan
-from scanner.survey import READS, Viewpoint, survey
 from tests.demo.api.small import NOW
 from tests.demo.client import Seen, shake_hands
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Self
 
+from scanner.assessment import READS
 from scanner.cli.cluster_options import bundles
 from scanner.cli.shared_options import asked_for
 from scanner.cluster import access, read
@@ -20,7 +21,6 @@ from scanner.kube.kinds import ENDPOINT_SLICE, SECRET
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
 from scanner.scan import Settings
-from scanner.survey import READS
 from scanner.tls.certificate import parsed_once
 from tests.e2e.contour import HTTP, HTTPS, NAMESPACE, Contour, contour, controller, made, namespaces
 from tests.e2e.control_plane import ControlPlane

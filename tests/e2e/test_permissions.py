@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from scanner.assessment import READS
 from scanner.cluster import access, read
 from scanner.cluster.events import warnings
 from scanner.kube import kinds
 from scanner.kube.kinds import KINDS
 from scanner.kube.snapshot import Snapshot
-from scanner.survey import READS
 from tests.cli.calling import called
 from tests.e2e.accounts import NAMESPACE, Account, account, settle
 from tests.e2e.control_plane import ControlPlane

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from scanner.assessment import Viewpoint
 from scanner.cli import cluster_options, scan_cluster
 from scanner.cli.cluster_options import ClusterAsked
 from scanner.kube.profile import Profile
 from scanner.model.scan_policy import ScanPolicy
-from scanner.survey import Viewpoint
 from tests.cli.calling import Call, called
 from tests.e2e.control_plane import INTERMEDIATE, SNI_NAME, ControlPlane
 from tests.e2e.test_permissions import role_of

@@ -8,13 +8,13 @@ from typing import cast
 
 import pytest
 
+from scanner.assessment import Viewpoint, surroundings, survey
 from scanner.judge.custom_profiles import custom_findings
 from scanner.kube.kinds import API_SERVER, INGRESS_CONTROLLER
 from scanner.kube.tls_profile import INGRESS, lost
 from scanner.kube.tls_profile import LIBRARY_GO as GO
 from scanner.lint.openshift.tls_profiles import check_ciphers
 from scanner.model.object_rule import Subject
-from scanner.survey import Viewpoint, surroundings, survey
 from tests.expect.stories import load
 
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from scanner.assessment import READS, Viewpoint, survey
 from scanner.demo.layout import lay_out
 from scanner.demo.objects import objects
 from scanner.kube.kinds import INGRESS_CONFIG, INGRESS_CONTROLLER, SERVICE, Kind
@@ -13,7 +14,6 @@ from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import CertificateExpectation
-from scanner.survey import READS, Viewpoint, survey
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 OBJECTS = {

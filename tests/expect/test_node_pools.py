@@ -8,13 +8,13 @@ from typing import Any, TypeAlias
 import pytest
 import yaml
 
+from scanner.assessment import Viewpoint, survey
 from scanner.config.component_catalogue import load_catalogue
 from scanner.expect import Expectations
 from scanner.kube.kinds import CONFIG_MAP
 from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Expectation
 from scanner.model.scan_policy import ScanPolicy
-from scanner.survey import Viewpoint, survey
 from scanner.tls.codepoints import TLS13
 from tests.expect.stories import CLUSTERS, endpoint, snapshot_of
 

@@ -9,12 +9,12 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from scanner.assessment import READS, Survey, Viewpoint, survey
 from scanner.cli.cluster_options import ClusterAsked, snapshots
 from scanner.expect import Expectations
 from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
-from scanner.survey import READS, Survey, Viewpoint, survey
 from tests.expect import stories
 
 UNSAID = {"unreadable-apiserver", "unreadable-kinds", "unreadable-release"}

@@ -14,7 +14,9 @@ from typing import Any
 
 import yaml
 
+from scanner.assessment import Viewpoint, surroundings, survey
 from scanner.config.scan_policy import parse
+from scanner.cross_endpoint import Whole, whole
 from scanner.files.yaml_values import load
 from scanner.jobs import Surroundings
 from scanner.judge import RULES, judge, judgement
@@ -22,8 +24,6 @@ from scanner.judge.scan_rules import WAIVABLE
 from scanner.model.finding import Finding
 from scanner.model.rule import Case, ScanRule
 from scanner.model.scan_policy import ScanPolicy
-from scanner.survey import Viewpoint, surroundings, survey
-from scanner.whole import Whole, whole
 from tests.expect.stories import snapshot_of
 from tests.judge.cases import NOW
 from tests.judge.examples import case_of

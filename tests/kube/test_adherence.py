@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from scanner.assessment import Viewpoint, cluster_row, surroundings, survey
 from scanner.kube.adherence import LEGACY, STRICT, read
-from scanner.survey import Viewpoint, cluster_row, surroundings, survey
 from tests.expect import stories
 
 VALUES: list[tuple[object, str, str]] = [

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from scanner.assessment import READS, Viewpoint, survey
 from scanner.cluster import load
 from scanner.kube.kinds import (
     CONFIG_MAP,
@@ -23,7 +24,6 @@ from scanner.model.unlisted_kinds import LOCAL_KINDS, with_local_files
 from scanner.probe.limits import Gate, Limits
 from scanner.report.stream import RowFile
 from scanner.scan import Settings, scan
-from scanner.survey import READS, Viewpoint, survey
 from tests.expect.stories import CLUSTERS
 
 WHOLE = (REFERENCE_GRANT, TLS_CERTIFICATE_DELEGATION, HEPTIO_DELEGATION, TLS_ROUTE)

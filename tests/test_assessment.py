@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from scanner.assessment import Survey, Viewpoint, names_seen, surroundings, survey
 from scanner.demo.tls_server import TlsSettings
 from scanner.jobs import Job, Owed, Surroundings, at, of_targets
 from scanner.kube.profile_catalogue import load_profile
@@ -15,7 +16,6 @@ from scanner.model.endpoint import Target
 from scanner.probe.limits import Gate, Limits
 from scanner.report.stream import RowFile
 from scanner.scan import Settings, scan
-from scanner.survey import Survey, Viewpoint, names_seen, surroundings, survey
 from scanner.tls.codepoints import TLS10, TLS12
 from tests.expect.stories import endpoint, load
 from tests.judge.cases import CONFORMING

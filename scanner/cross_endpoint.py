@@ -1,4 +1,4 @@
-"""What is said of a scan as a whole, once every endpoint was seen: the same for one just made and one judged again."""
+"""Rules that need all endpoints of a scan, for a new scan and for a saved one."""
 
 from __future__ import annotations
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from scanner.again import Again, again, outlook
-from scanner.archive import Archive, load_head
+from scanner.assessment import Viewpoint
 from scanner.cli.whatif import compared
 from scanner.errors import InputError
 from scanner.kube.maybe import Unknown
@@ -19,7 +18,8 @@ from scanner.model.expectation import Because, Expectation, Lever
 from scanner.model.observation import Answers, Observation, Opinion, Reach
 from scanner.model.report import EndpointRow
 from scanner.model.saved_scan import HEAD, Head, Seen
-from scanner.survey import Viewpoint
+from scanner.rejudge import Again, again, outlook
+from scanner.saved_scan import Archive, load_head
 from scanner.tls.codepoints import TLS12, TLS13
 from tests.expect.stories import snapshot_of
 from tests.judge.cases import CONFORMING, ENDPOINT, PROFILE, TLS12_SUITES, all_suites, answers

@@ -1,4 +1,4 @@
-"""A survey: what listens in a cluster, and what each listener owes. Pure; the snapshot was read before."""
+"""Assess a snapshot: its endpoints, and the expectation of each one. Pure; the snapshot was read before."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a scan saw, kept in a directory: snapshots, observations and rows, to be judged again without a handshake.
+"""Save a scan in a directory: snapshots, observations and rows, for judging without a handshake.
 
-``scan.json`` says what the rest is; ``observations.jsonl`` has what every endpoint did, ``rows.jsonl`` what was said of
-it and ``findings.jsonl`` what was said of no single one; ``snapshot/`` (or ``snapshots/1`` ... for several clusters)
+``scan.json`` describes the rest; ``observations.jsonl`` has the observation of every endpoint, ``rows.jsonl`` its row
+and ``findings.jsonl`` the findings without an endpoint; ``snapshot/`` (or ``snapshots/1`` ... for several clusters)
 has the clusters. No key is in any of them.
 """
 

@@ -1,4 +1,4 @@
-"""A saved scan judged again, by another profile, adherence, release or policy: no handshake is made."""
+"""Judge a saved scan with another profile, adherence, release or policy, without a handshake."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from scanner.archive import snapshot_places
+from scanner.assessment import READS, Survey, Viewpoint, surroundings, survey
+from scanner.cross_endpoint import Whole, whole, with_finding
 from scanner.errors import InputError
 from scanner.jobs import Owed, Surroundings
 from scanner.judge import RULES, judge, judgement
@@ -32,10 +33,9 @@ from scanner.model.unlisted_kinds import LOCAL_KINDS, with_local_files
 from scanner.report.rows import endpoint_row, finding_row
 from scanner.report.stream import read_rows
 from scanner.report.whatif import Outlook
-from scanner.survey import READS, Survey, Viewpoint, surroundings, survey
+from scanner.saved_scan import snapshot_places
 from scanner.tls.codepoints import VERSIONS
 from scanner.tls.names import version_name
-from scanner.whole import Whole, whole, with_finding
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""The way to pods that cannot be dialled from here: the API server's port-forward, as connections of the probe.
+"""Connect the probe to pods through the API server's port-forward, where they cannot be dialled directly.
 
 A connection is a task of its own, because the stream through the API server has to be opened and closed by one task;
 bytes are handed over in memory.
