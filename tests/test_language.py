@@ -1,0 +1,71 @@
+"""Words that messages, titles and help must not contain: plain technical English, at first reading."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scanner.data import data
+from scanner.model.rule import rule_page
+
+TOP = Path(__file__).parent.parent
+SCANNER = TOP / "scanner"
+
+FORBIDDEN = re.compile(
+    r"\b(?:nobody|somebody|anybody|everybody|whoever|of which|of whose|owe[sd]?|told|tells?|said of|made again|has ended"
+    r"|mend(?:s|ed)?|be had|none of them|as each likes|on the way|witness(?:es)?|story|stories|strangers?|wanted|given"
+    r"|standing|as a whole|the whole of|heard|talks?|manners?|sieve|patien(?:t|ce)|surprises?|voices?|landscape|worlds?)\b",
+    re.IGNORECASE,
+)
+"""Retired words, each with a plain one in its place."""
+EXEMPT = frozenset({"standing"})
+"""Keys of public documents, which never change by wording."""
+MOST_WORDS = 8
+"""Of a title, which CI shows beside a red cross."""
+
+
+def sentences(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Every text in the code that a person may read: constants of several words, but for docstrings."""
+    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+            yield node.lineno, node.value
+
+
+def retired(text: str) -> list[str]:
+    """The words of a text that are forbidden; a single word may be a key or a field."""
+    return FORBIDDEN.findall(text) if " " in text.strip() or "{" in text else []
+
+
+def modules() -> list[Path]:
+    return sorted(path for path in SCANNER.rglob("*.py") if "_data" not in path.parts)
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SCANNER)))
+def test_messages_have_plain_words(path: Path) -> None:
+    found = [(line, words, text) for line, text in sentences(ast.parse(path.read_text())) if (words := retired(text))]
+    assert not found, "\n".join(f"{path}:{line}: {words}: {text!r}" for line, words, text in found)
+
+
+@pytest.mark.parametrize("path", sorted((TOP / "reports/templates").rglob("*.*")), ids=lambda path: path.name)
+def test_templates_have_plain_words(path: Path) -> None:
+    shown = re.sub(r"{[{%#].*?[}%#]}|<style.*?</style>|<script.*?</script>", " ", path.read_text(), flags=re.DOTALL)
+    assert not FORBIDDEN.findall(shown)
+
+
+@pytest.mark.parametrize("path", sorted(data("rules").glob("*.md")), ids=lambda path: path.stem)
+def test_titles_are_short_and_plain(path: Path) -> None:
+    if path.stem == "README":
+        return
+    title = rule_page(path.stem).title
+    assert len(title.split()) <= MOST_WORDS
+    assert not FORBIDDEN.findall(title)
+
+
+def test_the_list_finds_words() -> None:
+    assert retired("nobody told it") == ["nobody", "told"]
+    assert not retired("told")
