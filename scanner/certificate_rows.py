@@ -104,7 +104,7 @@ def _since(config: PkiConfig) -> str:
     if config.since is None or config.since.year == 1:  # an install-config's, which held from the beginning
         return ""
     day = config.since.date().isoformat()
-    return f"; changed after {day}, nothing tells when" if config.since_vague else f"; last changed {day}"
+    return f"; changed after {day}, the time is unknown" if config.since_vague else f"; last changed {day}"
 
 
 def _key(rule: Rule) -> str:

@@ -183,7 +183,7 @@ def outlook(expectation: Expectation, observation: Observation, *, met_then: boo
     if all(observation.versions.state(each) == "refused" for each in VERSIONS if each >= profile.min_version):
         least = version_name(profile.min_version)
         return Outlook(kind="cannot", source=source, why=f"follows today, and refuses {least} and later")
-    return Outlook(kind="follows", source=source, why="follows today, and will be given the new profile")
+    return Outlook(kind="follows", source=source, why="follows today, and will get the new profile")
 
 
 _PROFILE_RULES = frozenset({VERSION.id, SUITE.id})
@@ -224,7 +224,7 @@ def owed_by_targets(head: Head, view: Viewpoint) -> Owed:
     """What the targets of the saved scan owe, seen from ``view``. Raises ``InputError`` where nothing says it."""
     profile: Profile | None = view.profile or head.profile
     if profile is None:
-        raise InputError(f"{HEAD}: profile: a list of targets owes one", hint="was the file changed?")
+        raise InputError(f"{HEAD}: profile: a list of targets needs one", hint="was the file changed?")
     return Owed(
         profile=profile,
         profile_source="--profile" if view.profile else "the saved scan",

@@ -172,7 +172,7 @@ def test_the_configuration_in_a_line(config: PkiConfig, line: str) -> None:
     ("since", "vague", "said"),
     [
         (NOW, False, f"; last changed {NOW.date().isoformat()}"),
-        (NOW, True, f"; changed after {NOW.date().isoformat()}, nothing tells when"),
+        (NOW, True, f"; changed after {NOW.date().isoformat()}, the time is unknown"),
         (datetime.min.replace(tzinfo=UTC), False, ""),  # an install-config's
         (None, False, ""),
     ],

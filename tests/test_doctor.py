@@ -202,7 +202,7 @@ def test_a_healthy_component_passes_every_step_that_can_be_looked_at() -> None:
         ),
         (changed("observed", "spec", "observedConfig", to=None), OBSERVED, "observed nothing"),
         (changed("observed", "spec", "observedConfig", to=["?"]), OBSERVED, "observed nothing"),
-        (changed("observed", "spec", "managementState", to="Unmanaged"), OBSERVED, "nobody applies it"),
+        (changed("observed", "spec", "managementState", to="Unmanaged"), OBSERVED, "no controller applies it"),
         (
             changed("observed", "spec", "unsupportedConfigOverrides", to=FORCED),
             OBSERVED, "beats the profile",
@@ -660,7 +660,7 @@ def test_an_external_etcd_is_not_kubeadms() -> None:
     held["data"]["ClusterConfiguration"] = json.dumps(document)
     found = of_kubeadm(ETCD_ON, held)
     assert outcomes(found)[:2] == ["not-applicable", "ok"]
-    assert "etcd is external: whoever runs it configures it" in said(found, 0)
+    assert "etcd is external: its operator configures it" in said(found, 0)
     assert said(found, 1) == "Pod/kube-system/etcd-cp: TLS1.2, 2 cipher suites"
     assert found.steps[1].commands == ("kubectl -n kube-system get pods -l component=etcd -o yaml",)
     of_api_server = of_kubeadm(API_SERVER_ON, held)

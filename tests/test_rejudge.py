@@ -99,7 +99,7 @@ def test_a_directory_of_an_older_release_is_read(tmp_path: Path) -> None:
 
 
 def test_targets_without_a_profile_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"scan\.json: profile: a list of targets owes one"):
+    with pytest.raises(InputError, match=r"scan\.json: profile: a list of targets needs one"):
         saved(tmp_path, Head())
     assert saved(tmp_path, Head(), profile=PROFILE).of_targets
 
@@ -162,7 +162,7 @@ def test_policies_explain_silence_again(tmp_path: Path, readable: bool) -> None:
     once = again(str(tmp_path / "kept"), load_head(str(tmp_path / "kept")), Viewpoint())
     (row,) = once.rows()
     (reach,) = [each for each in row["findings"] if each["rule"] == "tls-reach"]
-    said = "NetworkPolicy/shop/closed selects the pod and admits nobody to this port"
+    said = "NetworkPolicy/shop/closed selects the pod and admits no client to this port"
     assert (said in reach["evidence"]) is readable
     assert bool(row["blocked_by"]) is readable
     assert any("NetworkPolicies" in each for each in once.not_judged()) is not readable

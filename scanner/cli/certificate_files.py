@@ -139,7 +139,7 @@ def _telling(path: Path) -> bool:
 
 
 def _mode(path: Path, *, follow: bool = False) -> int:
-    """What it is; 0 where that cannot be told."""
+    """What it is; 0 where that cannot be determined."""
     try:
         return path.stat(follow_symlinks=follow).st_mode
     except (OSError, ValueError):

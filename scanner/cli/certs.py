@@ -42,7 +42,7 @@ Tell = Callable[[HeldCertificate], None]
 """Told of every certificate that an object of the cluster holds."""
 
 _NOTHING = PkiConfig(
-    source="no PKI configuration", reason="absent", platform_said="neither a cluster nor a file says what is wanted"
+    source="no PKI configuration", reason="absent", platform_said="neither a cluster nor a file says what is required"
 )
 
 
@@ -68,7 +68,7 @@ def _cluster(asked: ClusterAsked) -> tuple[Snapshot, tuple[Snapshot, ...]]:
     reads = union((READS, cluster_facts.READS, (NAMESPACE,), TO_SECRETS, (SECRET,)))
     before, found = earlier(asked.previous), snapshots(asked, reads)
     if len(found) > 1:
-        raise UsageError(f"{len(found)} clusters were given", hint="look at one cluster at a time")
+        raise UsageError(f"{len(found)} clusters are selected", hint="look at one cluster at a time")
     check(before, found)
     return found[0], before
 
@@ -108,7 +108,11 @@ def _installed(day_one: PkiConfig) -> PkiConfig:
     "--install-config", "install_config_file", metavar="FILE", help="Judge signers by what an installation asks for."
 )
 @click.option(
-    "--fail-on", type=click.Choice(get_args(FailOn)), default="medium", show_default=True, help="Exit 1 from here on."
+    "--fail-on",
+    type=click.Choice(get_args(FailOn)),
+    default="medium",
+    show_default=True,
+    help="Lowest severity that makes the exit code 1.",
 )
 @held_cluster
 def certs(
@@ -132,7 +136,7 @@ def certs(
     search = _Search(Files(tuple(password(each) for each in password_files)))
     if not (paths or asked.meant):
         if by["install_config_file"] is None:
-            raise UsageError("neither a path nor a cluster was given", hint="adhere certs PATH..., or --cluster")
+            raise UsageError("no path and no cluster", hint="adhere certs PATH..., or --cluster")
         asked.none_given()
         listing = _installation(yaml_values.read(str(by["install_config_file"])))
         return _end(listing, format_, fail_on, exit_code(listing, fail_on) if listing.findings else EXIT_OK)
@@ -222,7 +226,7 @@ def _gaps(snapshot: Snapshot) -> list[str]:
 
 
 def exit_code(listing: Listing, fail_on: FailOn) -> int:
-    """What was found weighs more than what could not be told."""
+    """What was found weighs more than what could not be determined."""
     if any(fails(each, fail_on) for each in listing.findings):
         return EXIT_FINDINGS
     if listing.problems or any(map(_undecided, listing.findings)):

@@ -112,7 +112,7 @@ class ClusterAsked:
             value = getattr(self, each.name)
             if value != each.default:
                 option = f"--{'no-' if value is False else ''}{each.name.replace('_', '-')}"
-                raise UsageError(f"{option} is about a cluster, and none is given", hint="add --cluster")
+                raise UsageError(f"{option} needs a cluster, and there is none", hint="add --cluster")
 
 
 def _split(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -135,10 +135,10 @@ _WHICH = (
 _HOW = (
     click.option("--components", metavar="FILE", multiple=True, help="More entries for the component catalogue."),
     click.option("--include", metavar="SELECTOR", multiple=True, help="Only what matches: 'namespace=shop,port=8443'."),
-    click.option("--exclude", metavar="SELECTOR", multiple=True, help="Not what matches, written in the same way."),
+    click.option("--exclude", metavar="SELECTOR", multiple=True, help="Skip what matches; same syntax as --include."),
     click.option("--allow-external", is_flag=True, help="Dial also what objects name outside of the cluster."),
     click.option("--allow-loopback", is_flag=True, help="Dial loopback addresses too: the cluster is on this machine."),
-    click.option("--configz", is_flag=True, help="Ask kubelets what they were told (needs nodes/proxy)."),
+    click.option("--configz", is_flag=True, help="Ask kubelets for their configuration (needs nodes/proxy)."),
 )
 _CLUSTER = click.option(
     "--cluster", is_flag=True, help="Scan the cluster of the kubeconfig, or the one that this pod is in."
@@ -272,7 +272,7 @@ def accesses(asked: ClusterAsked) -> list[Access]:
 
     for name, times in Counter(asked.contexts).items():
         if times > 1:
-            raise UsageError(f"the context {shown(name)} is given {times} times", hint="name each cluster once")
+            raise UsageError(f"the context {shown(name)} appears {times} times", hint="name each cluster once")
     return [access(asked.kubeconfig, context) for context in asked.contexts or (None,)]
 
 

@@ -85,7 +85,7 @@ async def _scan_cluster(rows: RowFile, tell: Progress) -> tuple[Report, list[str
             way_in = access(str(cluster.kubeconfig(Path(scratch) / "kubeconfig")), None)
             found = survey(await read(way_in, READS), Viewpoint(loopback=True, port_forward=False))
         limits = gentle(Limits(timeout=1.5))
-        settings = Settings(profile="as each listener owes", limits=limits, arguments=("demo",))
+        settings = Settings(profile="per listener, from the cluster", limits=limits, arguments=("demo",))
         work = Work(jobs=found.jobs(), settings=settings, surroundings=surroundings([found]))
         report = await scan_until_signal(work, rows, tell)
         stopped = report.coverage["interrupted"] is not None

@@ -40,7 +40,7 @@ def doctor(component: str | None, results: str | None, policy_file: str | None, 
     Nothing is dialled. With --results and no cluster, the cluster is the one of the results, as it was then.
 
     Exit codes: 0 nothing stopped in any step that was looked at · 1 something stopped · 2 usage or configuration
-    error · 3 it could not be told
+    error · 3 it could not be determined
     """
     asked = ClusterAsked(**options)  # type: ignore[arg-type] # click has checked the types
     page, found, names = Page(out=sys.stdout, color=colors(sys.stdout), width=width()), list[Diagnosis](), set[str]()
@@ -77,7 +77,7 @@ def _components(looked_at: Survey) -> set[str]:
 
 
 def exit_code(found: list[Diagnosis]) -> int:
-    """What stopped weighs more than what could not be told; nothing at all was told of no component."""
+    """What stopped weighs more than what could not be determined; nothing at all was told of no component."""
     conclusions = {each.conclusion for each in found}
     if "stopped" in conclusions:
         return EXIT_FINDINGS

@@ -49,7 +49,7 @@ _MOST = 20
 """Listeners that are explained at once; whoever means more says which."""
 
 
-@click.command(short_help="Say what a listener of the cluster owes, and why.")
+@click.command(short_help="Show what a listener of the cluster must do, and which object says so.")
 @click.argument("listener", metavar="TARGET|NAMESPACE/NAME")
 @click.option(
     "--cluster", is_flag=True, help="The cluster of the kubeconfig, or the one that this pod is in: the default."
@@ -165,7 +165,8 @@ def bugs(
     if not found:
         raise UsageError(f"no listener of the cluster is '{plain(listener, 100)}'", hint="as adhere explain takes it")
     excuses = "\n".join(dict.fromkeys(each for each in found if isinstance(each, str)))
-    raise UsageError(f"there is no bug to report\n{excuses}", hint="adhere explain LISTENER says what it owes, and why")
+    hint = "adhere explain LISTENER shows what is required, and why"
+    raise UsageError(f"there is no bug to report\n{excuses}", hint=hint)
 
 
 def _of(subject: Subject, listener: str, asked: ClusterAsked) -> Iterator[Bug | str]:
@@ -201,7 +202,7 @@ def _excuse(owed: Expectation, told: Sequence[tuple[Seen, EndpointRow]]) -> str:
     if not told:
         return "the saved scan has not seen it"
     if not _failing(told):
-        return "the saved scan has not seen it serve anything else than it owes"
+        return "in the saved scan it serves what is required"
     return ""
 
 

@@ -62,7 +62,11 @@ class Asked:
     help="text, json, junit or sarif; repeatable.  [default: text]",
 )
 @click.option(
-    "--fail-on", type=click.Choice(get_args(FailOn)), default="medium", help="Exit 1 from here on.", show_default=True
+    "--fail-on",
+    type=click.Choice(get_args(FailOn)),
+    default="medium",
+    help="Lowest severity that makes the exit code 1.",
+    show_default=True,
 )
 @click.option("--accept-undecided", is_flag=True, help="Exit 0 also where something could not be decided here.")
 @click.option("--accept-empty", is_flag=True, help="Exit 0 also where there is nothing to judge.")

@@ -79,7 +79,11 @@ class Asked:
     multiple=True,
     help="text, json, junit, html or metrics; repeatable.  [default: text]",
 )
-@click.option("--fail-on", type=click.Choice(get_args(FailOn)), help="Exit 1 from here on.  [default: medium]")
+@click.option(
+    "--fail-on",
+    type=click.Choice(get_args(FailOn)),
+    help="Lowest severity that makes the exit code 1.  [default: medium]",
+)
 @click.option("--timeout", type=SECONDS, metavar="S", help="For one connection.  [default: 5]")
 @click.option("--deadline", type=SECONDS, metavar="S", help="For one endpoint.  [default: 60]")
 @click.option("--concurrency", type=COUNT, metavar="N", help="Endpoints at once.  [default: 50]")
@@ -163,7 +167,7 @@ def cluster_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: Sc
     if cluster.via and cluster.snapshot:
         raise UsageError("--via port-forward needs the cluster, and --snapshot has none", hint="leave one of them out")
     name = asked.profile or config.profile
-    settings = settings_of(asked, config, "as each listener owes", policy)
+    settings = settings_of(asked, config, "per listener, from the cluster", policy)
     settings = replace(settings, limits=scan_cluster.gentle(settings.limits))
     default = load_profile(name) if name else None
     clusters = scan_cluster.surveys(cluster, policy, default)
@@ -285,7 +289,7 @@ def targets_of(asked: Asked, config: Config) -> Iterator[Target]:
     """All targets, each once, read as they are needed. Raises ``UsageError`` where there are none to be had."""
     given = asked.targets or (() if asked.target_file else config.targets or ())
     if not given and not asked.target_file:
-        raise UsageError("no target was given", hint="adhere scan HOST:PORT, or --targets FILE")
+        raise UsageError("no target", hint="adhere scan HOST:PORT, or --targets FILE")
     sni = asked.sni or config.sni
     if sni:
         sni = parse_server_name(sni, "--sni" if asked.sni else f"{asked.config}: sni")

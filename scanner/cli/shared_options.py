@@ -67,7 +67,7 @@ def check(found: Sequence[Snapshot], clusters: Sequence[Snapshot]) -> None:
             told = ", ".join(plain(one.origin.name, 60) for one in clusters)
             raise UsageError(f"--previous has the cluster {name}, and this is {told}", hint="it must be the same one")
         if len(of) > 1:
-            what = f"--previous has the cluster {name}, and nothing tells which of {len(of)} clusters that is"
+            what = f"--previous has the cluster {name}, and it is unknown which of {len(of)} clusters that is"
             raise UsageError(what, hint="look at one cluster at a time")
         if each.taken_at > of[0].taken_at:
             what = f"--previous is of {timestamp(each.taken_at)}, and the cluster as of {timestamp(of[0].taken_at)}"

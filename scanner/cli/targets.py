@@ -184,7 +184,7 @@ def _scheme(text: str) -> tuple[_Scheme, int]:
 def _without_path(rest: str, start: int) -> str:
     """``rest`` without one slash at its end; whatever else belongs to a URL and not to a listener is refused."""
     for char, what, hint in (
-        ("@", "a user name", "leave it out: nobody logs in"),
+        ("@", "a user name", "leave it out: adhere does not log in"),
         ("?", "a query", "leave it out: a target is a host and a port"),
     ):
         if (at := rest.find(char)) >= 0:

@@ -51,7 +51,7 @@ def whatif(results: str, formats: tuple[str, ...], **options: object) -> int:
     that yet.
 
     Exit codes: 0 nothing would newly fail · 1 something would newly fail · 2 usage or configuration error ·
-    3 nothing would newly fail, and something could no longer be told
+    3 nothing would newly fail, and something could no longer be determined
     """
     head = load_head(results)
     view = viewpoint(results, head, **options)  # type: ignore[arg-type] # click has checked the types

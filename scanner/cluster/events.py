@@ -42,7 +42,7 @@ async def warnings(access: Access, namespaces: Iterable[str], manners: Manners |
             except ClusterError as error:
                 missed[namespace] = _why(error)
             else:
-                missed.update({namespace: f"there are more than {MOST}, of which these are the first"} if more else {})
+                missed.update({namespace: f"there are more than {MOST}; these are the first"} if more else {})
 
     async with Client(access, manners) as client, trio.open_nursery() as nursery:
         for each in wanted[:MOST_NAMESPACES]:

@@ -130,7 +130,7 @@ def load(given: str | None, environment: Mapping[str, str]) -> Kubeconfig | None
     files = tuple(_file(path) for path in dict.fromkeys(paths) if Path(path).exists())
     if not files and named:
         raise InputError(
-            f"KUBECONFIG names {os.pathsep.join(named)}, which does not exist", hint="unset it, or mend it"
+            f"KUBECONFIG names {os.pathsep.join(named)}, which does not exist", hint="unset it, or correct it"
         )
     return Kubeconfig(files) if files else None
 

@@ -102,7 +102,7 @@ def _of_context(found: Kubeconfig, asked: str | None, environment: Mapping[str, 
     )
 
 
-_UNVERIFIED = "the API server is not verified, anybody between here and there can read the credential"
+_UNVERIFIED = "the API server is not verified: anyone on the network path can read the credential"
 
 
 def _needed(entry: Entry, name: str) -> str:

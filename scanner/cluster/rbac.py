@@ -47,7 +47,7 @@ def _reading(kinds: tuple[Kind, ...]) -> tuple[Rule, ...]:
 _WRITING = ("get", "list", "create", "update", "patch", "delete")
 OPTIONS: Mapping[str, Option] = {
     "sar": Option(
-        "Asks the API server who may do what (nothing is changed): whoever has it can map everybody's permissions.",
+        "Asks the API server who may do what (nothing is changed): its holder can list the permissions of every user.",
         (_rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),),
     ),
     "port-forward": Option(
@@ -84,12 +84,12 @@ OPTIONS: Mapping[str, Option] = {
     ),
     "secrets": Option(
         "Gets any Secret by name, private keys and tokens among them. adhere keeps the certificates of those that "
-        "other objects name; whoever takes over its pod need not stop there. Only --secrets needs it.",
+        "other objects name; an attacker in its pod can read more. Only --secrets needs it.",
         (_rule("", ["secrets"], ["get"]),),
     ),
     "secrets-list": Option(
         "Lists every Secret with what is in it, private keys and tokens among them. adhere asks for those of type "
-        "kubernetes.io/tls; the API server cannot be told to allow no others. --secrets works without it.",
+        "kubernetes.io/tls; the API server cannot limit the permission to those. --secrets works without it.",
         (_rule("", ["secrets"], ["list"]),),
     ),
 }

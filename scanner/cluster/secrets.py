@@ -75,7 +75,7 @@ _LARGE = 4096
 """Bytes, some more than RSA-4096 has. Whether the numbers of larger keys are primes takes OpenSSL seconds to minutes to
 find out, and whoever writes the Secret chooses them; to compare the public half needs none of it."""
 _CHECK = "adhere"
-"""Of a Secret, what adhere found out about it: ``keyMatches`` is true, false, or why it cannot be told;
+"""Of a Secret, what adhere found out about it: ``keyMatches`` is true, false, or why it cannot be determined;
 ``keyBlocks`` are the labels in PEM that stand beside the key; ``revocationLists`` are the names of its data that have
 one, and ``revocation`` what they say of themselves; ``forms``
 and ``exposed`` are what ``misplaced`` says."""
@@ -216,7 +216,7 @@ def key_blocks(key: bytes | None) -> tuple[str, ...]:
 
 
 def key_matches(certificate: bytes | None, key: bytes | None, *, checked: bool = True) -> bool | str:
-    """Whether the key is that of the first certificate, or why that cannot be told. ``checked``: whether the numbers of
+    """Whether the key is that of the first certificate, or why that is unknown. ``checked``: whether the numbers of
     an RSA key are looked at too, as far as that takes no long time."""
     if not key:
         return "there is no tls.key" if key is None else "tls.key is empty"

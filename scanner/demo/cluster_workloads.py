@@ -95,7 +95,7 @@ CONTROL_PLANE = (
             _ETCD(number=9979, name="etcd-metrics", story="etcd's metrics proxy.", listed=True),
             Port(
                 number=9980,
-                story="etcd's readiness, for anybody.",
+                story="etcd's readiness endpoint, without authentication.",
                 serves="modern",
                 paper=_NODE_PAPER,
                 listed=False,
@@ -177,7 +177,7 @@ CONTROL_PLANE = (
         args=("start", _LISTENS(9099), "--serving-cert-file=/etc/tls/serving-cert/tls.crt"),
         ports=(
             asking_port("cluster-version-operator", "openshift-cluster-version")(
-                number=9099, name="metrics", story="Owes the profile only since adherence is Strict, and honours it."
+                number=9099, name="metrics", story="Must follow the profile only because adherence is Strict, and does."
             ),
         ),
         front=Front(
@@ -227,7 +227,7 @@ _SERVICES = (
         ports=(
             Port(
                 number=8443,
-                story="Behind a re-encrypting Route: it owes what it owes, not what the router does.",
+                story="Behind a re-encrypting Route: its own profile applies, not the router's.",
                 serves="modern",
                 paper=service_paper("console", "openshift-console"),
                 probed=True,
@@ -393,7 +393,7 @@ USERS = (
             Port(
                 number=9444,
                 name="debug",
-                story="Declared, and nobody listens.",
+                story="Declared, and the port is closed.",
                 outcome=Outcome(verdict="not_applicable", reach=Reach.CLOSED, status="unreachable"),
             ),
         ),

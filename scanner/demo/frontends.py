@@ -112,7 +112,7 @@ ROUTES = (
         termination="passthrough",
         service="checkout",
         port="https",
-        story="Passthrough to three replicas: whoever asks here meets one of them, so the replicas are asked.",
+        story="Passthrough to three replicas: a connection reaches one of them, so each replica is probed.",
     ),
     Published(
         namespace="mainframe",

@@ -76,7 +76,7 @@ _COMPLIANT = (
     ),
     Role(
         name="intermediate-pq",
-        story="The same with an ECDSA certificate, and X25519MLKEM768 against whoever records now to decrypt later.",
+        story="The same with an ECDSA certificate, and X25519MLKEM768 against recording now and decrypting later.",
         verdict="pass",
         tls=_TLS,
     ),
@@ -149,7 +149,7 @@ _PROTOCOL_SINS = (
     ),
     Role(
         name="rsa-key-exchange",
-        story="Accepts RSA key exchange: whoever gets the key later reads what was recorded before.",
+        story="Accepts RSA key exchange: a key that leaks later decrypts recorded connections.",
         verdict="fail",
         breaks=("tls-cipher-suite",),
         tls=partial(_TLS, ciphers="ECDHE+AESGCM:AES128-GCM-SHA256"),
@@ -216,7 +216,7 @@ _CERTIFICATE_SINS = (
     ),
     Role(
         name="self-signed",
-        story="Serves a certificate that nobody but itself vouches for.",
+        story="Serves a self-signed certificate.",
         verdict="fail",
         breaks=("cert-chain",),
         tls=_TLS,
@@ -247,7 +247,7 @@ _NOT_TLS = (
 _NO_ANSWER = (
     Role(
         name="name-required",
-        story="Knows one server name and refuses to talk to who asks for none.",
+        story="Knows one server name and rejects a ClientHello without SNI.",
         verdict="inconclusive",
         reach=Reach.NAME_REQUIRED,
         tls=partial(_TLS, server_name=f"name-required.{DOMAIN}"),
@@ -290,7 +290,7 @@ _NO_ANSWER = (
     ),
     Role(
         name="closed",
-        story="Nobody listens there.",
+        story="The port is closed.",
         verdict="inconclusive",
         reach=Reach.CLOSED,
         port=closed_port,

@@ -21,7 +21,7 @@ def profile(patient: Patient) -> Answer:
     """Whether the profile can be read, and would pass admission (the document's troubleshooting steps 1 and 3)."""
     authority, world = patient.authority, patient.world
     if world == "kubernetes":
-        return Answer(outcome="not-applicable", said=("no object of this cluster says what its components owe",))
+        return Answer(outcome="not-applicable", said=("no object of this cluster says what its components must do",))
     if world in ("openshift", "hypershift") and (gap := patient.facts.snapshot.gap(API_SERVER)):
         return Answer(outcome="unknown", said=(f"{authority.source} could not be read: {gap}",))
     return _declared(authority)

@@ -53,7 +53,7 @@ def declared(patient: Patient) -> Answer:
     """Whether kubeadm's ConfigMap asks for what the profile requires."""
     told = _declared(patient)
     if told is None:
-        external = "etcd is external: whoever runs it configures it"
+        external = "etcd is external: its operator configures it"
         why = external if _external(patient) else f"kubeadm configures no {patient.component}"
         return Answer(outcome="not-applicable", said=(_NO_OPERATOR, why))
     if isinstance(told, Unknown):

@@ -12,7 +12,7 @@ from scanner.model.diagnosis import Answer, Outcome
 _MOST = 5
 """Listeners named."""
 _WORST_FIRST: tuple[tuple[Honours, Outcome, str], ...] = (
-    ("no", "stopped", "something else than is owed"),
+    ("no", "stopped", "something else than is required"),
     ("not-determined", "unknown", "not judged"),
 )
 
@@ -20,7 +20,7 @@ _WORST_FIRST: tuple[tuple[Honours, Outcome, str], ...] = (
 def serves(patient: Patient) -> Answer:
     """Whether every listener serves what it owes."""
     if patient.seen is None:
-        return Answer(outcome="not-read", said=("not asked: no saved scan was given (--results DIR)",))
+        return Answer(outcome="not-read", said=("not checked: no saved scan (--results DIR)",))
     if not patient.seen:
         return Answer(outcome="unknown", said=("the saved scan has no listener of it",))
     tls = [each for each in patient.seen if each.honours is not None]
@@ -40,7 +40,7 @@ def _judged(bound: list[Served]) -> Answer:
         if ill:
             said = f"{what} at {len(ill)} of {_addresses(bound)}"
             return Answer(outcome=outcome, said=(said, *_evidence(ill)))
-    return Answer(outcome="ok", said=(f"what is owed, at {_addresses(bound)}",))
+    return Answer(outcome="ok", said=(f"what is required, at {_addresses(bound)}",))
 
 
 def _addresses(every: list[Served]) -> str:

@@ -125,7 +125,7 @@ def _no_observer(patient: Patient) -> str:
     return {
         "hypershift": "its operator runs with the hosted control plane, in another cluster",
         "hosted": "the control plane's own operator configures it from the HostedControlPlane",
-        "microshift": "MicroShift has no operators: each process is given the file's profile",
+        "microshift": "MicroShift has no operators: each process gets the file's profile",
     }.get(patient.world, "this cluster has no such operator")
 
 
@@ -133,7 +133,9 @@ def _of(each: OperatorConfig, found: Observer, authority: Authority) -> Answer:
     field = f"{each.reference} {'.'.join(found.steps)}"
     state = each.management_state
     if state in ("Unmanaged", "Removed"):
-        return Answer(outcome="stopped", said=(f"{each.reference} spec.managementState: {state}: nobody applies it",))
+        return Answer(
+            outcome="stopped", said=(f"{each.reference} spec.managementState: {state}: no controller applies it",)
+        )
     if each.serving_info("spec", "unsupportedConfigOverrides", *found.steps[2:]).speaks_of_tls:
         said = f"{each.reference} spec.unsupportedConfigOverrides has a servingInfo of its own, which beats the profile"
         return Answer(outcome="stopped", said=(said,))

@@ -44,7 +44,7 @@ def served(row: EndpointRow) -> Served:
     """The little of a row that a diagnosis needs."""
     told = [one for one in row["findings"] if one["verdict"] in ("fail", "inconclusive")]
     shown = [f"{one['rule']}: {one['message']}" for one in told[:_EVIDENCE]]
-    again = [f"see it: {one['reproduce']}" for one in told[:_EVIDENCE] if one["reproduce"]]
+    again = [f"reproduce: {one['reproduce']}" for one in told[:_EVIDENCE] if one["reproduce"]]
     return Served(
         id=row["id"],
         component=row["component"],

@@ -50,7 +50,7 @@ def _judged(patient: Patient, found: KubeObject, said: list[Condition]) -> Answe
         name in states and states[name].status == bad for name, bad in (("Available", "False"), ("Degraded", "True"))
     )
     if ill and patient.follows:
-        return Answer(outcome="ok", said=(*words, "not because of this: every listener serves what it owes"))
+        return Answer(outcome="ok", said=(*words, "not because of this: every listener serves what is required"))
     if ill:
         return Answer(outcome="stopped", said=(str(found.reference), *words))
     progressing = states.get("Progressing")
@@ -84,7 +84,7 @@ def rollout(patient: Patient) -> Answer:
     if patient.world == "microshift":
         return Answer(outcome="not-read", said=("it takes the file's profile when it is started again",))
     if each is not None:
-        return Answer(outcome="not-read", said=(f"{each.reference} has no status.nodeStatuses to tell revisions by",))
+        return Answer(outcome="not-read", said=(f"{each.reference} has no status.nodeStatuses that name revisions",))
     return Answer(outcome="not-read", said=("the rollout of workloads is not read; the ClusterOperator reports on it",))
 
 

@@ -86,7 +86,7 @@ class Authority:
 def _without_groups(found: Declared) -> Declared:
     """The gate prunes ``custom.groups``. What a named profile says of groups stays: it is the release's meaning."""
     profile = found.profile
-    note = "the feature gate TLSGroupPreferences is off: no component is given a list of groups"
+    note = "the feature gate TLSGroupPreferences is off: no component gets a list of groups"
     if profile is None or isinstance(profile, Unknown) or profile.groups is None:
         return found
     kept = replace(profile, groups=None) if found.custom else profile

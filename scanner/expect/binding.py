@@ -40,7 +40,7 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
 def _of_users(facts: Facts, draft: Draft) -> Draft:
     if facts.policy.user_workloads_bound:
         return draft.says(facts.policy.source, "userWorkloads", "workloads of users are bound too")
-    said = "workloads of users owe nothing, unless the policy file says so: readiness"
+    said = "nothing is required of user workloads, unless the policy file says so: readiness"
     return replace(draft, binding="not-enforced").says(facts.policy.source or "no policy file", "userWorkloads", said)
 
 

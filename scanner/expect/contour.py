@@ -107,7 +107,7 @@ def _fallback(proxy: HTTPProxy, found: Everywhere) -> str:
     if secret:
         name = shown(f"{secret.namespace or ''}/{secret.name}")
         return f"{proxy.reference} has the fallback certificate of {found.source}, Secret {name}"
-    missing = "which could not be read" if found.unknown else "of which Contour has none: the virtual host is refused"
+    missing = "which could not be read" if found.unknown else "but Contour has none: the virtual host is rejected"
     return f"{proxy.reference} asks for the fallback certificate, {missing}"
 
 
@@ -147,7 +147,7 @@ def _own(facts: Facts, draft: Draft, proxy: str, found: Everywhere, mine: _Limit
     everything = whole.said or ("cipherSuites" if found.tls.cipher_suites else "")
     said = "; ".join(filter(None, (mine.said, f"for all: {everything}" if everything else "")))
     if floor > ceiling:
-        draft = draft.remark(f"{source}: the minimum version is above the maximum, so that nobody can connect")
+        draft = draft.remark(f"{source}: the minimum version is above the maximum, so no client can connect")
     if found.unknown and floor <= TLS12:  # what was not read may ask for more, and nothing passes against that
         draft = draft.owes(Unknown(found.unknown), source, field, f"{said}; {found.unknown}")
         return replace(draft, binding="must-follow")
@@ -248,7 +248,7 @@ def _by_name(facts: Facts, near: list[ContourConfiguration], named: set[str], na
         return _of_object(found[0])
     where = f"ContourConfiguration/{namespace}/{' or '.join(sorted(named))}"
     why = facts.snapshot.gap(CONTOUR_CONFIGURATION) or "it is not there, or not one"
-    return Everywhere(unknown=f"{where}, which Contour is told to read, may say more: {why}")
+    return Everywhere(unknown=f"{where}, which Contour is configured to read, may say more: {why}")
 
 
 def _of_object(found: ContourConfiguration) -> Everywhere:

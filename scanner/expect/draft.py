@@ -15,7 +15,7 @@ from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Because, Binding, Lever, PassedOn, Standing
 from scanner.model.observation import ClientCertificate
 
-NOTHING_SAID = Unknown("nothing says what it owes (--profile, or 'profile:' in the policy file)")
+NOTHING_SAID = Unknown("no object sets a profile for it (--profile, or 'profile:' in the policy file)")
 _NO_RELEASE = Unknown("the release is not known")
 
 Reading: TypeAlias = Callable[[Known[str]], Declared]

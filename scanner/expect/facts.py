@@ -160,13 +160,13 @@ class Facts(Once):
     @cached_property
     def kubelet_config(self) -> Known[KubeletConfiguration] | None:
         """The KubeletConfiguration that kubeadm keeps for all kubelets, in a ConfigMap; None where there is none."""
-        found = self._kubeadm("kubelet-config", "kubelet", "what kubeadm tells all kubelets")
+        found = self._kubeadm("kubelet-config", "kubelet", "what kubeadm configures for all kubelets")
         return KubeletConfiguration(found.raw) if isinstance(found, Fields) else found
 
     @cached_property
     def kubeadm_config(self) -> Known[Fields] | None:
         """The ClusterConfiguration that kubeadm makes the control plane's manifests of; None where there is none."""
-        return self._kubeadm("kubeadm-config", "ClusterConfiguration", "what kubeadm tells the control plane")
+        return self._kubeadm("kubeadm-config", "ClusterConfiguration", "what kubeadm configures for the control plane")
 
     def _kubeadm(self, name: str, key: str, what: str) -> Known[Fields] | None:
         found = document(self.snapshot, name, key)

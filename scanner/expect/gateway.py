@@ -63,10 +63,10 @@ def _openshift(facts: Facts, draft: Draft, source: str, field: str) -> Draft:
         said = "adherence is not strict, so Istio keeps its own default, TLS 1.2 and later: not enforced"
         return replace(draft, binding="not-enforced").says(source, field, said)
     if authority.is_set:
-        said = "strict adherence and a profile that is set: Istio is given it"
+        said = "strict adherence and a profile that is set: Istio gets it"
     else:
         said = "under strict adherence every component follows the cluster's profile, the default where none is set"
-        draft = draft.remark(f"Istio is given a profile only where one is set: set {where} {at}")
+        draft = draft.remark(f"Istio gets a profile only where one is set: set {where} {at}")
     return replace(draft, binding="must-follow").says(source, field, said)
 
 

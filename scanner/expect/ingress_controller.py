@@ -122,13 +122,13 @@ def _route(facts: Facts, draft: Draft) -> Draft:
     route = route_of(facts, draft)
     if route is None:
         return draft
-    said = f"{route.termination}: the router answers, and owes what its IngressController says"
+    said = f"{route.termination}: the router answers, and follows its IngressController"
     draft = draft.says(str(route.reference), "spec.tls.termination", said)
     if route.termination != "reencrypt":
         return draft
     return draft.remark(
-        f"{route.reference} re-encrypts: the backend owes what its own owner owes; the router's side as a client is"
-        " limited by no profile, and cannot be seen from outside"
+        f"{route.reference} re-encrypts: the backend follows its own owner's profile; the router's client side is"
+        " subject to no profile, and cannot be seen from outside"
     )
 
 

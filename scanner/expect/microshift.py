@@ -55,7 +55,7 @@ def authority(snapshot: Snapshot, wishes: Wishes) -> Authority | None:
 
 
 def _missing() -> Declared:
-    reason = f"{FILE} is not in the snapshot, and nothing else says what MicroShift's components owe"
+    reason = f"{FILE} is not in the snapshot, and nothing else sets a profile for MicroShift's components"
     return Declared(said="not in the snapshot", profile=Unknown(reason))
 
 

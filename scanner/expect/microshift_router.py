@@ -28,7 +28,7 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
     draft = replace(draft, standing="platform", binding="must-follow", implementation="haproxy", lever=lever)
     file = microshift.config(facts.snapshot)
     if file is None:
-        reason = f"{microshift.FILE} is not in the snapshot, and nothing else says what MicroShift's router owes"
+        reason = f"{microshift.FILE} is not in the snapshot, and nothing else sets a profile for MicroShift's router"
         return draft.owes(Unknown(reason), microshift.FILE, _FIELD, "not in the snapshot")
     return draft.declares(
         microshift.FILE,

@@ -88,5 +88,5 @@ def kubelet_config(host: Snapshot, pool: KubeObject) -> Known[KubeletConfig | No
         found += [KubeletConfig({"metadata": name, "spec": each.spec}, CONFIG_MAP) for each in configs]
     if len(found) > 1:
         several = ", ".join(str(each.reference) for each in found[:5])
-        return Unknown(f"{pool.reference} has several KubeletConfigs, of which HyperShift allows one: {several}")
+        return Unknown(f"{pool.reference} has several KubeletConfigs, and HyperShift allows one: {several}")
     return found[0] if found else None

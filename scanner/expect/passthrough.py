@@ -54,7 +54,7 @@ def resolve(facts: Facts, draft: Draft, follow: Follow) -> Draft:
     if passage is None:
         return _onwards(facts, draft, follow)
     near = draft
-    said = "passthrough: the backend answers, and owes what it owes"
+    said = "passthrough: the backend answers, and its own profile applies"
     draft = replace(draft.says(passage.source, passage.field, said), tls13_suites_configurable=False)
     if draft.endpoint.id in draft.seen or len(draft.seen) >= _LONGEST:
         reason = "passed through from listener to listener without an end"
@@ -100,9 +100,9 @@ def coming_through(facts: Facts) -> dict[tuple[str, int], dict[str, str]]:
 
 
 def _only_passing(near: Draft, passage: Passage, said: str) -> Draft:
-    """The near end without what it would owe itself: whose it is and what binds it means nothing to the backend."""
+    """The near end without what it would use itself: whose it is and what binds it means nothing to the backend."""
     would = "unknown" if isinstance(near.profile, Unknown) else near.profile.name
-    beat = f"what {near.endpoint.owner.name} would owe itself: {would}, {near.binding}"
+    beat = f"what {near.endpoint.owner.name} would use itself: {would}, {near.binding}"
     bare = replace(near, because=(), whose="", tls13_suites_configurable=False)
     return bare.says(passage.source, passage.field, said, beat=beat)
 
@@ -128,7 +128,7 @@ def _differ(owed: list[Draft]) -> bool:
 def _as_backends(draft: Draft, passage: Passage, owed: list[Draft]) -> Draft:
     first = owed[0]
     if _differ(owed):
-        reason = f"the backends of {passage.source} owe different things, and any of them may answer"
+        reason = f"the backends of {passage.source} have different profiles, and any of them may answer"
         return draft.owes(Unknown(reason), passage.source, passage.field, "backends that differ")
     said = "unknown" if isinstance(first.profile, Unknown) else first.profile.name
     kept = draft.says(first.endpoint.id, "the backend", said)

@@ -29,7 +29,7 @@ Profile", ClusterTLSConfigurationNotApplied)."""
 ASSUMED = "--profile"
 """Where a profile comes from that the user asks about: no object has it yet, so no rollout can explain a deviation."""
 
-_UNKNOWN_BEFORE = "what it owed before the change is not known, so a deviation can be told neither right nor wrong yet"
+_UNKNOWN_BEFORE = "the profile before the change is unknown, so a deviation cannot be judged yet"
 _CLOCKS = timedelta(minutes=10)
 """How far the clocks of a cluster and of whoever reads it may differ."""
 
@@ -94,7 +94,7 @@ def settling(
     if draft.binding == "not-enforced":
         return draft.says(source, field, said)
     if draft.whose.startswith(ASSUMED):
-        return draft.says(source, field, f"{said}; but nobody rolls out what is only assumed")
+        return draft.says(source, field, f"{said}; but an assumed profile is not rolled out")
     started, doubt = _started(facts, since)
     if started is None:
         return draft.says(source, field, f"{said}; but {doubt}: it binds")
@@ -105,7 +105,7 @@ def settling(
 
 
 def _started(facts: Facts, since: datetime | None) -> tuple[datetime | None, str]:
-    """When a rollout began, at most now; or why that cannot be told."""
+    """When a rollout began, at most now; or why that cannot be determined."""
     now = facts.snapshot.taken_at
     if since is None:
         return None, "nothing says since when"

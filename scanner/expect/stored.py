@@ -90,7 +90,7 @@ def leaf_of(snapshot: Snapshot, name: Name) -> Known[StoredLeaf]:
     secret = snapshot.get(SECRET, name[1], name[0]) if SECRET in snapshot.objects else None
     where = f"Secret/{name[0]}/{name[1]}"
     if secret is None:
-        return Unknown(f"{where} was not read: {snapshot.gap(SECRET) or 'there is none, or nobody asked for it'}")
+        return Unknown(f"{where} was not read: {snapshot.gap(SECRET) or 'there is none, or it was not read'}")
     found = _of_pem(decoded(Secret.of(secret).tls_crt), f"{where} data[{_FIELD}]")
     keeper = secret.annotations.get(KEEPER)
     if isinstance(found, Unknown) or not keeper:

@@ -36,7 +36,7 @@ def of_policy(snapshot: Snapshot, _: Endpoint, item: KubeObject, __: Origin | No
     anchors = tuple(der for each in bundles for der in certificates(each.text))
     missing = "; ".join(f"{each.where} {each.missing}" for each in bundles if each.missing)
     if not references:
-        missing = "its public roots are those of the gateway, which nobody knows here"
+        missing = "its public roots are those of the gateway, which are unknown here"
     yield from _client(str(policy.reference), source, anchors, names, missing)
 
 
@@ -84,7 +84,7 @@ def _held(snapshot: Snapshot, kind: str, namespace: str, name: str) -> _Held:
     where = f"{kind}/{namespace}/{name} data[{_KEY}]"
     holder = _HOLDERS.get(kind)
     if holder is None or holder not in snapshot.objects:
-        return _Held(where=where, missing="was not read: nobody looks at such objects here")
+        return _Held(where=where, missing="was not read: such objects are not supported")
     found = snapshot.get(holder, name, namespace)
     if found is None:
         gap = snapshot.missing(holder, name, namespace)

@@ -46,7 +46,7 @@ def _reasons(facts: Facts, endpoint: Endpoint) -> Iterator[str]:
 
 def _ungranted(every: list[Reference]) -> str:
     if every and all(each.allowed is False for each in every):
-        return f"{every[0].who} names Secret/{'/'.join(every[0].secret)}, which nobody has let it name"
+        return f"{every[0].who} names Secret/{'/'.join(every[0].secret)}, which is not granted to it"
     return ""
 
 

@@ -44,7 +44,7 @@ def check_name(rule: Rule, case: Case) -> Iterator[Finding]:
         Words(
             passed="the certificate is valid for every expected name",
             failed=f"the certificate is not valid for {', '.join(map(served.short, tally.seen[:LISTED]))}",
-            unclear="whether the certificate is valid for the expected names could not be told",
+            unclear="whether the certificate is valid for the expected names could not be determined",
         ),
         expected="",
         fix="issue the certificate for the expected names",
@@ -75,7 +75,7 @@ def check_key_size(rule: Rule, case: Case) -> Iterator[Finding]:
         Words(
             passed="every served certificate has a key that is strong enough",
             failed="a served certificate has a weak key",
-            unclear="how strong the keys of the served certificates are could not be told",
+            unclear="how strong the keys of the served certificates are could not be determined",
         ),
         expected=f"RSA of {case.policy.min_rsa_bits} bits or more, or a curve of {MIN_CURVE_BITS} bits or more",
         fix="issue the certificate again with a stronger key",
@@ -91,7 +91,7 @@ def check_signature(rule: Rule, case: Case) -> Iterator[Finding]:
         Words(
             passed="no served certificate is signed with MD5 or SHA-1",
             failed="a served certificate is signed with a broken hash",
-            unclear="how the served certificates are signed could not be told",
+            unclear="how the served certificates are signed could not be determined",
         ),
         expected="SHA-256 or better",
         fix="have the certificate issued again with SHA-256 or better",
@@ -108,7 +108,7 @@ def check_ca_as_leaf(rule: Rule, case: Case) -> Iterator[Finding]:
         Words(
             passed="the leaf is no certificate authority's",
             failed="the leaf is a certificate authority's certificate",
-            unclear="whether the leaf is a certificate authority's could not be told",
+            unclear="whether the leaf is a certificate authority's could not be determined",
         ),
         expected="a leaf with CA:FALSE",
         fix="issue a certificate of its own for the listener",
@@ -193,7 +193,7 @@ def check_not_yet_valid(rule: Rule, case: Case) -> Iterator[Finding]:
         Words(
             passed="every served certificate is already valid",
             failed="a served certificate is not valid yet",
-            unclear="whether every served certificate is already valid could not be told",
+            unclear="whether every served certificate is already valid could not be determined",
         ),
         expected=f"a start before {served.date(case.now)}",
         fix="compare the clocks of issuer and listener, then issue the certificate again",

@@ -137,7 +137,7 @@ def check_chain(rule: Rule, case: Case) -> Iterator[Finding]:
         return
     path = _path(case.observation.chain, anchors, case.now)
     objection = None if isinstance(path, Unknown) else path.objection
-    source = case.expectation.certificate.anchor_source or "the given anchors"
+    source = case.expectation.certificate.anchor_source or "the anchors of --ca"
     finding = conclude(
         rule,
         case,
@@ -148,7 +148,7 @@ def check_chain(rule: Rule, case: Case) -> Iterator[Finding]:
         Words(
             passed=f"the chain leads to an anchor of {source}",
             failed="the chain does not lead to a known anchor",
-            unclear="whether the chain leads to a known anchor could not be told",
+            unclear="whether the chain leads to a known anchor could not be determined",
         ),
         expected=[f"a path to an anchor of {source}"],
         fix=_fix(case.observation.chain),
@@ -207,7 +207,7 @@ def _path(chain: Known[tuple[CertificateFacts, ...]], anchors: tuple[bytes, ...]
         return Unknown(f"the listener sent more than {MOST} issuers")
     trusted, leaf = _anchors(anchors), _parsed(chain[0].der)
     if leaf is None or not trusted:
-        return Unknown("none of the given anchors can be parsed" if leaf else "the leaf cannot be parsed")
+        return Unknown("no certificate of --ca can be parsed" if leaf else "the leaf cannot be parsed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # cryptography warns of serial numbers and the like; the verdict is ours
         try:

@@ -45,7 +45,7 @@ def check_client_certificate(rule: Rule, case: Case) -> Iterator[Finding]:
             if expected != "none"
             else "no client certificate is asked for",
             failed=f"the client certificate is {asked}, and should be {expected}",
-            unclear="whether a client certificate is asked for could not be told",
+            unclear="whether a client certificate is asked for could not be determined",
         ),
         severity=_severity(expected, asked),
         expected=(expected,),
@@ -72,7 +72,7 @@ def _undeclared(rule: Rule, case: Case) -> Iterator[Finding]:
     """By whatever else configures a gateway: it may be meant, and no object that is read says so."""
     source, asked = case.expectation.client_unasked, found(case.observation, at_least=True)
     if source and asked in ("requested", "required"):
-        message = f"a client certificate is {asked}, of which {source} says nothing"
+        message = f"a client certificate is {asked}, and {source} does not mention it"
         yield remark(rule, message, observed=(str(asked),))
 
 
@@ -135,10 +135,9 @@ def check_untrusted_client(rule: Rule, case: Case) -> Iterator[Finding]:
             unknown=tuple(each.reason for each in (found, in_http) if isinstance(each, Unknown)),
         ),
         Words(
-            passed="a client certificate that nobody trusts is refused"
-            + (f" in HTTP ({answer})" if in_http is True else ""),
-            failed="a client certificate that nobody has signed but itself is accepted",
-            unclear="whether a client certificate that nobody trusts is refused could not be told",
+            passed="an untrusted client certificate is rejected" + (f" in HTTP ({answer})" if in_http is True else ""),
+            failed="a self-signed client certificate is accepted",
+            unclear="whether an untrusted client certificate is rejected could not be determined",
         ),
         expected=(f"only client certificates that {source} has it trust",),
         fix=f"see why the listener does not apply {source}: what its status says, and what its controller supports",

@@ -39,7 +39,7 @@ def check_callers(rule: Rule, case: Case) -> Iterator[Finding]:
         Words(
             passed="every client that an object configures can verify the certificate",
             failed=f"the certificate cannot be verified by {_number(len(seen))} that an object configures",
-            unclear="whether every client can verify the certificate could not be told",
+            unclear="whether every client can verify the certificate could not be determined",
         ),
         expected=[f"a certificate that {client.who} can verify by {client.source}" for client in clients[:5]],
         fix="put the CA that signs the certificate into the field that holds this client's trust",

@@ -56,7 +56,7 @@ def check_custom(rule: ScanRule, use: CustomUse) -> Iterator[Finding]:
     """Whoever uses a Custom profile knows what becomes of it."""
     refused = [(name, read.refused) for name, read in use.readings if read.refused]
     notes = [line for name, read in use.readings for line in _notes(name, read)]
-    message = f"{use.reference} has a Custom profile: it means what its readers take of it"
+    message = f"{use.reference} has a Custom profile: components apply different parts of it"
     if refused:
         message = f"{use.reference} has a Custom profile that {refused[0][0]} does not take: {refused[0][1]}"
     yield Finding(

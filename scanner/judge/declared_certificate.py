@@ -35,7 +35,7 @@ def check_stored(rule: Rule, case: Case) -> Iterator[Finding]:
         return
     leaves = served.leaf(case)
     if isinstance(leaves, Unknown):
-        yield _open(rule, "whether it serves the certificate of its Secret could not be told", (leaves.reason,))
+        yield _open(rule, "whether it serves the certificate of its Secret could not be determined", (leaves.reason,))
     else:
         found = _compared(rule, case, stored, leaves[0])
         yield promised(found) if stored.exact else found
@@ -58,8 +58,8 @@ def _compared(rule: Rule, case: Case, stored: Stored, leaf: CertificateFacts) ->
         f"it serves one with other names, or by another signer, than {stored.leaves[0].place} has",
     )
     if default:
-        return _by_status(_open(rule, f"{_DEFAULT}, and whether it should could not be told", reasons), stored)
-    return _open(rule, "whether it serves the certificate of its Secret could not be told", reasons)
+        return _by_status(_open(rule, f"{_DEFAULT}, and whether it should could not be determined", reasons), stored)
+    return _open(rule, "whether it serves the certificate of its Secret could not be determined", reasons)
 
 
 _DEFAULT: Final = "it serves the router's default certificate instead of the Route's own"
@@ -67,7 +67,7 @@ _DEFAULT: Final = "it serves the router's default certificate instead of the Rou
 
 def _by_status(finding: Finding, stored: Stored) -> Finding:
     """With what the Route says of its rejection, which is where to begin."""
-    fix = "mend what status.ingress of the Route complains of: the Secret, or the router's permission to read it"
+    fix = "correct what status.ingress of the Route reports: the Secret, or the router's permission to read it"
     said = (stored.condition,) if stored.condition else ()
     return replace(finding, fix=fix, evidence=(*finding.evidence, *said))
 
@@ -154,7 +154,7 @@ def check_ungranted(rule: Rule, case: Case) -> Iterator[Finding]:
         Words(
             passed="no certificate of another namespace is served without permission",
             failed="it serves a certificate that its owner has not let it have",
-            unclear="whether it serves a certificate that its owner has not let it have could not be told",
+            unclear="whether it serves a certificate that is not granted to it could not be determined",
         ),
         expected=(f"not the certificate of {each.secret}, which {each.who} names" for each in named),
         fix="remove the reference or restart the proxy, and let who owns the Secret allow it or not",
@@ -163,7 +163,7 @@ def check_ungranted(rule: Rule, case: Case) -> Iterator[Finding]:
     yield promised(finding)
 
 
-_NOT_ASKED = "no Secret was looked at (--secrets), so nobody can tell whose certificate is served"
+_NOT_ASKED = "no Secret was read (--secrets), so it is unknown whose certificate is served"
 
 
 def _wrong(named: Ungranted, leaves: tuple[CertificateFacts, ...] | Unknown, case: Case) -> str | Unknown | None:
@@ -196,7 +196,7 @@ def check_stored_chain(rule: Rule, case: Case) -> Iterator[Finding]:
         return
     chain = served.everything(case)
     if isinstance(chain, Unknown):
-        message = f"whether it sends the chain that is stored could not be told: {chain.reason}"
+        message = f"whether it sends the chain that is stored could not be determined: {chain.reason}"
         yield replace(inconclusive(rule, message, (chain.reason,)), severity="info")
         return
     same = [each for each in stored.leaves if each.sha256 == chain[0].sha256]

@@ -48,7 +48,8 @@ def check_pq_readiness(rule: Rule, case: Case) -> Iterator[Finding]:
     if accepted:
         yield remark(rule, "it accepts a post-quantum group", observed=map(names.group_label, accepted))
     elif unknown:
-        yield inconclusive(rule, f"whether a post-quantum group is accepted could not be told: {unknown}", [unknown])
+        message = f"whether a post-quantum group is accepted could not be determined: {unknown}"
+        yield inconclusive(rule, message, [unknown])
     else:
         yield remark(rule, "no post-quantum group is accepted")
 
@@ -71,7 +72,7 @@ def _judge(rule: Rule, case: Case, profile: Profile, allowed: tuple[int, ...]) -
         Words(
             passed="no group outside the profile is accepted",
             failed=f"it accepts groups outside {profile.name}",
-            unclear="whether every group outside the profile is refused could not be told",
+            unclear="whether every group outside the profile is refused could not be determined",
         ),
         expected=_labels(allowed),
         fix=remediation.groups(case.endpoint, case.expectation, allowed),

@@ -36,7 +36,7 @@ def check_from_plaintext(rule: Rule, case: Case) -> Iterator[Finding]:
         Words(
             passed="the port without TLS does not serve this name" + (f": {found}" if isinstance(found, str) else ""),
             failed=f"the port without TLS serves this name, too{says}",
-            unclear="whether the port without TLS serves this name could not be told",
+            unclear="whether the port without TLS serves this name could not be determined",
         ),
         expected=(_expected(wanted),),
         fix=f"have port {wanted.port} lead to https ({wanted.because})",
@@ -94,7 +94,7 @@ def check_cleartext(rule: Rule, case: Case) -> Iterator[Finding]:
         Words(
             passed="requests without TLS are not served",
             failed="the listener that speaks TLS also answers without it",
-            unclear="whether the listener also answers without TLS could not be told",
+            unclear="whether the listener also answers without TLS could not be determined",
         ),
         expected=("no answer without TLS",),
         fix=remediation.in_the_listener(case.endpoint, "take requests by TLS only"),

@@ -48,7 +48,7 @@ def check_misdirected(rule: Rule, case: Case) -> Iterator[Finding]:
         Words(
             passed="requests for its neighbours are not answered with their content",
             failed="a connection for this name gives the content of another",
-            unclear="whether a connection for this name gives the content of another could not be told",
+            unclear="whether a connection for this name gives the content of another could not be determined",
         ),
         severity="critical" if guarded else None,
         expected=(f"not the content of {each.name} ({each.because})" for each in wanted),
@@ -102,8 +102,8 @@ def _wrong(
     if status in _NOTHING and not isinstance(theirs, Unknown):
         return None
     if neighbour.guarded and isinstance(theirs, Unknown) and _cannot_be_ours(crossed, neighbour, here, harmless):
-        return f"{said}, which neither this name nor one that nobody has answers with"
-    return Unknown(f"{said}, and whose content that is cannot be told")
+        return f"{said}, which neither this name nor an unknown name answers with"
+    return Unknown(f"{said}, and whose content that is cannot be determined")
 
 
 def _status(answer: str) -> str:

@@ -34,7 +34,7 @@ class Closing:
 
     def __str__(self) -> str:
         if not self.admits:
-            return f"{self.policy} selects the pod and admits nobody to this port"
+            return f"{self.policy} selects the pod and admits no client to this port"
         more = f" and {len(self.admits) - _NAMED} more" if len(self.admits) > _NAMED else ""
         return f"{self.policy} admits to this port only {', '.join(self.admits[:_NAMED])}{more}"
 

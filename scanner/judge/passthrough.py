@@ -173,10 +173,10 @@ def _told(rule: ScanRule, near: Near, passages: Passages, unknown: _Open | None)
         status="not-tested" if unknown else "converging" if near.binding == "settling" else "violation",
         message=f"{near.where} shows another certificate than the backends that {source} passes it through to"
         if unknown is None
-        else f"whether {near.where} shows the certificate of its backends could not be told: {unknown.why}",
+        else f"whether {near.where} shows the certificate of its backends could not be determined: {unknown.why}",
         expected=tuple(f"a certificate that {each} shows" for each in backends[:_NAMED]),
         observed=(f"certificate {near.leaf}",) if near.leaf else (),
-        fix=f"find whoever terminates this name instead, and {status}" if unknown is None else unknown.fix or status,
+        fix=f"find what terminates this name instead, and {status}" if unknown is None else unknown.fix or status,
         reproduce=near.reproduce,
         evidence=listed(f"the same certificate is shown by {each}" for each in others),
         about=near.endpoint,

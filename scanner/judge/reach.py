@@ -28,9 +28,7 @@ class _Obstacle(NamedTuple):
 
 
 _OBSTACLES: Mapping[Reach, _Obstacle] = {
-    Reach.CLOSED: _Obstacle(
-        "unreachable", "nothing listens there", "start the listener, or take the address off the list"
-    ),
+    Reach.CLOSED: _Obstacle("unreachable", "port is closed", "start the listener, or take the address off the list"),
     Reach.FILTERED: _Obstacle(
         "unreachable",
         "the connection was never answered",
@@ -87,7 +85,7 @@ def check_reach(rule: Rule, case: Case) -> Iterator[Finding]:
         yield _finding(rule, case, "not_applicable", "informational", said)
     elif reach is Reach.CLOSED and _may_be_closed(case.endpoint):
         yield _finding(
-            rule, case, "not_applicable", "unreachable", "nothing listens there, and nobody said that it should"
+            rule, case, "not_applicable", "unreachable", "port is closed; no object declares a listener here"
         )
     elif not case.observation.dialled:
         yield _not_dialled(rule, case)
@@ -131,7 +129,7 @@ def _plaintext(rule: Rule, case: Case) -> Finding:
         said = f"it speaks {protocol}, which upgrades to TLS by a command"
         fix = f"give the target as {protocol}://host:port, or serve TLS from the first byte there"
     else:
-        said = f"it answers in plaintext ({protocol}), without TLS"
+        said = f"it answers in plaintext ({protocol})"
         declaring = next((each.named for each in case.endpoint.origins if each.reference and not each.foreign), None)
         fix = "enable TLS on the listener, or " + (
             f"correct {declaring}, which declares TLS there" if declaring else "remove it from the targets"
@@ -144,7 +142,7 @@ def _plaintext(rule: Rule, case: Case) -> Finding:
     if case.endpoint.certainty == "candidate":
         verdict, severity = _CANDIDATE[case.policy.plaintext_candidate]
     if verdict != "fail":
-        return _finding(rule, case, verdict, "not-tls", f"{said}, and nobody said that it should", severity=severity)
+        return _finding(rule, case, verdict, "not-tls", f"{said}; no object requires TLS here", severity=severity)
     # An object or the policy file requires TLS here, not the cluster's profile: users are bound too.
     status = status_of_failure(case, "not-tls")
     return promised(_finding(rule, case, "fail", status, said, severity=severity, fix=fix), "not-tls")

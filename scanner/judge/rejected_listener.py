@@ -29,10 +29,10 @@ def check_withheld(rule: Rule, case: Case) -> Iterator[Finding]:
         Words(
             passed="nothing is served that is not to be",
             failed=f"a certificate is served under a name that nothing is to be served under: {why}",
-            unclear="whether a certificate is served that is not to be could not be told",
+            unclear="whether a certificate is served that must not be could not be determined",
         ),
         expected=(f"no certificate: {why}",),
-        fix="mend what the object's status complains of, and see why the proxy serves the name all the same",
+        fix="correct what the object's status reports, and find out why the proxy serves the name",
         reproduce=None if unseen else remediation.scan(case.endpoint),
     )
     yield promised(finding)

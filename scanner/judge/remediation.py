@@ -72,7 +72,7 @@ def head(
 def as_a_stranger(endpoint: Endpoint) -> str:
     """The ``openssl`` commands that show a client certificate that nobody has signed but itself."""
     files = ("nobody.key", "nobody.pem")
-    made = f"openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=nobody -keyout {files[0]} -out {files[1]}"
+    made = f"openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=untrusted -keyout {files[0]} -out {files[1]}"
     words = ["openssl", "s_client", "-connect", host_port(endpoint.address, endpoint.port)]
     words += ["-servername", endpoint.server_name] if endpoint.server_name else ["-noservername"]
     return f"{made} && {_quoted([*words, '-key', files[0], '-cert', files[1]])}"

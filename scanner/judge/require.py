@@ -90,7 +90,7 @@ def check_adherence(rule: ScanRule, policy: Require, outcome: Outcome) -> Iterat
     doubt = strict.reason if isinstance(strict, Unknown) else None
     message = "every component has to follow the cluster's profile"
     if doubt is not None:
-        message = "nobody can tell whether every component has to follow the cluster's profile"
+        message = "it is unknown whether every component must follow the cluster's profile"
     elif not strict:
         message = "not every component has to follow the cluster's profile"
     yield _finding(
@@ -119,7 +119,7 @@ def check_pki_coverage(rule: ScanRule, policy: Require, outcome: Outcome) -> Ite
         fails=False,
         doubt=said or None,
         message="not every certificate name was judged" if missing else "every certificate name was judged",
-        expected="every certificate name of which PKI/cluster requires something is judged",
+        expected="every certificate name that PKI/cluster governs is judged",
         observed=f"certificate names judged: {judged} of {len(asked)}",
         fix="scan with --secrets, with the role that adhere rbac --with secrets prints",
     )

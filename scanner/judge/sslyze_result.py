@@ -84,7 +84,7 @@ def _judged(
         Words(
             passed=f"{witness} found it not vulnerable",
             failed=f"{witness} found it vulnerable",
-            unclear="whether it is vulnerable could not be told",
+            unclear="whether it is vulnerable could not be determined",
         ),
         severity=severity,
         fix=fix,
@@ -185,7 +185,7 @@ def _heard(finding: Finding, case: Case, opinion: Opinion) -> Finding:
     if says.confirmed:
         return _noted(finding, f"{opinion.witness} saw it too", says.confirmed, "confirmed")
     if says.blind or not says.denied:
-        return _noted(finding, f"{opinion.witness} cannot tell", says.blind, "not-visible-to-sslyze")
+        return _noted(finding, f"{opinion.witness} cannot determine it", says.blind, "not-visible-to-sslyze")
     seen_by_us = ", ".join(finding.observed[:5]) or finding.message
     doubted = _noted(finding, f"{opinion.witness} did not see it", says.denied, "contradicted")
     return replace(

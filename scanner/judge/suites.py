@@ -35,7 +35,7 @@ def check_suites(rule: Rule, case: Case) -> Iterator[Finding]:
         Words(
             passed="no suite outside the profile is accepted",
             failed=_failed(seen, profile),
-            unclear="whether every suite outside the profile is refused could not be told",
+            unclear="whether every suite outside the profile is refused could not be determined",
         ),
         severity=severity(seen),
         expected=_allowed(profile, case.expectation).values(),

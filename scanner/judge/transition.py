@@ -41,7 +41,7 @@ def findings(rule: Rule, case: Case, check: Check) -> Iterable[Finding]:
 
 
 def _too_early(case: Case, failure: Finding) -> Finding:
-    why = f"{case.expectation.stale}, so nobody can tell whether its proxy was told"
+    why = f"{case.expectation.stale}, so it is unknown whether its proxy has the change"
     return replace(failure, verdict="inconclusive", status="not-tested", message=f"{failure.message}: {why}")
 
 
@@ -62,14 +62,12 @@ def _explained(case: Case, failure: Finding) -> Finding:
     if any(version < TLS10 for version in case.observation.versions.accepted):
         return replace(failure, status="violation")  # SSL, which no profile can allow
     if not owed.alternatives:
-        why = "a change is being rolled out, and what it owed before is not known"
-        told = f"{failure.message}: {why}, so nobody can tell whether it still may"
+        why = "a change is being rolled out, and the profile before is unknown"
+        told = f"{failure.message}: {why}, so it is unknown whether it may still serve this"
         return replace(failure, verdict="inconclusive", status="converging", message=told)
     if other := _allows(case, owed.alternatives):
-        return replace(
-            failure, evidence=(*failure.evidence, f"{other.name} allows it, which it owed before the change")
-        )
-    why = "neither what it owed before the change allows it, nor what it is to owe"
+        return replace(failure, evidence=(*failure.evidence, f"{other.name} allows it, the profile before the change"))
+    why = "neither the profile before the change allows it, nor the one after"
     return replace(failure, status="violation", evidence=(*failure.evidence, why))
 
 

@@ -32,7 +32,7 @@ def check_other_names(rule: Rule, case: Case) -> Iterator[Finding]:
             passed="names that no object gives to this port lead nowhere",
             failed="names that no object gives to this port are served"
             + (" without client validation" if open_door else ""),
-            unclear="what the port does with names that no object gives to it could not be told",
+            unclear="what the port does with names that no object gives to it could not be determined",
         ),
         severity="high" if open_door else None,
         expected=dict.fromkeys(each.because for each in owed),
@@ -93,7 +93,7 @@ def check_subdomain(rule: Rule, case: Case) -> Iterator[Finding]:
         Words(
             passed="any name of its subdomain shows the same certificate",
             failed="a name of its subdomain does not show the same certificate",
-            unclear="whether any name of its subdomain shows the same certificate could not be told",
+            unclear="whether any name of its subdomain shows the same certificate could not be determined",
         ),
         expected=(each.because for each in owed),
         fix="see whether the IngressController admits wildcards, and renew the Route",

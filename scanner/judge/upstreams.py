@@ -33,7 +33,7 @@ def check_identity(rule: Rule, case: Case) -> Iterator[Finding]:
             failed="the backend requires a client certificate that its Gateway does not have"
             if broken
             else "the backend does not ask for the client certificate that its Gateway has",
-            unclear="whether the backend asks for what its Gateways have could not be told",
+            unclear="whether the backend asks for what its Gateways have could not be determined",
         ),
         severity=None if broken else "low",
         expected=(f"{each.gateway}: {each.identity or 'no client certificate'}" for each in upstreams),
@@ -80,7 +80,7 @@ def check_fail_open(rule: Rule, case: Case) -> Iterator[Finding]:
         ),
         severity="high" if plain else None,
         expected=("a controller that fails requests where a BackendTLSPolicy cannot be applied",),
-        fix="mend the policy, and let the backend refuse plaintext and whoever has no client certificate",
+        fix="correct the policy, and let the backend reject plaintext and clients without a certificate",
     )
     yield promised(finding)
 

@@ -30,7 +30,7 @@ class Tally(Generic[T]):
     seen: tuple[T, ...] = ()
     """Forbidden, and there."""
     unknown: tuple[str, ...] = ()
-    """What could not be told, one clause each with its reason."""
+    """What could not be determined, one clause each with its reason."""
 
     @property
     def verdict(self) -> Literal["fail", "inconclusive", "pass"]:
@@ -91,7 +91,7 @@ class Words:
     passed: str
     failed: str
     unclear: str
-    """Followed by the first thing that could not be told."""
+    """Followed by the first thing that could not be determined."""
 
 
 def conclude(  # noqa: PLR0913 - the fields of a finding
@@ -130,7 +130,7 @@ def conclude(  # noqa: PLR0913 - the fields of a finding
         observed=listed(tally.seen),
         fix=fix,
         reproduce=reproduce,
-        evidence=listed((*evidence, *(f"not told: {text}" for text in tally.unknown))),
+        evidence=listed((*evidence, *(f"not determined: {text}" for text in tally.unknown))),
     )
 
 

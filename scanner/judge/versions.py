@@ -33,7 +33,7 @@ def check_version(rule: Rule, case: Case) -> Iterator[Finding]:
         Words(
             passed=f"no version below {least} is accepted",
             failed=f"it accepts versions below {least}" + _nothing_better(answers, profile),
-            unclear=f"whether versions below {least} are refused could not be told",
+            unclear=f"whether versions below {least} are refused could not be determined",
         ),
         severity=severity(split.accepted),
         expected=(f"{least} or later ({profile.name})",),

@@ -1,6 +1,6 @@
 """Waivers: failures that somebody answers for, for some time. They are kept, counted, and never reach ``--fail-on``.
 
-A waiver is about a failure, which someone has seen and decided to live with. It is never about what could not be told:
+A waiver is about a failure, which someone has seen and decided to live with. It never covers an unknown:
 nobody knows yet what they would be answering for, and unknown is never a pass. What cannot be reached at all is left
 out of the scan by the policy's ``scope``, where everyone sees it.
 """
@@ -25,7 +25,7 @@ class Waived:
 
     findings: tuple[Finding, ...]
     matched: frozenset[Waiver] = frozenset()
-    """About a finding that failed or could not be told: still needed."""
+    """About a finding that failed or could not be determined: still needed."""
     overdue: frozenset[Waiver] = frozenset()
     """Would have waived a failure, had they not expired."""
 
@@ -56,7 +56,7 @@ def _result(finding: Finding, waivers: tuple[Waiver, ...], today: date) -> Waive
         return Waived(findings=(finding,))
     matched = frozenset(waivers)
     if finding.verdict == "inconclusive":
-        said = f"the waiver in {waivers[0].source} is about failures, and this could not be told"
+        said = f"the waiver in {waivers[0].source} is about failures, and this could not be determined"
         return Waived(findings=(_with(finding, said),), matched=matched)
     if finding.status in NEVER_FAILS:
         return Waived(findings=(finding,), matched=matched)
@@ -176,9 +176,9 @@ def check_expired(rule: ScanRule, waiver: Waiver, use: _Use) -> Iterator[Finding
         verdict="fail",
         status="violation",
         message=f"the waiver of {waiver.rule} has expired and is still needed on {_counted(use.overdue)}",
-        expected=("mended, or renewed, in time",),
+        expected=("corrected, or renewed, in time",),
         observed=(f"expired after {waiver.expires.isoformat()}",),
-        fix=f"mend what it waived, or change expires in {waiver.source}",
+        fix=f"correct what it waived, or change expires in {waiver.source}",
         evidence=(said_by(waiver),),
         about=waiver.source,
     )

@@ -74,7 +74,7 @@ class Snapshot:
         try:
             return self.objects[kind]
         except KeyError:
-            raise NotRead(f"{kind.name} is in nobody's reads") from None
+            raise NotRead(f"{kind.name} is in no stage's reads") from None
 
     def get(self, kind: Kind, name: str, namespace: str | None = None) -> KubeObject | None:
         """The object of that name, or None. Raises ``NotRead`` for a kind that nobody declared."""
@@ -97,7 +97,7 @@ class Snapshot:
         if (namespace, name) in self.sought.get(kind, ()):
             return None
         by_name = kind.named and (namespace, name) not in kind.named
-        return self.gap(kind) or ("nobody asked for it when the snapshot was taken" if by_name else None)
+        return self.gap(kind) or ("it was not requested when the snapshot was taken" if by_name else None)
 
 
 def union(reads: Iterable[Iterable[Kind]]) -> tuple[Kind, ...]:

@@ -532,7 +532,7 @@ def _name_problems(custom: CustomProfile, reader: Reader) -> Iterator[Problem]:
 def _lost_name(name: object, reader: Reader, at: Steps, *, guess: bool) -> Problem | None:
     """Why a name selects nothing for certain; None where it selects a suite."""
     if isinstance(name, str) and reader.is_router and is_a_set(name):
-        message = f"{name} is OpenSSL's word for many suites, which nobody has looked at one by one"
+        message = f"{name} is OpenSSL's word for a group of suites, which are not listed one by one"
         return Problem(id="name-set", at=at, message=message, fix="list their names")
     loss = lost(name, reader, guess=guess)
     if loss is None:
@@ -751,7 +751,7 @@ def custom_profile(
 def _of_openssl(profile: Profile, names: tuple[str, ...]) -> Known[Profile]:
     """The profile without what OpenSSL's ``!NAME`` takes out of a list."""
     if odd := next(filter(is_a_set, names), None):
-        return Unknown(f"adhere cannot tell what OpenSSL takes {odd} for")
+        return Unknown(f"it is unknown what OpenSSL makes of {odd} for")
     taken = {name: suite_named(name[1:]) for name in names if name.startswith("!")}
     for name, code in taken.items():
         if code is None:

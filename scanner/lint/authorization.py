@@ -303,7 +303,7 @@ class Access:
 
     @property
     def allowed(self) -> bool | None:
-        """None where that cannot be told."""
+        """None where that cannot be determined."""
         return True if self.grants else None if self.unseen else False
 
 

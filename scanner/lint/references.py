@@ -151,7 +151,7 @@ def name_flaws(
     if leaf is None:
         return
     if left and broken(leaf):
-        what = f"whether the certificate in {secret.reference} is valid for {left[0]}; nobody can read it"
+        what = f"whether the certificate in {secret.reference} is valid for {left[0]}; it cannot be read"
         yield Flaw(message=f"cannot be decided here: {what}", at=at, verdict="inconclusive")
         return
     bare, unclear = _uncovered(leaf, left)

@@ -32,7 +32,7 @@ def check_twice(rule: ScanRule, several: Sequence[Given]) -> Iterator[Finding]:
     *first, last = several
     about = str(last.object.reference)
     remedy = "remove one, or lint apart what is applied apart; of kustomize's overlays what each renders"
-    message = f"{about} is given again, and differs from {listed(first)}"
+    message = f"{about} is defined again, and differs from {listed(first)}"
     yield rule.finding(about, message, f"{about}: {remedy}")
     for each in first:
         others = listed(other for other in several if other is not each)

@@ -193,7 +193,7 @@ def _of_components(report: Report) -> Iterator[GaugeMetricFamily]:
             counts[label(name), row["standing"], answer] += row["honouring"][answer]
     yield family(
         "adhere_component_listeners",
-        "Listeners by whether they honour the profile that they owe (yes, no, not-determined).",
+        "Listeners by whether they follow the required profile (yes, no, not-determined).",
         ("component", "standing", "honours"),
         sorted(counts.items()),
     )

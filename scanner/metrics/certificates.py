@@ -123,7 +123,7 @@ def _of_the_enhancement(kept: dict[Labels, _Series]) -> Iterator[GaugeMetricFami
     )  # fmt: skip
     yield family(
         "openshift_pki_certificate_config_compliant",
-        "1 if the key is what the present PKI configuration asks for, 0 if not; no series where nobody can tell.",
+        "1 if the key is what the present PKI configuration requires, 0 if not; no series where this is unknown.",
         LABELS,
         _known((labels, each.complies) for labels, each in kept.items()),
     )
@@ -179,5 +179,5 @@ def _of_the_inventory(found: CertificateReport) -> Iterator[GaugeMetricFamily]:
         yield single("adhere_pki_names_complete", "1 if each of these names was seen and judged.", complete)
     until = seconds(told["pending_until"])
     if until is not None:
-        text = "When the last certificate of those that are pending is made again at the latest."
+        text = "Latest time at which the last pending certificate is renewed."
         yield single("adhere_pki_pending_until_timestamp_seconds", text, until)

@@ -14,7 +14,7 @@ from scanner.model.scan_policy import Policy
 from scanner.tls.certificate import CertificateFacts
 
 Reading: TypeAlias = str | Unknown | None
-"""What is wrong with one certificate, that it cannot be told, or None: nothing."""
+"""What is wrong with one certificate, that it cannot be determined, or None: nothing."""
 
 SHOWN = 200
 """Characters of a name that a finding shows; who made the certificate decides how long it is."""
@@ -106,7 +106,7 @@ def span(time: timedelta) -> str:
 
 def unreadable(certificate: CertificateFacts, field: str) -> Unknown:
     """A field that is None, with the reason that the certificate's reader gave."""
-    return Unknown(f"{field} cannot be read ({short(certificate.unreadable.get(field, 'no reason given'))})")
+    return Unknown(f"{field} cannot be read ({short(certificate.unreadable.get(field, 'no reason stated'))})")
 
 
 _SHORT: Final = 3
@@ -167,7 +167,7 @@ def covers(leaf: CertificateFacts, name: str) -> Known[bool]:
     address = _address(name)
     field, entries = ("dns_names", leaf.dns_names) if address is None else ("ip_addresses", leaf.ip_addresses)
     if entries is None:
-        return Unknown(f"{field} cannot be read ({leaf.unreadable.get(field, 'no reason given')[:200]})")
+        return Unknown(f"{field} cannot be read ({leaf.unreadable.get(field, 'no reason stated')[:200]})")
     if address is not None:
         return any(_address(entry) == address for entry in entries)
     reference = _dns(name)
@@ -179,7 +179,7 @@ def covers(leaf: CertificateFacts, name: str) -> Known[bool]:
 def _has_uri(leaf: CertificateFacts, uri: str) -> Known[bool]:
     """Compared as it is, for these are identities (SPIFFE) and no addresses (RFC 9525, section 6.2)."""
     if leaf.other_names is None:
-        return Unknown(f"other_names cannot be read ({leaf.unreadable.get('other_names', 'no reason given')[:200]})")
+        return Unknown(f"other_names cannot be read ({leaf.unreadable.get('other_names', 'no reason stated')[:200]})")
     return f"URI:{uri}" in leaf.other_names
 
 

@@ -154,7 +154,7 @@ def _inhabited(declared: Declared) -> frozenset[str | None]:
 
 
 def _given(several: tuple[Given, ...]) -> str:
-    return f"given more than once, each time otherwise: {listed(several)}"
+    return f"defined more than once, with different content: {listed(several)}"
 
 
 def _encrypted(place: Place) -> str:

@@ -24,7 +24,7 @@ class Events:
 
 
 Outcome = Literal["ok", "stopped", "unknown", "not-read", "not-applicable"]
-"""``unknown``: it was looked for and could not be told. ``not-read``: nobody looked, because adhere never reads it or
+"""``unknown``: not determined. ``not-read``: nobody looked, because adhere never reads it or
 the user did not give it. ``not-applicable``: clusters or components like this one have no such step."""
 
 Conclusion = Literal["ok", "stopped", "unknown"]

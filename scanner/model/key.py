@@ -48,7 +48,7 @@ RSA_2048 = Key(algorithm="RSA", size=2048)
 def key_of(facts: CertificateFacts) -> Known[Key]:
     """The key that a certificate has."""
     if facts.key_algorithm is None:
-        return Unknown(f"the key cannot be read: {facts.unreadable.get('key_algorithm', 'no reason given')}")
+        return Unknown(f"the key cannot be read: {facts.unreadable.get('key_algorithm', 'no reason stated')}")
     if facts.key_algorithm == "RSA":
         if facts.key_size is None:
             return Unknown("the size of the RSA key cannot be read")

@@ -57,7 +57,7 @@ class Flaw:
 
 
 def undecided(missing: Missing, steps: Steps, what: str) -> Flaw:
-    """What refers to an object that was not seen and may exist. ``what``: cannot be told, such as "whether the key
+    """What refers to an object that was not seen and may exist. ``what`` is unknown, such as "whether the key
     belongs to the certificate"."""
     return Flaw(
         message=f"cannot be decided here: {what}; {missing.name} {missing.why}",

@@ -178,7 +178,7 @@ class Summary:
     """Endpoints by the word that every format has for them."""
     connections: int = 0
     unsettled: int = 0
-    """Endpoints that fail and of which something else that matters could not be told: a failure below ``--fail-on``
+    """Endpoints that fail and with another inconclusive finding: a failure below ``--fail-on``
     must not make up for what is not known."""
     policies: dict[str, int] = field(default_factory=dict)
     """NetworkPolicies that explain silence, by how many endpoints each does."""
@@ -243,7 +243,7 @@ def _counts(finding: FindingRow) -> bool:
 
 
 def _unsettled(finding: FindingRow) -> bool:
-    """Whether it could not be told and might have failed (``info`` never does); so might what still converges."""
+    """Whether it could not be determined and might have failed (``info`` never does); so might what still converges."""
     excused = finding["status"] in NEVER_FAILS and finding["status"] != "converging"
     return finding["verdict"] == "inconclusive" and finding["severity"] != "info" and not excused
 

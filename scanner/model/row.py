@@ -76,7 +76,7 @@ class ObservedRow(TypedDict):
     """Null is "not known", and ``reasons`` says why under the same key; an empty list is "asked, and none"."""
 
     versions: dict[str, VersionRow | None] | None
-    """Every version that was asked: refused has empty ``suites``; null could not be told."""
+    """Every version that was asked: refused has empty ``suites``; null could not be determined."""
     groups: list[str] | None
     client_certificate: str | None
     alpn: str | None

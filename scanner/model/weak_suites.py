@@ -32,7 +32,7 @@ def _exchanged(*ways: str) -> Callable[[int], bool]:
 WEAKNESSES: Final = (
     Weakness("high", "does not encrypt", _named("_NULL_", "_SHA256_SHA256", "_SHA384_SHA384")),  # RFC 9150: TLS 1.3
     # Anyone in the middle can be the server.
-    Weakness("high", "authenticates nobody", _named("_anon_")),
+    Weakness("high", "does not authenticate the server", _named("_anon_")),
     Weakness("high", "has an export key of 40 or 56 bits (FREAK, Logjam)", _named("_EXPORT")),
     Weakness("high", "has RC4, which RFC 7465 prohibits", _named("_RC4_")),
     Weakness("high", "has DES with 56 bits", _named("_WITH_DES_")),

@@ -40,7 +40,7 @@ def _judged(
     fix = f"make a ValidatingAdmissionPolicyBinding with policyName {shown(policy.name)} and validationActions [Deny]"
     gap = snapshot.gap(VALIDATING_ADMISSION_POLICY_BINDING)
     if not bound and gap:
-        said = f"whether anything binds it cannot be told: {gap}"
+        said = f"whether anything binds it cannot be determined: {gap}"
         yield _finding(rule, policy, said, inconclusive=True)
     elif not bound:
         yield _finding(rule, policy, "no binding makes the API server ask it: it refuses nothing", fix=fix)

@@ -71,7 +71,7 @@ def _of_platform(rule: ScanRule, subject: Subject, end: datetime) -> Iterator[Fi
     late = _late(subject, found, end)
     severity = expiry_severity(facts, now, subject.policy.thresholds, overdue=rule.severity if late else None)
     if severity and (late or not subject.held.place.endpoint):
-        due = f"it should have been made again by {late.date().isoformat()}, and " if late else "it "
+        due = f"it should have been renewed by {late.date().isoformat()}, and " if late else "it "
         said = f"{due}{expiry_text(end, now)}"
         yield finding(rule, subject, "fail", "violation", said, severity=severity, fix=_ask(subject))
 
@@ -121,7 +121,7 @@ def _nameless(rule: ScanRule, subject: Subject, end: datetime) -> Iterator[Findi
     if subject.classified.governed is None and not subject.held.place.file:
         severity = "low"  # nothing says whether it is in use
     said = f"it {expiry_text(end, now)}. {subject.outside}"
-    fix = "have it issued again by whoever issued it"
+    fix = "have its issuer renew it"
     yield finding(rule, subject, "fail", "violation", said, severity=severity, fix=fix)
 
 

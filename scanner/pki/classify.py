@@ -50,7 +50,7 @@ def classify(held: HeldCertificate, names: Names) -> Classified:
     use = use_of(held.facts)
     place = held.place
     if place.user_provided is not None:
-        because = f"it was given, not made: {place.user_provided}"
+        because = f"it was provided, not generated: {place.user_provided}"
         return Classified(category=use, use=use, because=because, governed=False, why=because)
     found, because = recognise(held, names)
     if found:
@@ -111,7 +111,7 @@ def _ungoverned(facts: CertificateFacts, place: Place, names: Names) -> tuple[bo
     if reference is None:
         return _unplaced(place)
     if reference.kind == "CertificateSigningRequest":
-        return False, "whoever asked for it made its key"
+        return False, "its requester generated the key"
     if reference.namespace is None:
         return False, "its owner wrote it there, not the platform"
     if not names.is_platform(reference.namespace):

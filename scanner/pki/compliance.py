@@ -87,7 +87,7 @@ def _deviation(rule: ScanRule, subject: Subject, wanted: Required, key: Key) -> 
         told = f"{said}; its operator makes what it always made, as the API's text allows"
         return _not_implemented(rule, subject, wanted, told)
     if made is None or (since is None and then is None):
-        told = f"{said}; nothing tells whether it was made before that was configured"
+        told = f"{said}; it is unknown whether it was issued before that was configured"
         return _finding(rule, subject, wanted, "inconclusive", "not-tested", told)
     before = None if then is None else required(then.config, subject.classified.category, _called(subject))
     # An object may say something for a while that nobody reads: the gate was off.

@@ -130,7 +130,7 @@ def _under(config: PkiConfig, state: State, remarks: Iterable[str]) -> PkiConfig
     """With the gate off, operators ignore the object; what it says is kept for the reader."""
     config = replace(config, remarks=(*config.remarks, *remarks))
     if state == "off":
-        said = f"the feature gate {GATE[0]} is off, or unknown to this release: nobody reads {config.source}"
+        said = f"the feature gate {GATE[0]} is off, or unknown to this release: no component reads {config.source}"
         return replace(config, reason="gate-off", platform={}, platform_said=said)
     if state == "unknown" and config.reason is None:
         note = f"whether the feature gate {GATE[0]} is on is not known; the object is taken to be in force"
@@ -143,7 +143,7 @@ def _strays(snapshot: Snapshot) -> Iterator[str]:
     others = [each.name for each in snapshot.every(PKI) if each.name != NAME]
     if others:
         listed = ", ".join(shown(name) for name in others[:5])
-        yield f"nobody reads a PKI object that is not called {NAME}: {listed}"
+        yield f"a PKI object has no effect unless it is called {NAME}: {listed}"
 
 
 def _going(found: KubeObject) -> Iterator[str]:
@@ -181,7 +181,7 @@ def _named(problems: Problems, top: Steps) -> None:
     steps = (*top, "metadata", "name")
     name = problems.document.get(steps)
     if name != NAME:
-        problems.add(steps, f"the name must be {NAME}, not {shown(name)}", "nobody reads an object of another name")
+        problems.add(steps, f"the name must be {NAME}, not {shown(name)}", "an object of another name has no effect")
 
 
 def hint(wrong: Complaint, value: object) -> str:

@@ -78,7 +78,7 @@ def placed(rule: ScanRule, about: Configuration) -> Iterator[tuple[Steps, Findin
         found = _finding(rule, config.source, said, severity="info", fix="write it as the release's own API has it")
         yield ("spec", "certificateManagement", "custom"), found
     for each in [each for each in about.snapshot.objects.get(PKI, ()) if each.name != NAME][:_STRAYS]:
-        said = f"nobody reads a PKI object that is not called {NAME}"
+        said = f"a PKI object has no effect unless it is called {NAME}"
         fix = f"say it in PKI/{NAME}, and delete this one"
         yield ("metadata", "name"), _finding(rule, str(each.reference), said, fix=fix)
 
@@ -95,7 +95,7 @@ def _deprecated(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
     for name, override in about.config.overrides.items():
         known = about.names.by_name(name)
         if known is not None and known.successor is not None:
-            said = f"{override.field} is for {name}, which the platform has given up: {known.successor} took its place"
+            said = f"{override.field} is for {name}, no longer issued: {known.successor} took its place"
             fix = f"name {known.successor} in the override instead"
             yield _finding(rule, about.config.source, said, severity="low", fix=fix)
 

@@ -44,7 +44,7 @@ def _compared(rule: ScanRule, day_one: PkiConfig, field: str, key: Key, config: 
     wanted = required(config, "signer")
     said = f"{field} asks for {key} keys of signers"
     if wanted.unknown is not None:
-        told = f"{said}, and what {config.source} asks for nobody can tell: {wanted.unknown}"
+        told = f"{said}, and what {config.source} requires is unknown: {wanted.unknown}"
         yield replace(_finding(rule, day_one.source, told), verdict="inconclusive", status="not-tested")
     elif wanted.key != key:
         told = f"{said}, and {config.source} for {_asked(wanted)}"

@@ -25,7 +25,7 @@ def check_minimum(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
         return
     wrong, unclear, asked = _weighed(subject.held.facts, _minimums(subject.policy))
     if wrong:
-        fix = "have it issued again as the policy asks, by whoever issued it"
+        fix = "have its issuer renew it as the policy requires"
         yield finding(
             rule,
             subject,
@@ -123,7 +123,7 @@ def _signature(facts: CertificateFacts, minimums: CertificateMinimums) -> _Weigh
     if not minimums.signatures or facts.self_issued:
         return None
     if facts.signature is None:
-        return Unknown(f"the signature cannot be read ({facts.unreadable.get('signature', 'no reason given')})")
+        return Unknown(f"the signature cannot be read ({facts.unreadable.get('signature', 'no reason stated')})")
     return facts.signature in minimums.signatures
 
 
@@ -137,7 +137,7 @@ def _life(facts: CertificateFacts, minimums: CertificateMinimums) -> _Weighed:
 
 def _days(facts: CertificateFacts) -> str:
     if facts.not_before is None or facts.not_after is None:
-        return "nobody knows how many days"
+        return "how many days is unknown"
     return f"{(facts.not_after - facts.not_before).days} days"
 
 

@@ -24,7 +24,7 @@ def check_pairs(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
         yield rule.finding(
             str(each.reference),
             f"{each.reference}: tls.key is not the key of the certificate in tls.crt{more}",
-            f"let whoever made {each.reference} make it again, both parts at once",
+            f"let the owner of {each.reference} create it again, key and certificate together",
         )
 
 

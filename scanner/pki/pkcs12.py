@@ -62,7 +62,7 @@ def _bag(each: PKCS12Certificate, *, keyed: bool) -> Bag:
 
 def _check_rounds(content: bytes) -> None:
     if sum(_rounds(_Walk().elements(Reader(content), 0))) > MOST_ROUNDS:
-        raise Malformed(f"PKCS #12: more than {MOST_ROUNDS} rounds of key derivation: nobody's own file asks for that")
+        raise Malformed(f"PKCS #12: more than {MOST_ROUNDS} rounds of key derivation: no valid file needs that")
 
 
 def _rounds(elements: Iterable[tuple[int, bytes]]) -> Iterator[int]:

@@ -88,7 +88,7 @@ def _managed(config: PkiConfig, inside: Mapping[str, object], steps: Steps, name
         return replace(config, platform=RECOMMENDED, platform_said=said, remarks=(_DEFAULT_DIFFERS,))
     if mode != "Custom":
         what = f"{dotted((*steps, 'mode'))} is {shown(mode)}" if mode is not None else f"{dotted(steps)} has no mode"
-        return replace(config, reason="unreadable", platform_said=f"{what}, and nobody can tell what that means")
+        return replace(config, reason="unreadable", platform_said=f"{what}, and its meaning is unknown")
     if config.shape == "interim":
         return _Lists(custom, (*steps, "custom"), "interim", names).into(
             replace(config, platform=PLATFORM, platform_said=_PLATFORM_SAID)

@@ -185,7 +185,7 @@ def _subject(facts: CertificateFacts) -> str:
 
 
 def _issuer(facts: CertificateFacts) -> str:
-    return shown(common_name(facts.issuer) or "nobody who can be read")
+    return shown(common_name(facts.issuer) or "no readable issuer")
 
 
 def given_there(place: Place, names: Names) -> str | None:
@@ -217,7 +217,7 @@ def likely(facts: CertificateFacts) -> str:
     for said, name in (("its name", subject), ("its signer's name", issuer)):
         if name is not None and _OPERATORS.search(name):
             return f"{said} is spelt as operators spell them ({shown(name)})"
-    return "it is signed by itself, not by anybody's CA" if facts.self_issued else ""
+    return "it is self-signed, not signed by a CA" if facts.self_issued else ""
 
 
 def inside(place: Place, names: Names) -> Inside | None:

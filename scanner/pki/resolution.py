@@ -83,7 +83,7 @@ def _either(candidates: list[Required], what: str) -> Required:
     """One that holds for all candidates, or all of them where they differ."""
     if _same(candidates):
         return candidates[0]
-    step = Because(source="the certificate", field="", said=f"nobody can tell {what}")
+    step = Because(source="the certificate", field="", said=f"unknown: {what}")
     return Required(one_of=tuple(candidates), because=(*_steps(candidates), step))
 
 
@@ -162,7 +162,7 @@ def _levels(config: PkiConfig, usage: Usage, name: str) -> Iterator[_Level]:
 
 def _configured(rule: Rule) -> _Level:
     if isinstance(rule.key, Unknown):
-        reason = f"nobody can tell what is configured: {rule.key.reason}"
+        reason = f"the configuration is unknown: {rule.key.reason}"
         return _Level(field=rule.field, said=shown(rule.key.reason), key=None, exact=True, unknown=reason)
     return _Level(field=rule.field, said=str(rule.key), key=rule.key, exact=True)
 

@@ -64,7 +64,7 @@ def check_signature(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
 def _unclear(rule: ScanRule, subject: Subject, field: str) -> Iterator[Finding]:
     """Of what a listener serves, ``cert-signature`` has said it."""
     if not subject.held.place.endpoint:
-        said = f"how it is signed cannot be read ({subject.held.facts.unreadable.get(field, 'no reason given')})"
+        said = f"how it is signed cannot be read ({subject.held.facts.unreadable.get(field, 'no reason stated')})"
         yield finding(rule, subject, "inconclusive", "not-tested", said)
 
 

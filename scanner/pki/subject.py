@@ -52,7 +52,7 @@ class Subject:
     def outside(self) -> str:
         """Why the PKI object says nothing of it, as far as anybody can tell: a sentence."""
         unclear = self.classified.governed is None
-        said = "Nobody can tell whether the PKI object governs it" if unclear else "It is outside of the PKI object"
+        said = "It is unknown whether the PKI object governs it" if unclear else "It is outside of the PKI object"
         return f"{said}: {self.classified.why}"
 
     @property

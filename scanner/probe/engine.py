@@ -31,7 +31,7 @@ from scanner.tls.names import alert_name, group_code, needs_credentials, suite_c
 from scanner.tls.wire import Malformed
 
 _VALID: Final = timedelta(days=1)
-_CALLED: Final = "adhere: trusted by nobody"
+_CALLED: Final = "adhere: not trusted"
 
 
 class Identity(NamedTuple):

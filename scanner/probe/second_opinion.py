@@ -240,7 +240,7 @@ class _Child:
 def _opinion(answer: Mapping[str, Any], witness: str) -> Opinion:
     """The child's answer as a value. Raises ``KeyError`` and its like where it is not what the worker writes."""
     if "failure" in answer:
-        return Opinion(witness=witness, failure=shown(str(answer["failure"]).encode()) or "no reason given")
+        return Opinion(witness=witness, failure=shown(str(answer["failure"]).encode()) or "no reason stated")
     seen, failed = dict(answer["seen"]), {str(k): shown(str(v).encode()) for k, v in answer["failed"].items()}
     return Opinion(
         witness=witness,
@@ -251,7 +251,7 @@ def _opinion(answer: Mapping[str, Any], witness: str) -> Opinion:
             if command in seen
         },
         groups=_groups(seen, failed),
-        client_certificate=_CLIENT_AUTH.get(answer["client_auth"], Unknown("sslyze could not tell")),
+        client_certificate=_CLIENT_AUTH.get(answer["client_auth"], Unknown("sslyze could not determine it")),
         certificates=_certificates(seen, failed),
         flaws=dict(_flaws(seen, failed)),
     )

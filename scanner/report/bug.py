@@ -35,7 +35,7 @@ class Bug:
 
 def bug_report(bug: Bug) -> Iterator[str]:
     """Lines of Markdown. Every text of the cluster's or a server's is in a code span or block."""
-    yield f"# {code(bug.diagnosis.component)} does not follow the TLS profile that it owes"
+    yield f"# {code(bug.diagnosis.component)} does not follow the required TLS profile"
     yield ""
     yield from _head(bug)
     yield from ("", "## What it must do, and which objects say so", "")
@@ -45,7 +45,7 @@ def bug_report(bug: Bug) -> Iterator[str]:
         yield from _observed(row)
     if len(bug.rows) > _REPLICAS:
         yield from (f"The same at {len(bug.rows) - _REPLICAS} more addresses.", "")
-    yield from ("## How to see it again", "")
+    yield from ("## Reproduce", "")
     yield from block(_commands(bug.rows), "sh")
     yield from ("", "## Where the configuration stopped", "")
     yield from _steps(bug.diagnosis)

@@ -14,7 +14,7 @@ from scanner.model.report import NEVER_FAILS
 STATUSES: Final[dict[str, tuple[str, str]]] = {
     "violation": ("violates", "fail"),
     "needs-forced-rotation": ("needs forced rotation", "fail"),
-    "not-tested": ("could not be told", "inconclusive"),
+    "not-tested": ("inconclusive", "inconclusive"),
     "pending-rotation": ("pending rotation", "deviates"),
     "not-implemented": ("not implemented", "deviates"),
     "ok": ("as required", "pass"),
@@ -73,7 +73,7 @@ def name(row: InventoryRow) -> str:
 
 
 def importance(row: InventoryRow) -> tuple[int, float, str]:
-    """What needs a reader comes first: what violates, what cannot be told, what deviates; and what ends before it."""
+    """What needs a reader comes first: what violates, what is unknown, what deviates; and what ends before it."""
     if row["verdict"] == "fail":
         rank = 2 if row["status"] in NEVER_FAILS else 0
     else:

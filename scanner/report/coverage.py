@@ -45,7 +45,7 @@ def shortfalls(report: Report) -> str:
         return stopped(told)
     missing = (
         (told["not_judged"], f"{told['not_judged']} could not be judged"),
-        (part, f"{part} judged only in part, because some of it could not be told"),
+        (part, f"{part} judged only in part, because some of it could not be determined"),
         (kinds, f"{counted(kinds, 'kind')} of objects could not be read"),
     )
     open_ends = ", ".join(what for count, what in missing if count)
@@ -99,10 +99,10 @@ def trust_line(counts: Summary) -> str:
     said = []
     if counts.trust_unchecked:
         of = counted(counts.trust_unchecked, "endpoint")
-        said.append(f"trust not checked for {of} (no CA given): {counts.self_signed} self-signed")
+        said.append(f"trust not checked for {of} (no CA): {counts.self_signed} self-signed")
     if counts.names_unchecked:
         of = counted(counts.names_unchecked, "endpoint")
-        said.append(f"names not checked for {of} (targets given by IP address: add #name)")
+        said.append(f"names not checked for {of} (targets by IP address: add #name)")
     return "; ".join(said)
 
 

@@ -48,7 +48,7 @@ def _overview(page: Page, found: Sequence[Diagnosis], stopped: list[Diagnosis]) 
     wide = max((columns(title(each)) for each in stopped), default=0)
     for each in stopped:
         page.line("  ", page.paint("fail", pad(title(each), wide)), f"  {where(each)}")
-    for conclusion, what in (("unknown", "could not be told"), ("ok", "nothing stopped")):
+    for conclusion, what in (("unknown", "could not be determined"), ("ok", "nothing stopped")):
         names = [title(each) for each in found if each.conclusion == conclusion]
         if names:
             page.line()
@@ -60,11 +60,11 @@ def _overview(page: Page, found: Sequence[Diagnosis], stopped: list[Diagnosis]) 
 
 def exit_line(code: int, found: Sequence[Diagnosis]) -> str:
     """The exit code, and the components whose configuration stopped or of which that is unknown."""
-    reasons = [_which(found, "stopped", "the configuration stopped on the way to")]
+    reasons = [_which(found, "stopped", "the configuration stopped before")]
     reasons.append(_which(found, "unknown", "not complete: unknown for"))
     if not any(reasons):
         many = counted(len(found), "component")
-        reasons = [f"nothing stopped on the way to {many}" if found else "no component has listeners"]
+        reasons = [f"nothing stopped before {many}" if found else "no component has listeners"]
     return exit_text(code, reasons)
 
 
@@ -89,7 +89,7 @@ def where(each: Diagnosis) -> str:
 
 _CONCLUSIONS: dict[Conclusion, str] = {
     "stopped": "stopped",
-    "unknown": "where it stopped, or whether, could not be told",
+    "unknown": "where it stopped, or whether, could not be determined",
     "ok": "nothing stopped in the steps that were looked at",
 }
 

@@ -22,7 +22,7 @@ _STANDS: dict[Standing, str] = {
     "platform": "a component of the platform",
     "layered": "a layered product: it inherits the cluster's profile, and may deviate with a justification",
     "user": "a user's workload",
-    "listed": "given by name",
+    "listed": "by name",
 }
 _WHERE = 12
 """Addresses, aliases and origins shown of each."""
@@ -49,7 +49,7 @@ def explain(replicas: Iterable[Endpoint], expectation: Expectation, *, left_out:
         for step in steps:
             yield from _step(step)
     if not expectation.because:
-        yield "  nobody says anything"
+        yield "  no object sets anything"
     for remark in expectation.remarks:
         yield f"  note: {plain(remark)}"
 

@@ -113,7 +113,7 @@ def same(finding: FindingRow) -> tuple[str, str | None, str]:
 
 
 def open_question(finding: FindingRow) -> bool:
-    """Whether it needs a reader: it failed, or could not be told and might have failed (``info`` never does)."""
+    """Whether it needs a reader: it failed, or could not be determined and might have failed (``info`` never does)."""
     if finding["verdict"] == "inconclusive":
         return finding["severity"] != "info"
     return finding["verdict"] == "fail"

@@ -153,7 +153,7 @@ class ComponentView:
     worst: str
 
 
-_ANSWERS = {"no": "does not honour it", "not-determined": "not determined", "yes": "honours it", None: "no TLS"}
+_ANSWERS = {"no": "no", "not-determined": "not determined", "yes": "yes", None: "no TLS"}
 
 
 def _common(rows: list[ComponentRow]) -> list[str]:

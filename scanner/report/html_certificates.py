@@ -208,4 +208,4 @@ def _again(row: InventoryRow) -> str:
         return ""
     if renewal["rotates"] == "never":
         return "nothing renews it by itself"
-    return f"made again by {renewal['by'][:10]}" if renewal["by"] else ""
+    return f"renewed by {renewal['by'][:10]}" if renewal["by"] else ""

@@ -246,10 +246,10 @@ def _outcome(finding: FindingRow) -> Outcome:
 def _text(finding: FindingRow, where: str) -> str:
     sections = (
         ("severity", [finding["severity"]]),
-        ("found", finding["observed"]),
+        ("observed", finding["observed"]),
         ("expected", finding["expected"]),
         ("fix", [finding["fix"] or ""]),
-        ("see it", [finding["reproduce"] or ""]),
+        ("reproduce", [finding["reproduce"] or ""]),
         ("evidence", finding["evidence"]),
         ("sslyze", [finding["second_opinion"] or ""]),
         ("waived by", [finding["waiver"] or ""]),

@@ -204,7 +204,7 @@ def _versions(observation: Observation, reasons: dict[str, str]) -> dict[str, Ve
             rows[name] = _spoken(name, version, observation, reasons)
         elif state == "refused":
             rows[name] = VersionRow(suites=[], refused=[], enumerated=True, preference=None, groups=None)
-            reasons[f"versions.{name}"] = "the version is refused as a whole"
+            reasons[f"versions.{name}"] = "the version is refused"
         else:
             rows[name] = None
             reasons[f"versions.{name}"] = answers.unasked or "no answer allows a conclusion"

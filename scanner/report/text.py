@@ -125,7 +125,7 @@ def _fit(title: str, texts: Iterable[str], most: int) -> int:
 def _details(page: Page, report: Report) -> None:
     """What failed, then what could not be judged: each with what to do."""
     if report.findings:
-        page.title("FINDINGS ON NO SINGLE ENDPOINT")
+        page.title("CLUSTER-WIDE FINDINGS")
         told = merged(report.findings)
         worst = nsmallest(_MOST_FINDINGS, told, key=text_findings.importance)
         text_findings.findings(page, worst)

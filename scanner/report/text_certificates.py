@@ -42,7 +42,7 @@ def write(page: Page, found: CertificateReport, now: str) -> None:
     if told["pending"]:
         page.folded(_LABEL, "  pending      ", _pending(found))
     for number, row in enumerate(certificates.ending(found.rows(), moment(now), _ENDING)):
-        page.folded(_LABEL, " " * _LABEL if number else "  ends first   ", _ends(row))
+        page.folded(_LABEL, " " * _LABEL if number else "  expires next ", _ends(row))
     page.line()
 
 
@@ -61,7 +61,7 @@ def _whose(told: InventorySummary) -> str:
     parts = (
         (told["governed"], "that the PKI configuration governs"),
         (told["not_governed"], "of others"),
-        (told["unattributed"], "nobody can tell whose"),
+        (told["unattributed"], "owner unknown"),
     )
     return f"{told['certificates']}: {', '.join(f'{count} {what}' for count, what in parts if count)}"
 
@@ -83,7 +83,7 @@ def _keys(page: Page, told: InventorySummary) -> None:
 def _pending(found: CertificateReport) -> str:
     """How many, until when, and which first."""
     told = found.summary
-    until = f", the last of them made again by {told['pending_until'][:10]}" if told["pending_until"] else ""
+    until = f", the last of them renewed by {told['pending_until'][:10]}" if told["pending_until"] else ""
     names = ", ".join(islice(_waiting(found), _PENDING))
     more = told["pending"] - _PENDING
     return f"{counted(told['pending'], 'certificate')}{until}: {names}{f' and {more} more' if more > 0 else ''}"

@@ -24,9 +24,9 @@ _SYMBOLS: dict[Honours | None, tuple[str, str]] = {
     None: ("–", "not_applicable"),
 }
 _ANSWERS: dict[Honours | None, str] = {
-    "no": "does not",
+    "no": "no",
     "not-determined": "not determined",
-    "yes": "honours",
+    "yes": "yes",
     None: "no TLS",
 }
 _COUNTS: tuple[tuple[Outcome, str], ...] = (
@@ -37,8 +37,8 @@ _COUNTS: tuple[tuple[Outcome, str], ...] = (
     ("not_applicable", "–"),
 )
 _LEGEND = (
-    "~ deviates and breaks nothing (readiness, waived, converging)",
-    "? could not be told   – need not speak TLS: not among the 'of N TLS'",
+    "~ differs, not counted in the exit code (user workload, waived, rollout)",
+    "? inconclusive   – no TLS requirement: not among the 'of N TLS'",
 )
 _WIDE = 120
 """Columns of a page that has room for all columns of the table."""
@@ -106,7 +106,7 @@ def _components(page: Page, rows: list[ComponentRow]) -> None:
     table = _fitted(page, shown, common)
     titles = [title for _, title in _COUNTS]
     head = table.head(("COMPONENT", "LISTENERS", "ENDPOINTS"), titles, f"{'WORST':<9}" if table.wide else "")
-    page.line(page.paint("quiet", f"  {head} ITS PROFILE"))
+    page.line(page.paint("quiet", f"  {head} FOLLOWS PROFILE"))
     for row in shown:
         _component(table, row)
     if len(rows) > len(shown):
@@ -215,7 +215,7 @@ def _listener(page: Page, listener: Listener, outcome: str) -> None:
 
 
 def _coverage(page: Page, told: DiscoveryRow) -> None:
-    page.title("WHAT WAS SEEN")
+    page.title("COVERAGE")
     aside = sum(each["count"] for each in told["left_out"])
     parts = [(told["probed"], "probed"), (aside, "left out"), (told["not_reached"], "not reached")]
     page.line(
@@ -224,8 +224,8 @@ def _coverage(page: Page, told: DiscoveryRow) -> None:
     )
     parts = [
         (told["judged"], "pass or fail"),
-        (told["undetermined"], "could not be told"),
-        (told["not_applicable"], "need not speak TLS"),
+        (told["undetermined"], "inconclusive"),
+        (told["not_applicable"], "without a TLS requirement"),
     ]
     page.line("  probed       ", ", ".join(f"{n} {what}" for n, what in parts if n) or "none")
     label = "left out"

@@ -91,11 +91,11 @@ def _confirmed(page: Page, name: str, finding: FindingRow) -> None:
 
 
 _FIELDS: dict[str, Callable[[Page, str, FindingRow], None]] = {
-    "found": _observed,
+    "observed": _observed,
     "expected": _expected,
     "fix": _fix,
     "evidence": _explained,
-    "see it": _reproduce,
+    "reproduce": _reproduce,
     "waived by": _waived,
     "sslyze": _confirmed,
 }

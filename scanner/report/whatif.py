@@ -40,7 +40,7 @@ OUTCOMES: tuple[Outcome, ...] = ("fails", "inconclusive", "follows", "excused", 
 
 _TITLES: dict[Outcome, str] = {
     "fails": "WOULD NEWLY FAIL",
-    "inconclusive": "COULD NO LONGER BE TOLD",
+    "inconclusive": "COULD NO LONGER BE DETERMINED",
     "follows": "WOULD BE RECONFIGURED BY ITS OPERATOR",
     "excused": "WOULD DEVIATE WITHOUT BREAKING ANYTHING",
     "passes": "WOULD NEWLY PASS",
@@ -198,7 +198,7 @@ class Comparison:
 
     @property
     def loses(self) -> bool:
-        """Whether something could no longer be told that can be told now."""
+        """Whether something could no longer be determined that can be told now."""
         return bool(self.undecided or self.changed("inconclusive"))
 
     def with_findings(self, before: Iterable[FindingRow], after: Iterable[FindingRow]) -> Comparison:
@@ -316,9 +316,9 @@ def write_text(
     page.line(page.paint("title", "what if"), f"  {plain(title, 300)}" if title else "")
     page.line()
     for heading, found in (
-        ("FINDINGS ON NO SINGLE ENDPOINT THAT WOULD NEWLY FAIL", comparison.failing),
-        ("FINDINGS ON NO SINGLE ENDPOINT THAT COULD NO LONGER BE TOLD", comparison.undecided),
-        ("FINDINGS ON NO SINGLE ENDPOINT THAT WOULD BE GONE", comparison.mended),
+        ("CLUSTER-WIDE FINDINGS THAT WOULD NEWLY FAIL", comparison.failing),
+        ("CLUSTER-WIDE FINDINGS THAT COULD NO LONGER BE DETERMINED", comparison.undecided),
+        ("CLUSTER-WIDE FINDINGS THAT WOULD BE GONE", comparison.mended),
     ):
         if found:
             page.title(heading)
@@ -338,7 +338,7 @@ def write_text(
     page.line(f"  {'changed':<10} {counted(changed, 'endpoint')}, {same}")
     others = (
         (len(comparison.failing), "would newly fail"),
-        (len(comparison.undecided), "could no longer be told"),
+        (len(comparison.undecided), "could no longer be determined"),
         (len(comparison.mended), "would be gone"),
     )
     if said := ", ".join(f"{count} {what}" for count, what in others if count):
@@ -347,7 +347,7 @@ def write_text(
         _rotations(page, comparison.certificates)
     for count, what in (
         (comparison.out_of_scope, "would no longer be scanned"),
-        (comparison.newly_in_scope, "would be scanned too, and nobody has asked them yet"),
+        (comparison.newly_in_scope, "would be scanned too, and have not been probed yet"),
         (comparison.only_before - comparison.out_of_scope, "only in the first judgement"),
         (comparison.only_after, "only in the second judgement"),
     ):
@@ -359,7 +359,7 @@ def write_text(
 
 
 def exit_code(comparison: Comparison) -> int:
-    """What would newly fail weighs more than what could no longer be told."""
+    """What would newly fail weighs more than what could no longer be determined."""
     if comparison.breaks:
         return EXIT_FINDINGS
     return EXIT_INCOMPLETE if comparison.loses else EXIT_OK
@@ -422,7 +422,7 @@ def _section(page: Page, after: Outcome, changes: list[Change]) -> None:
 def _change(page: Page, change: Change) -> None:
     symbol, style = _STYLES[change.after]
     replicas = f"  {change.count} replicas" if change.count > 1 else ""
-    owed = f", then owes {plain(change.profile, 80)}" if change.profile else ""
+    owed = f", then requires {plain(change.profile, 80)}" if change.profile else ""
     page.line(page.paint(style, f"{symbol} {plain(change.id, 120)}"), replicas,
               page.paint("quiet", f"  now: {_WORDS[change.before]}{owed}"))  # fmt: skip
     if change.outlook is not None:

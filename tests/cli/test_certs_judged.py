@@ -71,7 +71,7 @@ def test_files_alone_are_recognised_and_nothing_is_required_of_them(call: Call, 
     found = only(answer)
     assert (answer.code, found["certificate_names"], found["component"]) == (0, ["service-ca"], "service-ca-operator")
     assert (found["verdict"], found["status"]) == ("not_applicable", "not-required")
-    assert "neither a cluster nor a file says what is wanted" in json.loads(answer.out)["judged_by"]
+    assert "neither a cluster nor a file says what is required" in json.loads(answer.out)["judged_by"]
     assert call("certs", signer).out.splitlines()[1].split()[-2:] == ["not-required", "service-ca"]
 
 
@@ -362,9 +362,9 @@ def test_what_may_not_be_read_is_incomplete_and_passes_nothing(
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ((), "neither a path nor a cluster was given"),
-        (("a.pem", "--secrets"), "--secrets is about a cluster"),
-        (("a.pem", "--previous", "x"), "--previous is about a cluster"),
+        ((), "no path and no cluster"),
+        (("a.pem", "--secrets"), "--secrets needs a cluster"),
+        (("a.pem", "--previous", "x"), "--previous needs a cluster"),
         (("--cluster", "--snapshot", "x"), "--snapshot and a cluster contradict each other"),
         (("a.pem", "--pki", "/nonexistent"), "/nonexistent"),
         (("a.pem", "--install-config", "/nonexistent"), "/nonexistent"),

@@ -152,7 +152,7 @@ def test_a_context_that_is_given_twice_is_a_mistake(call: Call, two: tuple[Path,
     for contexts in (("--contexts", f"{first},{first}"), ("--context", first, "--context", first)):
         answer = call("scan", "--kubeconfig", path, *contexts, *PATIENT)
         assert (answer.code, answer.out) == (2, "")
-        assert f"the context '{first}' is given 2 times" in answer.err
+        assert f"the context '{first}' appears 2 times" in answer.err
 
 
 def test_two_contexts_that_lead_to_one_cluster_are_a_mistake(call: Call, two: tuple[Path, str]) -> None:
@@ -258,7 +258,7 @@ def test_pools_with_different_configurations_are_explained_apart(call: Call, pla
 def test_a_users_workload_behind_passthrough_follows_no_adherence(call: Call, place: Place) -> None:
     answer = call("explain", "Route/shop/checkout", "--snapshot", place.kept / "snapshot")
     assert "is          a user's workload\n" in answer.out
-    assert "      over what router-default would owe itself: openshift/4.22/modern, must-follow" in answer.out
+    assert "      over what router-default would use itself: openshift/4.22/modern, must-follow" in answer.out
     assert "adherence" not in answer.out
 
 
@@ -306,8 +306,8 @@ def test_a_name_that_nobody_has(call: Call, place: Place) -> None:
     ("arguments", "complaint"),
     [
         (("a", "--cluster"), "targets and a cluster contradict each other"),
-        (("a", "--include", "port=1"), "--include is about a cluster"),
-        (("a", "--no-secrets"), "--no-secrets is about a cluster"),
+        (("a", "--include", "port=1"), "--include needs a cluster"),
+        (("a", "--no-secrets"), "--no-secrets needs a cluster"),
         (("--cluster", "--snapshot", "x"), "--snapshot and a cluster contradict each other"),
         (("--snapshot", "/nonexistent"), "there is no such directory"),
         (("--kubeconfig", "/nonexistent"), "/nonexistent"),

@@ -69,7 +69,7 @@ def test_an_internal_error_is_never_1(call: Call, monkeypatch: pytest.MonkeyPatc
 # --- bad input --------------------------------------------------------------------------------------------------------
 
 BAD_INPUT: list[tuple[str, str, str]] = [
-    ("scan", "no target was given", "HOST:PORT"),
+    ("scan", "no target", "HOST:PORT"),
     ("scan a:1 --profile intermidiate", "no profile 'intermidiate'", "did you mean intermediate"),
     ("scan a:1 --profile intermediate@x", "'x' is not a release", "intermediate@4.22"),
     ("scan a:1 --profile {tmp}/none.yaml", "none.yaml", ""),

@@ -143,7 +143,7 @@ def test_the_cluster_is_found_scanned_and_judged_as_its_stories_say(cluster: tup
 
 def test_the_cluster_is_told_by_component_with_what_was_not_seen(cluster: tuple[Called, Path]) -> None:
     answer, _ = cluster
-    for told in ("COMPONENT", "metrics-server", "StrictAllComponents", "WHAT WAS SEEN", "networkpolicies"):
+    for told in ("COMPONENT", "metrics-server", "StrictAllComponents", "COVERAGE", "networkpolicies"):
         assert told in answer.out
     assert "scan --cluster" in answer.err
 

@@ -56,7 +56,7 @@ def test_the_component_that_is_stuck_is_found(call: Call, place: Place) -> None:
     assert answer.code == 1, answer.err
     assert "the configuration of 1 of them stopped somewhere" in answer.out
     assert re.search(r"^  metrics-server +stopped at step 8, what is served$", answer.out, re.MULTILINE)
-    assert "something else than is owed at 1 of 1 address" in answer.out
+    assert "something else than is required at 1 of 1 address" in answer.out
     assert "oc rollout status -n openshift-monitoring deployment/metrics-server" in answer.out
     assert "of openshift-monitoring, warnings that speak of TLS, certificates or configuration: 1" in answer.out
     assert "Service/metrics-server ProbeError (3 times): tls: server selected unsupported protocol" in answer.out
@@ -73,7 +73,7 @@ def test_its_operators_have_seen_the_profile(call: Call, place: Place) -> None:
 def test_a_saved_scan_is_enough(call: Call, place: Place) -> None:
     """Without a cluster it is the one of the results. Operators' configurations are not in it; what is served is."""
     kubelet = call("doctor", "kubelet", "--results", place.kept)
-    assert (kubelet.code, "what is owed, at 3 addresses" in kubelet.out) == (0, True)
+    assert (kubelet.code, "what is required, at 3 addresses" in kubelet.out) == (0, True)
     assert call("doctor", "metrics-server", "--results", place.kept).code == 1
     registry = call("doctor", "openshift-apiserver", "--results", place.kept)
     assert registry.code == 3, registry.out
@@ -192,10 +192,10 @@ def test_results_of_targets_have_no_components(call: Call, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("command", "end"),
     [
-        ("doctor --results KEPT", "exit 1: the configuration stopped on the way to 1 component (metrics-server); not"),
-        ("doctor --results KEPT metrics-server", "exit 1: the configuration stopped on the way to 1 component (metri"),
+        ("doctor --results KEPT", "exit 1: the configuration stopped before 1 component (metrics-server); not"),
+        ("doctor --results KEPT metrics-server", "exit 1: the configuration stopped before 1 component (metri"),
         ("doctor --results KEPT kube-apiserver", "exit 3: not complete: unknown for 1 component (kube-apiserver)"),
-        ("doctor --results KEPT kubelet", "exit 0: nothing stopped on the way to 1 component"),
+        ("doctor --results KEPT kubelet", "exit 0: nothing stopped before 1 component"),
         ("whatif KEPT --profile old", "exit 0: nothing would newly fail or become inconclusive"),
         ("whatif KEPT --adherence Legacy", "exit 0: nothing would newly fail or become inconclusive"),
         ("explain kubelet --snapshot SNAPSHOT", "exit 0: 2 listeners explained, nothing judged"),
@@ -222,7 +222,7 @@ def test_the_bug_report_of_the_component_that_is_stuck(call: Call, place: Place)
     )  # fmt: skip
     assert answer.code == 0, answer.err
     for part in (
-        "# `metrics-server` does not follow the TLS profile that it owes",
+        "# `metrics-server` does not follow the required TLS profile",
         "`openshift 4.22.3`",
         "`StrictAllComponents`",
         "`APIServer/cluster spec.tlsSecurityProfile: Modern`",
@@ -239,7 +239,7 @@ def test_the_bug_report_of_the_component_that_is_stuck(call: Call, place: Place)
 @pytest.mark.parametrize(
     ("listener", "reason"),
     [
-        ("kubelet", "serve anything else than it owes"),
+        ("kubelet", "serves what is required"),
         ("etcd", "has not seen it"),
         ("shop/checkout", "no component of the platform"),
         ("nobody/nothing", "no listener of the cluster is"),

@@ -107,7 +107,7 @@ BAD_INPUT: list[tuple[str, str, str]] = [
     ("lint {tmp} --snapshot {tmp}/none", "there is no such directory", "path right"),
     ("lint {tmp} --kubeconfig {tmp}/none", "none", ""),
     ("lint {tmp} --snapshot {tmp} --cluster", "--snapshot and a cluster contradict each other", "leave one out"),
-    ("lint {tmp} --secrets", "--secrets is about a cluster, and none is given", "--cluster"),
+    ("lint {tmp} --secrets", "--secrets needs a cluster, and there is none", "--cluster"),
     ("lint {tmp} --bogus", "--bogus", "lint --help"),
 ]
 

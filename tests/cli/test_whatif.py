@@ -56,7 +56,7 @@ def test_what_only_the_new_policy_would_let_a_scan_ask_is_counted(call: Call, pl
     wide.write_text(f"{POLICY}scope: {{include: [{{components: [etcd, kubelet]}}]}}\n")
     answer = call("whatif", kept, "--policy", wide)
     assert answer.code == 0
-    assert "would be scanned too, and nobody has asked them yet: 3" in answer.out
+    assert "would be scanned too, and have not been probed yet: 3" in answer.out
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_verdicts_that_would_be_lost(call: Call, farm: Farm, tmp_path: Path) -> 
     assert call("scan", farm["intermediate-rsa"].target, "--ca", farm.ca, *old, "--save", kept, "--quiet").code == 0
     answer = call("whatif", kept, "--profile", "intermediate")
     assert answer.code == 3, answer.out
-    assert "COULD NO LONGER BE TOLD" in answer.out
+    assert "COULD NO LONGER BE DETERMINED" in answer.out
     assert "nothing would newly fail or pass" in answer.out
 
 

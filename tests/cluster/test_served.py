@@ -1,4 +1,4 @@
-"""API discovery: which version of a kind is preferred, what there is not, and what cannot be told."""
+"""API discovery: which version of a kind is preferred, what there is not, and what cannot be determined."""
 
 from __future__ import annotations
 

@@ -125,11 +125,11 @@ def two_configs(every: Objects) -> None:
         (several_of_one_name, f"several NodePools that have the same name: {POOL}, NodePool/clusters-test/special"),
         (no_label, "is not known: the node has no metadata.labels[hypershift.openshift.io/nodePool]"),
         (no_pool, "Node/w belongs to NodePool gone, which was not seen"),
-        (no_map, f"ConfigMap/clusters/kubelet, which {POOL} names, is not known: nobody asked for it"),
+        (no_map, f"ConfigMap/clusters/kubelet, which {POOL} names, is not known: it was not requested"),
         (no_key, f"ConfigMap/clusters/kubelet, which {POOL} names, has no data[config]"),
         (no_yaml, f"ConfigMap/clusters/kubelet, which {POOL} names, is no YAML or too long"),
         (too_long, f"ConfigMap/clusters/kubelet, which {POOL} names, is no YAML or too long"),
-        (two_configs, f"{POOL} has several KubeletConfigs, of which HyperShift allows one"),
+        (two_configs, f"{POOL} has several KubeletConfigs, and HyperShift allows one"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_told_is_unknown_with_the_reason(change: Callable[[Objects], None], why: str) -> None:

@@ -47,7 +47,7 @@ def test_a_gateway_without_a_grant_is_to_serve_nothing() -> None:
     assert not isinstance(ungranted.leaf, Unknown)
     assert ungranted.leaf.sha256 == FACTS.sha256
     assert found.certificate.stored is None
-    assert found.withheld == f"{LISTENER} names Secret/certs/shared, which nobody has let it name"
+    assert found.withheld == f"{LISTENER} names Secret/certs/shared, which is not granted to it"
 
 
 def test_of_a_secret_that_is_refused_nothing_stays_unread() -> None:
@@ -152,7 +152,7 @@ def test_a_delegation_allows_it(namespaces: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(("name", "namespaces"), [("shared", ("other", "*")), ("*", ("shop",)), ("other", ("shop",))])
 def test_an_asterisk_beside_others_means_itself(name: str, namespaces: tuple[str, ...]) -> None:
     found = proxied(delegation(name, *namespaces))
-    assert found.withheld == f"{SAYS} spec.virtualhost.tls names Secret/certs/shared, which nobody has let it name"
+    assert found.withheld == f"{SAYS} spec.virtualhost.tls names Secret/certs/shared, which is not granted to it"
 
 
 def test_a_delegation_of_the_former_group_is_a_doubt() -> None:

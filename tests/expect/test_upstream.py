@@ -67,7 +67,7 @@ def test_the_fields_of_v1alpha2_are_read() -> None:
         ({"caCertificateRefs": [{**REFERENCE, "name": "gone"}]}, "ConfigMap/shop/gone data[ca.crt] is not there"),
         (
             {"caCertificateRefs": [{**REFERENCE, "name": "never"}]},  # as in what an earlier version has saved
-            "ConfigMap/shop/never data[ca.crt] was not read: nobody asked for it when the snapshot was taken",
+            "ConfigMap/shop/never data[ca.crt] was not read: it was not requested when the snapshot was taken",
         ),
         ({"caCertificateRefs": [REFERENCE, {**REFERENCE, "kind": "Bundle"}]}, "Bundle/shop/ca"),
         ({"wellKnownCACertificates": "System"}, "public roots"),

@@ -198,7 +198,7 @@ def test_every_finding_is_whole(of: Case) -> None:
             assert found.reproduce
             assert found.reproduce.startswith(("adhere ask ", "adhere scan ", "curl -", "openssl req "))
         if found.verdict == "inconclusive":
-            assert ": " in found.message, "what could not be told, and why"
+            assert ": " in found.message, "what could not be determined, and why"
 
 
 def test_rule_by_id() -> None:

@@ -33,7 +33,7 @@ def closing(*policies: KubeObject, endpoint: Endpoint = WEB) -> list[str]:
     return [str(each) for each in NetworkPolicies(policies).closing(endpoint)]
 
 
-NOBODY = "NetworkPolicy/shop/p selects the pod and admits nobody to this port"
+NOBODY = "NetworkPolicy/shop/p selects the pod and admits no client to this port"
 
 
 def only(whom: str) -> str:

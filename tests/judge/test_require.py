@@ -134,7 +134,7 @@ def test_every_rule_of_the_package_is_registered() -> None:
     [
         (True, "every component has to follow the cluster's profile"),
         (False, "not every component has to follow the cluster's profile"),
-        (Unknown("403"), "whether every component has to follow the cluster's profile"),
+        (Unknown("403"), "whether every component must follow the cluster's profile"),
     ],
 )
 def test_the_message_on_adherence_says_what_the_verdict_says(*, strict: bool | Unknown, message: str) -> None:

@@ -117,7 +117,7 @@ def test_groups_and_that_it_is_blind_to_ml_kem(group: int, opinion: Opinion, exp
     [
         ("requested", "confirmed"),
         ("required", "contradicted"),
-        (Unknown("sslyze could not tell"), "not-visible-to-sslyze"),
+        (Unknown("sslyze could not determine it"), "not-visible-to-sslyze"),
     ],
 )
 def test_the_request_for_a_client_certificate(seen: Known[ClientCertificate], expected: str) -> None:
@@ -143,7 +143,7 @@ def test_a_violation_that_it_could_not_be_asked_about_says_so() -> None:
     of = case(observation={"reach": Reach.PLAINTEXT, "protocol": "http"})
     found = confirm(judge(of).findings, of)
     assert [(f.rule, f.verdict, f.second_opinion) for f in found] == [("tls-reach", "fail", "not-visible-to-sslyze")]
-    assert "sslyze cannot tell" in found[0].evidence[-1]
+    assert "sslyze cannot determine it" in found[0].evidence[-1]
 
 
 @pytest.mark.parametrize(

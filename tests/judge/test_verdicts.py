@@ -59,7 +59,7 @@ def test_a_failure_says_what_could_not_be_told_beside_it() -> None:
     found = conclude(rule("tls-version"), case(), Tally(seen=("TLSv1",), unknown=("SSLv3 (silence)",)), WORDS)
     assert found.message == "wrong"
     assert found.observed == ("TLSv1",)
-    assert found.evidence == ("not told: SSLv3 (silence)",)
+    assert found.evidence == ("not determined: SSLv3 (silence)",)
 
 
 def test_an_inconclusive_finding_names_everything_that_is_missing() -> None:

@@ -55,7 +55,7 @@ def test_an_acceptance_stands_whatever_else_is_not_known() -> None:
     versions = Answers(accepted=(TLS12, TLS10), unasked="the deadline came first")
     found = finding("tls-version", case(observation={"versions": versions}))
     assert found.verdict == "fail"
-    assert "not told: TLSv1.1 (the deadline came first)" in found.evidence
+    assert "not determined: TLSv1.1 (the deadline came first)" in found.evidence
 
 
 def test_what_was_not_told_is_named_with_the_reason() -> None:

@@ -136,7 +136,7 @@ ROUTER = {
     "TLS 1.2 with suites of 1.3 only": (custom("TLS_AES_128_GCM_SHA256"), "only TLS 1.3"),
     "no version": ({"type": "Custom", "custom": {"ciphers": ["AES128-SHA"]}}, "minTLSVersion is not set"),
     "no name": (custom("AES128-SHA", "@STRENGTH"), "does not look like the name"),
-    "a set": (custom("AES128-SHA", "HIGH"), "adhere cannot tell what OpenSSL takes HIGH for"),
+    "a set": (custom("AES128-SHA", "HIGH"), "it is unknown what OpenSSL makes of HIGH for"),
     "an exclusion": (custom("AES128-SHA", "AES256-SHA", "!AES128-SHA"), None),
     "an exclusion of many": (custom("AES128-SHA", "!SHA1"), "cannot read OpenSSL's exclusion '!SHA1'"),
 }

@@ -76,7 +76,7 @@ def test_what_refers_to_it_is_undecided(tmp_path: Path) -> None:
         for _, verdict, rule, message in told(report(tmp_path, "a.yaml", "b.yaml", "c.yaml"))
         if verdict == "inconclusive"
     }
-    assert "Secret/shop/web is given more than once" in words["route-external-secret"]
+    assert "Secret/shop/web is defined more than once" in words["route-external-secret"]
 
 
 def test_equal_ones_are_one(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_a_cluster_does_not_say_which_counts(tmp_path: Path) -> None:
     about = declared(given_in(tmp_path, "a.yaml", "b.yaml"), empty())
     here, other = about.find(SECRET, "web", "shop"), about.find(SECRET, "other", "shop")
     assert isinstance(here, Missing)
-    assert here.why.startswith("is given more than once")
+    assert here.why.startswith("is defined more than once")
     assert other == Missing(name="Secret/shop/other")
     assert about.gap(SECRET) is not None
     assert about.gap(ROUTE) is None

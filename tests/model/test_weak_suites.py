@@ -13,7 +13,7 @@ from scanner.tls.names import suite_code
 CASES = {
     "TLS_RSA_WITH_NULL_SHA256": ("high", "does not encrypt"),
     "TLS_SHA256_SHA256": ("high", "does not encrypt"),
-    "TLS_DH_anon_WITH_AES_128_CBC_SHA": ("high", "authenticates nobody"),
+    "TLS_DH_anon_WITH_AES_128_CBC_SHA": ("high", "does not authenticate the server"),
     "TLS_RSA_EXPORT_WITH_DES40_CBC_SHA": ("high", "export"),
     "TLS_RSA_WITH_RC4_128_MD5": ("high", "RC4"),
     "TLS_DHE_RSA_WITH_DES_CBC_SHA": ("high", "56 bits"),

@@ -48,8 +48,8 @@ def test_in_time_is_no_news(facts: CertificateFacts, name: WellKnown) -> None:
 @pytest.mark.parametrize(
     ("facts", "name", "severity", "status", "words"),
     [
-        (aged(940, 1095), NAME, "medium", "violation", "should have been made again by"),
-        (aged(3, 10), DAY_ONE, "medium", "violation", "should have been made again by 2026-11-19"),
+        (aged(940, 1095), NAME, "medium", "violation", "should have been renewed by"),
+        (aged(3, 10), DAY_ONE, "medium", "violation", "should have been renewed by 2026-11-19"),
         (aged(1094, 1095), NAME, "high", "violation", "by 2026-05-23, and expires in 24 hours (2026-11-22 00:00 UTC)"),
         (aged(25, 30), DAY_ONE, "medium", "violation", "and expires in 5 days"),
         (aged(28, 30), KUBELET, "high", "violation", "it expires in 2 days"),
@@ -159,7 +159,7 @@ def test_what_nobody_can_tell_whose_it_is_ends_too(days: int, place: Place, seve
     """Of what lies in the platform's namespaces nothing says whether it is in use."""
     found = list(RENEWAL.check(RENEWAL, subject(aged(days, 90), told=NAMELESS, place=place)))
     assert [each.severity for each in found] == ([severity] if severity else [])
-    assert all("Nobody can tell whether the PKI object governs it" in each.message for each in found)
+    assert all("It is unknown whether the PKI object governs it" in each.message for each in found)
 
 
 def test_a_numbered_secret_of_nobody_known_may_be_a_former_revisions() -> None:

@@ -280,7 +280,7 @@ def test_what_nobody_knows_in_the_platforms_namespace_is_not_known() -> None:
     [
         ("openshift-new_new-signer@1790000000", None, "its name is spelt as operators spell them"),
         ("x", "openshift-new_new-signer@1790000000", "its signer's name is spelt as operators spell them"),
-        ("x", None, "it is signed by itself"),
+        ("x", None, "it is self-signed"),
         ("x@1", "y", ""),
     ],
 )

@@ -58,7 +58,7 @@ SILENT = finding(
     "the connection was never answered: open the firewall or NetworkPolicy for the scanner",
     status="unreachable",
     fix="admit the scanner to port 8443 in NetworkPolicy/shop/deny-all, or scan from where it admits",
-    evidence=("no answer in 3.0 s", "NetworkPolicy/shop/deny-all selects the pod and admits nobody to this port"),
+    evidence=("no answer in 3.0 s", "NetworkPolicy/shop/deny-all selects the pod and admits no client to this port"),
 )
 DIFFER = finding(
     "replicas-differ",

@@ -36,9 +36,9 @@ def _written(write: Callable[[Report, TextIO], None], report: Report) -> str:
 def _said(text: str) -> Numbers:
     """What the lines on trust and on the exit code say, in text and HTML."""
     patterns = {
-        "unchecked": r"not checked for (\d+) endpoints? \(no CA given\)",
-        "self-signed": r"\(no CA given\): (\d+) self-signed",
-        "nameless": r"names not checked for (\d+) endpoints? \(targets given by IP address: add #name\)",
+        "unchecked": r"not checked for (\d+) endpoints? \(no CA\)",
+        "self-signed": r"\(no CA\): (\d+) self-signed",
+        "nameless": r"names not checked for (\d+) endpoints? \(targets by IP address: add #name\)",
         "exit": r"^(?: *<p class=\"exit\">)?exit (\d+): ",
     }
     told = {name: re.findall(pattern, text, re.MULTILINE) for name, pattern in patterns.items()}

@@ -46,7 +46,7 @@ def test_without_a_component_what_stopped_comes_first_and_in_whole() -> None:
     text = told(FINE, STOPPED, DARK)
     assert "3 components with listeners; the configuration of 1 of them stopped somewhere" in text
     assert "  etcd  stopped at step 2, step 2\n" in text
-    assert "could not be told (1): dns (HostedCluster/a/b)" in text
+    assert "could not be determined (1): dns (HostedCluster/a/b)" in text
     assert "nothing stopped (1): router" in text
     assert "not looked at, of some or all of these: 3 step 3" in text
     assert text.count("$ oc get etcd") == 3
@@ -55,7 +55,7 @@ def test_without_a_component_what_stopped_comes_first_and_in_whole() -> None:
 
 def test_one_component_is_told_whatever_became_of_it() -> None:
     assert "nothing stopped in the steps that were looked at\n  not looked at: 3 step 3" in told(FINE, whole=True)
-    assert "could not be told" in told(DARK, whole=True)
+    assert "could not be determined" in told(DARK, whole=True)
     assert "and nothing holds it to that" in told(diagnosis("ok", bound=False), whole=True)
 
 
@@ -79,7 +79,7 @@ def report(text: str = "it accepts TLS 1.0") -> str:
 def test_a_bug_report_has_what_its_reader_asks_for() -> None:
     text = report()
     for part in (
-        "does not follow the TLS profile that it owes",
+        "does not follow the required TLS profile",
         "`openshift 4.22.3`",
         "StrictAllComponents",
         "APIServer/cluster spec.tlsAdherence: StrictAllComponents",

@@ -165,7 +165,7 @@ def test_what_a_cluster_showed_and_who_honours_what_is_there() -> None:
         "shop/deny-all explains why 1 did not answer",
         "let the scan's account get and list routes.route.openshift.io",
         "What binds is openshift/4.23/intermediate, under StrictAllComponents",
-        "does not honour it 1 of 2 listeners",
+        "no 1 of 2 listeners",
         "DaemonSet/openshift-dns/dns-default:9154: it accepts versions below TLSv1.2",
         "4 of 23 endpoints fail",
         "also openshift/4.23/old",
@@ -178,7 +178,7 @@ def test_a_line_says_what_it_owes_where_that_is_unusual() -> None:
     for row in rows[:3]:
         row["expected"]["profile"] = "openshift/4.23/old"
     text = " ".join("".join(_Reader(_text(cluster_samples.report(rows))).texts).split())
-    assert "honours it 1 of 1 listener · StrictAllComponents · openshift/4.23/old" in text
+    assert "yes 1 of 1 listener · StrictAllComponents · openshift/4.23/old" in text
 
 
 def test_more_components_than_a_page_is_good_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,10 +226,10 @@ def test_the_certificates_of_a_cluster() -> None:
     for said in (
         "17 different certificates in the cluster's objects and on its listeners: 13 governed by the PKI configuration",
         "PKI/cluster: defaults RSA 2048, signer RSA 4096, serving ECDSA P384; last changed 2026-11-01",
-        "1 waits for its rotation: the last is made again by 2026-12-04.",
+        "1 waits for its rotation: the last is renewed by 2026-12-04.",
         "etcd-signer signer · etcd-operator · openshift-etcd · CN=etcd-signer RSA 2048 2031-07-18 in 4 years",
         "violates delete Secret openshift-etcd/etcd-signer, so that its operator makes it again",
-        "pending rotation made again by 2026-12-04",
+        "pending rotation renewed by 2026-12-04",
         "nothing renews it by itself",
         "2026-11-09 ended 12 days ago",
         "and 2 more places",

@@ -31,7 +31,7 @@ def test_golden() -> None:
 @pytest.mark.parametrize("width", [80, 100, 120, 140])
 def test_the_table_keeps_to_the_width_of_the_terminal(width: int) -> None:
     lines = _text(cluster_samples.report(), width).splitlines()
-    table = lines[3 : lines.index("WHAT WAS SEEN")]
+    table = lines[3 : lines.index("COVERAGE")]
     assert len(table) > 10
     assert max(map(columns, table)) <= width
 
@@ -63,7 +63,7 @@ def test_adherence_is_said_once_where_it_is_the_same_for_all() -> None:
     rows = [row for row in cluster_samples.rows() if row["component"] in ("kubelet", "etcd")]
     for row in rows[:3]:
         row["expected"]["adherence"] = "LegacyAdheringComponentsOnly"
-    assert "honours (2 of 2, StrictAllComponents)" in _text(cluster_samples.report(rows), 120)
+    assert "yes (2 of 2, StrictAllComponents)" in _text(cluster_samples.report(rows), 120)
 
 
 def test_many_namespaces_of_users_without_a_failure_are_summed_up() -> None:
@@ -105,5 +105,5 @@ def test_names_of_components_are_whole_on_every_page(width: int | None) -> None:
     row = endpoint_row(where, USER, samples.speaking("x"), "pass", "ok", samples.PASSED)
     told = _text(cluster_samples.report([row]), width)
     assert "✓ namespace a-namespace-with-a-long-name (users)" in told
-    table = told[: told.index("WHAT WAS SEEN")].splitlines()
+    table = told[: told.index("COVERAGE")].splitlines()
     assert width is None or max(map(columns, table)) <= width

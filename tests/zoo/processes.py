@@ -48,7 +48,7 @@ def program(name: str) -> str | None:
 def free_address() -> tuple[str, int]:
     """A loopback address and a port that was free a moment ago.
 
-    Most of these programs cannot be told port 0. The address is drawn from all of 127.0.0.0/8, so that two servers
+    Most of these programs cannot bind port 0. The address is drawn from all of 127.0.0.0/8, so that two servers
     started at once by two test runs do not take the same one in between; the port from below those that the system
     gives to clients, because gnutls-serv takes its port on every address.
     """

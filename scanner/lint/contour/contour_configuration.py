@@ -124,7 +124,7 @@ def check_limits(subject: Subject) -> Iterator[Flaw]:
     found = of_object(subject.object)
     if found is None:
         if why := unread(subject.object):
-            message = f"cannot be decided here: what Contour is told; {shown(why, 200)}"
+            message = f"cannot be decided here: how Contour is configured; {shown(why, 200)}"
             yield Flaw(message=message, at=("data", FILE), verdict="inconclusive")
         return
     tls = found.settings.tls

@@ -37,7 +37,7 @@ def _of_ingress(subject: Subject) -> Iterator[Flaw]:
         return
     if annotations.get(_REDIRECT) != "true" and annotations.get(_ALLOW) != "false":
         yield Flaw(
-            message="the hosts of this Ingress answer without TLS too: Contour redirects nothing unless it is told to",
+            message="the hosts of this Ingress also answer without TLS: Contour redirects only where it is configured",
             at=("metadata", "annotations"),
             fix=f"{subject.object.reference}: add the annotation {_REDIRECT}",
             correction=f'annotations:\n  {_REDIRECT}: "true"',

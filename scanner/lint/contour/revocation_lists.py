@@ -45,7 +45,7 @@ def check_revocation(subject: Subject) -> Iterator[Flaw]:
     secret = _named(subject, validation.crl_secret)
     if isinstance(secret, Missing):
         if secret.gap:
-            unseen = undecided(secret, _LISTS, "whether its revocation list has ended")
+            unseen = undecided(secret, _LISTS, "whether its revocation list is expired")
             yield Flaw(message=unseen.message, at=unseen.at, verdict=unseen.verdict, severity="info")
     elif secret is not None:
         lists = Secret.of(secret).crls

@@ -60,7 +60,7 @@ def _including(subject: Subject, proxy: HTTPProxy) -> Iterator[Flaw]:
         included = None if isinstance(found, Missing) else HTTPProxy.of(found)
         if included and included.is_root and (proxy.tls or included.tls):
             yield Flaw(
-                message=f"{included.reference} has a virtual host: Contour calls whoever includes it invalid "
+                message=f"{included.reference} has a virtual host: Contour rejects an HTTPProxy that includes it "
                 "(RootIncludesRoot), and serves it under its own name, with its own TLS",
                 at=child.steps,
                 fix=f"{included.reference}: leave spec.virtualhost out, or stop including it",

@@ -87,7 +87,7 @@ def check_unverified(subject: Subject) -> Iterator[Flaw]:
     for each in _services(subject):
         if _protocol(subject, each) in TLS_PROTOCOLS and not each.validation:
             yield Flaw(
-                message="TLS is spoken to this service, and its certificate is verified by nobody",
+                message="Envoy speaks TLS to this service and does not verify its certificate",
                 at=each.steps,
                 fix=f"{subject.object.reference}: add validation with caSecret and subjectName",
                 correction="validation:\n  caSecret: <name>\n  subjectName: <name in the certificate>",
@@ -123,7 +123,7 @@ def check_annotation(subject: Subject) -> Iterator[Flaw]:
             unknown = [each for each in (part.strip() for part in said.split(",")[:100]) if each and each not in ports]
             if unknown:
                 yield Flaw(
-                    message=f"the Service has no port {', '.join(unknown[:10])}: nothing is said of any other",
+                    message=f"the Service has no port {', '.join(unknown[:10])}: no other is mentioned",
                     at=at,
                     expected=ports[:20],
                     observed=tuple(unknown[:20]),
@@ -155,7 +155,7 @@ def check_extension(subject: Subject) -> Iterator[Flaw]:
 def _unverified(subject: Subject, protocol: str) -> Flaw:
     if protocol == _TLS:
         return Flaw(
-            message="TLS is spoken to this service, and its certificate is verified by nobody",
+            message="Envoy speaks TLS to this service and does not verify its certificate",
             at=("spec",),
             severity="medium",
             fix=f"{subject.object.reference}: add validation with caSecret and subjectName",

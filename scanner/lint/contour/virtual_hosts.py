@@ -62,7 +62,7 @@ _CONTRADICTIONS: Final[tuple[tuple[_Test, Steps, str, str], ...]] = (
     (
         lambda proxy: proxy.has_tcp_proxy and proxy.is_root and not proxy.has_tls,
         ("spec", "tcpproxy"),
-        "a TCP proxy needs TLS: without a server name Envoy cannot tell whose connection it is",
+        "a TCP proxy needs TLS: without a server name Envoy cannot select the virtual host",
         "TLSMustBeConfigured",
     ),
 )
@@ -81,8 +81,8 @@ def check_settings(subject: Subject) -> Iterator[Flaw]:
             )
     if proxy.tls.passthrough and not proxy.tls.secret_name and not proxy.has_tcp_proxy:
         yield Flaw(
-            message="passthrough has no tcpproxy to pass connections to: nobody answers TLS for this host, and Contour "
-            "calls it valid",
+            message="passthrough has no tcpproxy to pass connections to: TLS for this host is not served, and Contour "
+            "reports it as valid",
             at=(*TLS, "passthrough"),
             fix=f"{subject.object.reference}: name the services in spec.tcpproxy",
             correction="tcpproxy:\n  services:\n  - name: <service>\n    port: 443",
@@ -106,7 +106,9 @@ def check_client_validation(subject: Subject) -> Iterator[Flaw]:
     if validation.skip_client_cert_validation:
         if not proxy.has_authorization:
             without = "" if validation.ca_secret else ", and without caSecret none at all as well"
-            message = f"client certificates are verified by nobody: any is taken, also a self-made one{without}"
+            message = (
+                f"client certificates are not verified: any certificate is accepted, also a self-signed one{without}"
+            )
             yield Flaw(message=message, at=(*_VALIDATION, "skipClientCertValidation"), fix=fix)
     elif not validation.ca_secret:
         message = "clientValidation has no caSecret: Contour calls the HTTPProxy invalid (ClientValidationInvalid)"
@@ -172,7 +174,7 @@ def check_versions(subject: Subject) -> Iterator[Flaw]:
     if (lowest, highest) == ("1.3", "1.2"):
         refused = ", and Contour calls the HTTPProxy invalid (TLSConfigNotValid)"
         yield Flaw(
-            message="the minimum version is above the maximum: nobody can connect"
+            message="the minimum version is above the maximum: no client can connect"
             + (refused if subject.object.kind == HTTP_PROXY else ""),
             at=at,
             severity="high",
@@ -195,7 +197,7 @@ def _said(subject: Subject) -> Iterator[tuple[str, tuple[Steps, object]]]:
 def _unknown(subject: Subject, at: Steps, value: object) -> Flaw:
     near = next((each for each in reversed([*VERSIONS]) if each in str(value)), "1.2")
     return Flaw(
-        message=f"{shown(value)} is no version that Contour knows, and means its default without an error",
+        message=f"{shown(value)}: Contour ignores this version and uses its default",
         at=at,
         expected=tuple(f'"{each}"' for each in VERSIONS),
         observed=(shown(value),),

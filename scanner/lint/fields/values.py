@@ -102,7 +102,7 @@ def _misspelt(missing: MissingField, names: Iterable[str]) -> bool:
     return any(nearest(name, [missing.name]) for name in names)
 
 
-def _refused(subject: Subject, each: WrongCount | MissingField, what: str, fix: str = "mend the list") -> Flaw:
+def _refused(subject: Subject, each: WrongCount | MissingField, what: str, fix: str = "correct the list") -> Flaw:
     return Flaw(
         message=f"{what}: the API server refuses the object", at=each.at, fix=f"{subject.object.reference}: {fix}"
     )
@@ -121,7 +121,7 @@ def _violated(subject: Subject, each: Violated) -> Flaw:
 def _wrong_value(subject: Subject, each: WrongValue) -> Flaw:
     expected, meant = _expected(each), _meant(each)
     ignored = isinstance(each.shape, Text) and isinstance(each.value, str) and each.shape.accepts(each.value)
-    why = "nobody knows it, and it is served by nobody" if ignored else "the API server refuses the object"
+    why = "unknown value, and no controller serves it" if ignored else "the API server refuses the object"
     message = f"must be {_either(expected)}, not {_value_shown(each)}: {why}"
     return Flaw(
         message=f"{message}; did you mean {meant}?" if meant else message,

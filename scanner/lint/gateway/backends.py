@@ -161,7 +161,7 @@ def check_external(subject: Subject) -> Iterator[Flaw]:
         message = f"cannot be decided here: whether the mode {shown(mode)} means TLS"
         yield Flaw(message=message, at=("spec", "tls", "mode"), verdict="inconclusive")
     elif not backend.validation:
-        message = "cannot be decided here: by which CA and name an implementation validates, where none is given"
+        message = "cannot be decided here: by which CA and name an implementation validates, where none is set"
         yield Flaw(message=message, at=("spec", "tls", "validation"), verdict="inconclusive")
 
 

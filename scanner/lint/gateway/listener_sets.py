@@ -23,7 +23,7 @@ def check_admitted(subject: Subject) -> Iterator[Flaw]:
     if not listener_set.has_gateway:
         named = "/".join(filter(None, (listener_set.parent_ref.group, listener_set.parent_ref.kind)))
         yield Flaw(
-            message=f"its parent must be a Gateway, not {shown(named)}: nobody takes its listeners",
+            message=f"its parent must be a Gateway, not {shown(named)}: its listeners are not served",
             at=_PARENT,
             fix=f"{subject.object.reference}: leave group and kind out",
         )

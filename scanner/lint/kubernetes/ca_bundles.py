@@ -62,7 +62,7 @@ def _decoded(value: object) -> bytes | None:
 
 
 def _bad(subject: Subject, call: Call, what: str, severity: Severity | None = None) -> Flaw:
-    unnoticed = "; with failurePolicy Ignore nobody notices" if call.is_ignored and not severity else ""
+    unnoticed = "; with failurePolicy Ignore this stays unnoticed" if call.is_ignored and not severity else ""
     return Flaw(
         message=f"the caBundle {what}{unnoticed}",
         at=_at(call),
@@ -82,7 +82,7 @@ def _undecided(call: Call, what: str, severity: Severity | None = None) -> Flaw:
 
 def _source(holder: KubeObject) -> str:
     filler = _filler(holder)
-    return f"see why {filler} does not fill it" if filler else "put the CA of whoever serves it into caBundle"
+    return f"see why {filler} does not fill it" if filler else "put the CA of its serving certificate into caBundle"
 
 
 def _filler(holder: KubeObject) -> str:

@@ -45,11 +45,9 @@ def check_exposed(subject: Subject) -> Iterator[Flaw]:
 
 def _flaw(subject: Subject, steps: Steps, mark: str) -> Flaw:
     if mark == CONTAINER:
-        message = (
-            "a PKCS #12 container stands here, and whether a private key is in it cannot be told without its password"
-        )
+        message = "a PKCS #12 container: without its password it is unknown whether it has a private key"
         return Flaw(message=message, at=steps, verdict="inconclusive", severity="info")
-    readers = f"who may read {subject.object.kind.plural}" if subject.object.kind != SECRET else "whoever is shown it"
+    readers = f"who may read {subject.object.kind.plural}" if subject.object.kind != SECRET else "every reader of it"
     return Flaw(
         message=f"a private key stands here, where {readers} can take it",
         at=steps,

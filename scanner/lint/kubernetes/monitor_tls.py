@@ -36,7 +36,7 @@ def check_tls(subject: Subject) -> Iterator[Flaw]:
         if (monitor.scheme(each) or "").lower() != "https":
             continue
         if not tls:
-            message = "cannot be decided here: what is verified; no tlsConfig is given, and a scrape class may have one"
+            message = "cannot be decided here: what is verified; no tlsConfig is set, and a scrape class may have one"
             yield Flaw(message=message, at=at, verdict="inconclusive", severity="info")
         else:
             yield from _versions(subject, tls, at)
@@ -83,7 +83,7 @@ def _authority(subject: Subject, tls: TLSConfig, at: Steps) -> Iterator[Flaw]:
     for reference, kind in given:
         yield from _held(subject, reference, kind, reference.steps)
     if not given and not tls.ca_file:
-        message = "cannot be decided here: by which CA it is verified; none is given, and a scrape class may have one"
+        message = "cannot be decided here: by which CA it is verified; none is set, and a scrape class may have one"
         yield Flaw(message=message, at=at, verdict="inconclusive", severity="info")
 
 

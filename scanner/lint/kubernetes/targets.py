@@ -132,7 +132,9 @@ def _found(subject: Subject, call: Call, found: KubeObject | Missing, port: int)
 
 
 def _fails(call: Call) -> str:
-    return "each call fails, and with failurePolicy Ignore nobody notices" if call.is_ignored else "each call fails"
+    return (
+        "each call fails, and with failurePolicy Ignore this stays unnoticed" if call.is_ignored else "each call fails"
+    )
 
 
 def _idle(subject: Subject) -> Iterator[Flaw]:

@@ -42,7 +42,7 @@ def check_named(subject: Subject) -> Iterator[Flaw]:
         yield from _names(each, names or _own(secret), internal)
         for one in dict.fromkeys(names):
             if seen.setdefault(one, number) != number:
-                message = f"{one} is in namedCertificates[{seen[one]}] already: which is served nobody has decided"
+                message = f"{one} is in namedCertificates[{seen[one]}] already: which one is served is undefined"
                 yield Flaw(message=message, at=(*each.steps, "names"), severity="medium", fix="keep it in one of them")
 
 
@@ -55,7 +55,7 @@ def _own(secret: KubeObject | Missing) -> tuple[str, ...] | None:
 def _names(each: NamedCertificate, names: tuple[str, ...] | None, internal: frozenset[str]) -> Iterator[Flaw]:
     at = (*each.steps, "names" if each.any_names else "servingCertificate")
     if names == ():
-        message = "the certificate has no names, and none are given: nobody is served it"
+        message = "the certificate has no names, and none are set: it is not served"
         yield Flaw(message=message, at=at, fix="give names, or a certificate that has some")
     for name in names or ():
         if name.lower() in internal or name.lower().startswith("api-int."):

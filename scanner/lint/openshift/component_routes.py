@@ -51,7 +51,7 @@ def _route(subject: Subject, each: ComponentRoute, domain: str) -> Iterator[Flaw
 def _bare(host: str, domain: str, at: Steps, field: str) -> Iterator[Flaw]:
     if not domain or host.partition(".")[2] != domain:
         yield Flaw(
-            message=f"no certificate is given for {host}, and the default one is for *.{domain or 'another domain'}",
+            message=f"no certificate is set for {host}, and the default one is for *.{domain or 'another domain'}",
             at=at,
             expected=(f"*.{domain}",) if domain else (),
             observed=(host,),

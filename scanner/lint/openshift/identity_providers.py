@@ -34,7 +34,7 @@ def _provider(subject: Subject, provider: Provider) -> Iterator[Flaw]:
     if provider.authority:
         yield from bundle_flaws(subject, (*at, "ca"), provider.authority, CONFIG, _KEY)
     elif provider.type == "requestHeader":
-        message = "without a CA nobody can tell the proxy from others"
+        message = "without a CA the proxy cannot be distinguished from others"
         yield Flaw(message=message, at=at, fix="name a ConfigMap of openshift-config in ca")
     yield from _client(subject, provider)
 

@@ -82,7 +82,7 @@ def check_domain(subject: Subject) -> Iterator[Flaw]:
     """An IngressController is where its operator looks, with a domain of its own."""
     controller = IngressController.of(subject.object)
     if controller.namespace not in (None, OPERATOR_NAMESPACE):
-        message = f"nobody looks at it: IngressControllers are in the namespace {OPERATOR_NAMESPACE}"
+        message = f"it is ignored: IngressControllers are in the namespace {OPERATOR_NAMESPACE}"
         yield Flaw(
             message=message, at=("metadata", "namespace"), severity="medium", fix=f"create it in {OPERATOR_NAMESPACE}"
         )
@@ -258,7 +258,7 @@ def check_clients(subject: Subject) -> Iterator[Flaw]:
 def _nobody(policy: str) -> Flaw:
     said = shown(policy) if policy else "not set"
     return Flaw(
-        message=f"nobody is asked for a certificate: clientCertificatePolicy is {said}",
+        message=f"no client is asked for a certificate: clientCertificatePolicy is {said}",
         at=_POLICY,
         severity="medium",
         expected=_POLICIES,
@@ -309,7 +309,7 @@ _EVERYTHING: Final = frozenset(
 
 
 def refused(pattern: str) -> str | bool | None:
-    """Why the operator does not take a pattern; None where it does, True where that cannot be told here."""
+    """Why the operator does not take a pattern; None where it does, True where that cannot be determined here."""
     if len(pattern) > _LONGEST_PATTERN:
         return True
     bare = _CLASS.sub("", _ESCAPED.sub("", pattern))

@@ -46,7 +46,7 @@ def check_raw(subject: Subject) -> Iterator[Flaw]:
             yield Flaw(message=message, at=(*RAW, name), severity="low", fix=f"remove {name}")
     port = raw.read_only_port
     if isinstance(port, int) and port:
-        message = f"on port {port} the kubelet answers everybody in plain HTTP"
+        message = f"on port {port} the kubelet serves plain HTTP without authentication"
         yield Flaw(message=message, at=(*RAW, "readOnlyPort"), severity="medium", fix="remove readOnlyPort")
 
 
@@ -82,7 +82,7 @@ def _suites(raw: KubeletConfiguration) -> Iterator[Flaw]:
         yield from _suite(name, (*_SUITES, index))
     names = {suite_name(code) for code in HTTP2}
     if not alone and names.isdisjoint(each for each in value if isinstance(each, str)):
-        message = "no kubelet starts with these suites: none of them is one that HTTP/2 requires"
+        message = "no kubelet starts with these suites: HTTP/2 requires one that is not listed"
         yield Flaw(message=message, at=_SUITES, severity="high", fix=f"add {' or '.join(sorted(names))}")
 
 
@@ -107,7 +107,7 @@ def _files(raw: KubeletConfiguration) -> Iterator[Flaw]:
         message = f"no kubelet starts with {given[0]} and without {other}"
         yield Flaw(message=message, at=(*RAW, given[0]), severity="high", fix=f"remove {given[0]}")
     elif given:
-        message = "a certificate from a file takes the place of what the cluster signs: nobody renews it"
+        message = "a certificate from a file replaces the one that the cluster signs: it is not renewed"
         yield Flaw(message=message, at=(*RAW, given[0]), severity="medium", fix=f"remove {' and '.join(given)}")
 
 

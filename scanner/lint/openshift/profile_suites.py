@@ -58,11 +58,7 @@ def _weak(kind: Kind, name: str, at: Steps) -> Flaw | None:
     code = suite_named(name)
     if kind == INGRESS_CONTROLLER and is_a_set(name):
         message = f"{name} stands for suites among which are broken ones"
-        return (
-            Flaw(message=message, at=at, severity="high", fix="list the suites that are wanted")
-            if is_open(name)
-            else None
-        )
+        return Flaw(message=message, at=at, severity="high", fix="list the required suites") if is_open(name) else None
     found = weakness(code) if code is not None else None
     if code is None or found is None:
         return None

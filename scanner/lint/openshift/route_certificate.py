@@ -84,7 +84,7 @@ def check_key(subject: Subject) -> Iterator[Flaw]:
     """A Route does not hold a private key."""
     if Route.of(subject.object).tls.key:
         yield Flaw(
-            message="a private key stands in the Route, where everybody reads it who may read Routes",
+            message="the Route contains a private key, which every reader of Routes can read",
             at=_KEY,
             fix="put certificate and key into a Secret, and name it in externalCertificate",
             correction="externalCertificate:\n  name: NAME",

@@ -58,7 +58,7 @@ def check_clients(subject: Subject) -> Iterator[Flaw]:
     asking = [each for each in controllers(declared, route) if each.client_tls.policy == "Required"]
     if asking:
         at, plain = way
-        what = "in plain text nobody is asked for" if plain else "what is passed through never shows the router"
+        what = "a plaintext client is never asked for" if plain else "what is passed through never shows the router"
         yield Flaw(
             message=f"{what} the client certificate that {asking[0].reference} requires",
             at=at,
@@ -137,7 +137,7 @@ def _differs(route: Route, other: Route, *, shared: bool) -> str | None:
     if (route.termination == "passthrough") != (other.termination == "passthrough"):
         return "only one of them is passed through: that one takes the name from the other"
     ours, theirs = _certificate(route), _certificate(other)
-    return "brings another certificate: which one is served nobody has decided" if ours != theirs else None
+    return "has another certificate: which one is served is undefined" if ours != theirs else None
 
 
 def _certificate(route: Route) -> str:

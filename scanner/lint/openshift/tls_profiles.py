@@ -152,7 +152,7 @@ def _correction(each: Problem, profile: TLSSecurityProfile) -> str | None:
 def check_version(subject: Subject) -> Iterator[Flaw]:
     """A `tlsSecurityProfile` asks for TLS 1.2 or later."""
     # What becomes of TLS 1.0 in a router: cluster-ingress-operator ``ingress/deployment.go``, SSL_MIN_VERSION.
-    raised = ", of which a router speaks 1.1 only" if subject.object.kind == INGRESS_CONTROLLER else ""
+    raised = "; a router speaks 1.1 of these only" if subject.object.kind == INGRESS_CONTROLLER else ""
     for profile in held_profiles(subject.object):
         if profile.type == "Old":
             yield Flaw(

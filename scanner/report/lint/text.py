@@ -103,11 +103,11 @@ def _finding(finding: LintFindingRow, out: TextIO, *, color: bool, hints: bool, 
     shown = f"\x1b[{_COLORS.get(word, '0')}m{plain(word)}\x1b[0m" if color else plain(word)
     out.write(f"{plain(place(finding), 300)}: {shown}: {plain(finding['rule'])}: {plain(finding['message'], 600)}\n")
     lines = [("in", finding["about"] or "")] if finding["place"] and finding["field"] and not known else []
-    lines += [("seen", _items(finding["observed"])), ("right", _items(finding["expected"]))]
+    lines += [("observed", _items(finding["observed"])), ("expected", _items(finding["expected"]))]
     lines += [("fix", finding["fix"] or "")]
     for label, text in lines:
         if text:
-            out.write(f"    {label:<6}{plain(text, 600)}\n")
+            out.write(f"    {label:<10}{plain(text, 600)}\n")
     if hints and finding["correction"]:
         out.write("".join(f"    | {plain(line, 300)}\n" for line in finding["correction"].splitlines()))
 

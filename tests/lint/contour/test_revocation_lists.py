@@ -79,7 +79,7 @@ CASES: dict[str, tuple[list[str], list[tuple[str, str]], str]] = {
         [HIGH],
         "Secret/certs/lists: the revocation list of CN=a",
     ),
-    "not given": ([proxy(), CA], [INFO], "whether its revocation list has ended"),
+    "not given": ([proxy(), CA], [INFO], "whether its revocation list is expired"),
     "not there": ([WHOLE, proxy(), CA], [], ""),
     "signed with Ed25519": (signed(pem("ca.crt", EDWARDS.pem), revocation_list(EDWARDS)), [], ""),
     "signed with RSA": (signed(pem("ca.crt", RSA.pem), revocation_list(RSA)), [], ""),

@@ -31,8 +31,8 @@ DELEGATION = (
 CASES: dict[str, tuple[list[str], list[tuple[str, str]], str]] = {
     "verified": ([service(GOOD), ca()], [], ""),
     "verified, and says h2": ([service(f"protocol: h2, {GOOD}"), ca()], [], ""),
-    "not verified": ([service("protocol: h2")], [MEDIUM], "verified by nobody"),
-    "not verified by default": ([service("services: []")], [MEDIUM], "verified by nobody"),
+    "not verified": ([service("protocol: h2")], [MEDIUM], "does not verify its certificate"),
+    "not verified by default": ([service("services: []")], [MEDIUM], "does not verify its certificate"),
     "plain": ([service("protocol: h2c")], [LOW], "in plain text"),
     "plain, and verified": ([service(f"protocol: h2c, {GOOD}"), ca()], [HIGH], "InconsistentProtocol"),
     "no CA": ([service("validation: {subjectName: a}")], [HIGH], "no caSecret"),

@@ -39,7 +39,7 @@ BUNDLES = {
     "DER": (webhook(bundle(bytes.fromhex("30063004020100"))), [HIGH], "it is a certificate in DER"),
     "a key": (webhook(bundle(leaf("a").key_pem)), [UNKNOWN], "beside a private key"),
     "a key beside a CA": (webhook(bundle(CA, leaf("a").key_pem)), [UNKNOWN], "beside a private key"),
-    "nobody notices": (ignored(bundle(b"a CA")), [HIGH], "with failurePolicy Ignore nobody notices"),
+    "stays unnoticed": (ignored(bundle(b"a CA")), [HIGH], "with failurePolicy Ignore this stays unnoticed"),
     "to be filled": (webhook(SERVED, FILLED), [INFO], "what cert-manager puts into the caBundle"),
     "to be replaced": (webhook(bundle(b"a CA"), FILLED), [INFO], "what cert-manager puts into the caBundle"),
     "to be replaced, and refused": (webhook(f"{SERVED}, caBundle: '%'", FILLED), [HIGH], "is not base64"),
@@ -78,7 +78,7 @@ TARGETS = {
     "a Service": (together(webhook(SERVED), SERVICE), [], ""),
     "a Service that was not given": (webhook(SERVED), [UNKNOWN], "cannot be decided here: whether it has port 443"),
     "no Service": (together(WHOLE, webhook(SERVED)), [HIGH], "Service/b/a does not exist: each call fails"),
-    "no Service, and nobody notices": (together(WHOLE, ignored(SERVED)), [HIGH], "nobody notices"),
+    "no Service, and stays unnoticed": (together(WHOLE, ignored(SERVED)), [HIGH], "stays unnoticed"),
     "a Service without a namespace is in default": (
         together(WHOLE, webhook(SERVED), service("ports: [{port: 443}]", "")),
         [HIGH],

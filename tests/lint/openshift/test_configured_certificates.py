@@ -130,7 +130,7 @@ CAS = bundle("ca-bundle.pem: CA(clients)")
         (controller("clientTLS: {clientCertificatePolicy: Required, clientCA: {name: ''}}"), ["high: by no CA"]),
         (
             controller("clientTLS: {clientCertificatePolicy: '', clientCA: {name: clients}}") + CAS,
-            ["medium: nobody is asked for a certificate"],
+            ["medium: no client is asked for a certificate"],
         ),
         (
             controller("clientTLS: {clientCertificatePolicy: Optional, clientCA: {name: clients}}") + CAS,
@@ -276,8 +276,8 @@ APPS = configuration("domain: apps.cluster.example, appsDomain: apps.other.examp
     [
         (configuration("domain: apps.cluster.example"), []),
         (route("web.apps.cluster.example"), []),
-        (route("a.web.apps.cluster.example"), ["high: no certificate is given for a.web.apps.cluster.example"]),
-        (route("web.example"), ["high: no certificate is given for web.example"]),
+        (route("a.web.apps.cluster.example"), ["high: no certificate is set for a.web.apps.cluster.example"]),
+        (route("web.example"), ["high: no certificate is set for web.example"]),
         (route("web.example", WEB), ["inconclusive: whether there is a certificate"]),
         (route("web.example", WEB) + secret("web", "openshift-config", pair("web.example")), []),
         (
@@ -312,7 +312,7 @@ def console(more: str) -> str:
     [
         (console(""), ["inconclusive: whether the default certificate covers web.example"]),
         (console("") + configuration("domain: example"), []),
-        (console("") + configuration("domain: apps.example"), ["high: no certificate is given for web.example"]),
+        (console("") + configuration("domain: apps.example"), ["high: no certificate is set for web.example"]),
         (console(", secret: {name: web}"), ["inconclusive: whether there is a certificate"]),
         (console(", secret: {name: web}") + secret("web", "openshift-config", pair("web.example"), "Opaque"), []),
         (

@@ -69,7 +69,7 @@ def raw(fields: str, *parts: str) -> str:
         (raw(f"tlsCipherSuites: {OK}"), [("high", "tlsCipherSuites", "it must be a list")]),
         (
             raw("tlsCipherSuites: [TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384]"),
-            [("high", "tlsCipherSuites", "none of them is one that HTTP/2 requires")],
+            [("high", "tlsCipherSuites", "HTTP/2 requires one that is not listed")],
         ),
         (
             raw(f"tlsCipherSuites: [{OK}, ECDHE-RSA-AES256-GCM-SHA384]"),
@@ -108,7 +108,7 @@ def raw(fields: str, *parts: str) -> str:
         ),
         (raw(f"tlsCipherSuites: [{OK}]", MODERN), [("medium", "tlsCipherSuites", "takes the place of")]),
         (raw("tlsCertFile: /a"), [("high", "tlsCertFile", "without tlsPrivateKeyFile")]),
-        (raw("tlsCertFile: /a, tlsPrivateKeyFile: /b"), [("medium", "tlsCertFile", "nobody renews it")]),
+        (raw("tlsCertFile: /a, tlsPrivateKeyFile: /b"), [("medium", "tlsCertFile", "it is not renewed")]),
         (raw("rotateCertificates: false"), [("low", "rotateCertificates", "true stays")]),
         (raw("rotateCertificates: true, serverTLSBootstrap: true, readOnlyPort: 0"), []),
         (raw("serverTLSBootstrap: false"), [("low", "serverTLSBootstrap", "true stays")]),

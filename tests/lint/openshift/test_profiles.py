@@ -124,7 +124,7 @@ def test_without_a_version(tmp_path: Path, kind: str, part: str) -> None:
     ("kind", "name", "expected"),
     [
         ("IngressController", "NULL-SHA", ("high", "does not encrypt")),
-        ("IngressController", "ADH-AES128-SHA", ("high", "authenticates nobody")),
+        ("IngressController", "ADH-AES128-SHA", ("high", "does not authenticate the server")),
         ("IngressController", "EXP-RC4-MD5", ("high", "export")),
         ("IngressController", "DES-CBC-SHA", ("high", "DES with 56 bits")),
         ("IngressController", "IDEA-CBC-SHA", ("medium", "Sweet32")),
@@ -223,7 +223,7 @@ def test_names_that_change_nothing(tmp_path: Path, kind: str, profile: str, part
         ("HostedCluster", "ECDHE-RSA-AES128-SHA", None),
         ("IngressController", "DHE-RSA-AES128-GCM-SHA256", None),
         ("IngressController", "'!RC4'", None),
-        ("IngressController", "HIGH", "word for many suites"),
+        ("IngressController", "HIGH", "word for a group of suites"),
         ("APIServer", "HIGH", "is no cipher suite"),
         ("IngressController", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "IANA's name"),
     ],
@@ -252,7 +252,7 @@ def test_suites_of_tls13_that_stay_on(tmp_path: Path, kind: str, profile: str, e
 
 @pytest.mark.parametrize("profile", ["{type: Old, old: {}}", custom(H2, "VersionTLS10")])
 def test_a_router_does_not_go_below_1_1(tmp_path: Path, profile: str) -> None:
-    for kind, part in (("IngressController", ", of which a router speaks 1.1 only"), ("APIServer", "")):
+    for kind, part in (("IngressController", "; a router speaks 1.1 of these only"), ("APIServer", "")):
         ((_, _, message),) = said(tmp_path, "tls-profile-version", holder(kind, profile))
         assert message.endswith(part or message)
         assert ("router" in message) == bool(part)

@@ -391,7 +391,7 @@ def other(spec: str, tls: str, namespace: str = "shop") -> str:
         (other("", "{termination: edge}"), "the same path"),
         (other("path: /a", "{termination: edge}", "else"), "another namespace"),
         (other("path: /a", "{termination: passthrough}"), "only one of them is passed through"),
-        (other("path: /a", EDGE), "brings another certificate"),
+        (other("path: /a", EDGE), "has another certificate"),
         (other("path: /a, host: WEB.shop.example", "{termination: passthrough}"), "only one of them"),
     ],
 )
