@@ -10,6 +10,7 @@ from typing import Final
 from scanner.files.source_positions import Steps, dotted
 from scanner.kube.kinds import PKI
 from scanner.kube.objects import KubeObject
+from scanner.kube.schema import definition
 from scanner.kube.snapshot import Snapshot
 from scanner.model.finding import Finding, Severity
 from scanner.model.pki_config import PkiConfig
@@ -68,7 +69,8 @@ def placed(rule: ScanRule, about: Configuration) -> Iterator[tuple[Steps, Findin
         fix = fix or f"set {dotted(wrong.steps)} in {config.source} to a value that the API takes: {wrong.message}"
         yield wrong.steps, _finding(rule, config.source, f"{wrong}", fix=fix)
     for field in config.unknown_fields:
-        said = f"{field} is a field that no release knows, and has no effect"
+        checked = "the enhancement's text" if config.shape == "document" else definition(PKI)
+        said = f"unknown field {field}, without effect (checked against {checked})"
         meant = _meant(field)
         fix = f"did you mean {meant}? write that instead" if meant else f"remove it from {config.source}"
         yield ("spec",), _finding(rule, config.source, said, severity="medium" if meant else "low", fix=fix)
