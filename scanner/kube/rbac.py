@@ -91,7 +91,8 @@ class Review:
 
     def answered(self, *, allowed: bool) -> KubeObject:
         """The object that holds the answer, under a name that is made of the question."""
-        digest = sha256("\0".join((self.user, *map(str, _attributes(self)))).encode()).hexdigest()[:32]
+        question = "\0".join((self.user, *map(str, _attributes(self)))).encode("utf-8", "replace")
+        digest = sha256(question).hexdigest()[:32]
         return KubeObject(
             {"metadata": {"name": digest}, "spec": self.spec(), "status": {"allowed": allowed}}, ACCESS_REVIEW
         )

@@ -166,10 +166,10 @@ def check_versions(subject: Subject) -> Iterator[Flaw]:
         return
     said = dict(_said(subject))
     for field, (at, value) in said.items():
-        if value not in VERSIONS:
+        if not isinstance(value, str) or value not in VERSIONS:
             yield _unknown(subject, at, value)
         else:
-            yield from _overridden(subject, field, at, str(value))
+            yield from _overridden(subject, field, at, value)
     (_, lowest), (at, highest) = (said.get(field, ((), None)) for field in _ANNOTATIONS.values())
     if (lowest, highest) == ("1.3", "1.2"):
         refused = ", and Contour calls the HTTPProxy invalid (TLSConfigNotValid)"

@@ -262,7 +262,7 @@ def _served(subject: Subject) -> tuple[KubeObject, Steps] | None:
         return None if isinstance(found, Missing) else (found, EXTERNAL)
     if not route.inline_certificate:
         return None
-    coded = b64encode(route.inline_certificate.encode()).decode()
+    coded = b64encode(route.inline_certificate.encode("utf-8", "replace")).decode()
     metadata = {"name": route.name, "namespace": route.namespace}
     return KubeObject({"metadata": metadata, "binaryData": {"tls.crt": coded}}, ROUTE), _CERTIFICATE
 
