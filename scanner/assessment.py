@@ -23,8 +23,8 @@ from scanner.kube import cluster_facts, kinds
 from scanner.kube.cluster_facts import ClusterFacts, same_cluster
 from scanner.kube.kinds import PKI, Kind
 from scanner.kube.maybe import Known, Unknown
-from scanner.kube.profile import Profile
 from scanner.kube.snapshot import Snapshot, union
+from scanner.kube.tls_profile import Profile
 from scanner.model.components import Catalogue
 from scanner.model.finding import Finding
 from scanner.model.inventory import CertificateReport, NamesRow, certificate_report

@@ -9,11 +9,11 @@ from functools import cached_property
 
 from scanner.certificate_rows import configuration_line, inventory_rows
 from scanner.config.certificate_names import load_names
-from scanner.kube import olm
 from scanner.kube.cluster_facts import hosted_namespaces
 from scanner.kube.kinds import CLUSTER_SERVICE_VERSION, CLUSTER_VERSION, SECRET, Kind
-from scanner.kube.profile import Profile
+from scanner.kube.openshift import installed_operators
 from scanner.kube.snapshot import Snapshot, union
+from scanner.kube.tls_profile import Profile
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding
@@ -89,7 +89,7 @@ class Certificates:
         version = self.snapshot.objects.get(CLUSTER_VERSION, ())
         release = next((each.text("status", "desired", "version") for each in version), "")
         names = load_names(hosted=hosted_namespaces(self.snapshot), release=release)
-        layered = frozenset(each.namespace or "" for each in olm.installed(self.snapshot))
+        layered = frozenset(each.namespace or "" for each in installed_operators(self.snapshot))
         names = names.without(layered)
         signers = stored.signers(self.snapshot, names)
         return replace(with_registered(names, self.snapshot), signers=signers)

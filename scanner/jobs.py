@@ -10,8 +10,8 @@ from ipaddress import ip_address
 
 from scanner.judge.network_policy import NetworkPolicies
 from scanner.kube.maybe import Known, Unknown
-from scanner.kube.profile import Profile
 from scanner.kube.snapshot import Unreadable
+from scanner.kube.tls_profile import Profile
 from scanner.model.dial_scope import DialScope
 from scanner.model.endpoint import Endpoint, Origin, Owner, Target, host_port
 from scanner.model.expectation import Because, CertificateExpectation, Expectation

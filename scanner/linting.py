@@ -12,7 +12,7 @@ from scanner.cluster.lint_input import Bad, Manifests
 from scanner.cluster.manifest_files import Skipped
 from scanner.files.source_positions import Steps, dotted
 from scanner.kube import references
-from scanner.kube.contour_settings import configured
+from scanner.kube.contour import configured
 from scanner.kube.kinds import PKI, PKI_CERTIFICATE_DEFINITION, ROUTE, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.rbac import Review, reviews

@@ -20,7 +20,7 @@ from scanner.judge.versions import VERSION
 from scanner.judge.waivers import WaiverLedger
 from scanner.kube.kinds import NETWORK_POLICY, SECRET
 from scanner.kube.maybe import Unknown
-from scanner.kube.profile import Profile
+from scanner.kube.tls_profile import Profile
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.inventory import InventoryRow

@@ -13,7 +13,7 @@ from scanner.assessment import Viewpoint
 from scanner.cli.whatif import compared
 from scanner.errors import InputError
 from scanner.kube.maybe import Unknown
-from scanner.kube.profile import Profile
+from scanner.kube.tls_profile import Profile
 from scanner.model.expectation import Because, Expectation, Lever
 from scanner.model.observation import Answers, Observation, Opinion, Reach
 from scanner.model.report import EndpointRow

@@ -18,8 +18,8 @@ from scanner.errors import UsageError
 from scanner.jobs import Job, Owed, of_targets
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Reference
-from scanner.kube.profile import Profile
 from scanner.kube.profile_catalogue import load_profile
+from scanner.kube.tls_profile import Profile
 from scanner.model.dial_scope import DialScope
 from scanner.model.endpoint import Endpoint, Owner, Target, Tunnel
 from scanner.model.expectation import Expectation, Neighbour, PassedOn, PlainPort

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 import click
 
 from scanner.cli.streams import width
-from scanner.kube.profile import Profile
 from scanner.kube.profile_catalogue import load_profile
 from scanner.kube.profile_catalogue import profiles as shipped
+from scanner.kube.tls_profile import Profile
 from scanner.report.escape import plain
 from scanner.tls.names import group_label, group_name, openssl_name, suite_name, version_name
 

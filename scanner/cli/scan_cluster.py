@@ -16,7 +16,7 @@ from scanner.cli.shared_options import check
 from scanner.cluster import Access
 from scanner.jobs import Job
 from scanner.kube.kinds import SECRET
-from scanner.kube.profile import Profile
+from scanner.kube.tls_profile import Profile
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.scan_policy import ScanPolicy

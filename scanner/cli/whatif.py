@@ -17,7 +17,7 @@ from scanner.errors import UsageError
 from scanner.files import yaml_values
 from scanner.files.problems import did_you_mean
 from scanner.files.source_positions import shown
-from scanner.kube.adherence import SPELLINGS
+from scanner.kube.api_server import SPELLINGS
 from scanner.kube.profile_catalogue import is_known_release, known_releases, load_profile
 from scanner.model.saved_scan import FINDINGS, POLICY, ROWS, Head
 from scanner.model.scan_policy import ScanPolicy

@@ -11,9 +11,9 @@ from scanner.discover.listener_claims import Claim, Cuts, Draft, Found, Omission
 from scanner.discover.names import port, server_name, sound
 from scanner.discover.services import Balanced, Service, ServicePort
 from scanner.discover.workloads import Pod, Workloads
-from scanner.kube.ingress_controller import ROUTER_LABEL, ROUTER_NAMESPACE, IngressController
+from scanner.kube.ingress import ROUTER_LABEL, ROUTER_NAMESPACE, IngressController
 from scanner.kube.kinds import INGRESS_CONTROLLER
-from scanner.kube.label_selector import LabelSelector
+from scanner.kube.meta import LabelSelector
 from scanner.kube.snapshot import Snapshot
 from scanner.model.components import Catalogue, Listener
 from scanner.model.endpoint import Origin

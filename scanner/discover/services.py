@@ -12,7 +12,7 @@ from scanner.discover.listener_claims import Cuts, Place
 from scanner.discover.names import address, port, server_name, sound
 from scanner.discover.workloads import Pod, Workloads
 from scanner.kube.kinds import ENDPOINT_SLICE, SERVICE
-from scanner.kube.label_selector import Labelled, LabelSelector
+from scanner.kube.meta import Labelled, LabelSelector
 from scanner.kube.objects import KubeObject
 from scanner.kube.service import PUBLISHED, EndpointSlice
 from scanner.kube.service import Service as RawService

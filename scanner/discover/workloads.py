@@ -10,7 +10,7 @@ from typing import Generic, NamedTuple, TypeVar, TypeVarTuple
 from scanner.discover.listener_claims import Cuts, Place
 from scanner.discover.names import address, port, sound
 from scanner.kube.kinds import NAMESPACE, NODE, POD
-from scanner.kube.label_selector import Labelled, LabelSelector
+from scanner.kube.meta import Labelled, LabelSelector
 from scanner.kube.objects import KubeObject, OwnerReference, Reference
 from scanner.kube.pod import Container as RawContainer
 from scanner.kube.pod import Node as RawNode

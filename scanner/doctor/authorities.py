@@ -7,7 +7,7 @@ from shlex import quote
 from scanner.doctor.patient import Patient
 from scanner.expect.authority import Authority
 from scanner.expect.microshift import FILE
-from scanner.kube import adherence, feature_gates
+from scanner.kube.api_server import ADHERENCE, SPELLINGS, STRICT, feature_gates, has_field
 from scanner.kube.kinds import API_SERVER
 from scanner.kube.maybe import Unknown
 from scanner.model.diagnosis import Answer
@@ -76,7 +76,7 @@ def adheres(patient: Patient) -> Answer:
         return Answer(outcome="unknown", said=words)
     if patient.bound:
         return Answer(outcome="ok", said=(*words, "this component is held to its profile"))
-    asked = said.beat is not None and adherence.SPELLINGS.get(said.beat, adherence.STRICT) == adherence.STRICT
+    asked = said.beat is not None and SPELLINGS.get(said.beat, STRICT) == STRICT
     if asked:
         return Answer(outcome="stopped", said=(*words, f"{said.beat} is written there, and nothing comes of it"))
     return Answer(outcome="ok", said=(*words, "nothing holds this component to the cluster's profile: readiness"))
@@ -86,11 +86,9 @@ def _gate(patient: Patient) -> tuple[str, ...]:
     if patient.hosted:
         return ()
     snapshot, release = patient.facts.snapshot, patient.authority.releases.desired
-    state = feature_gates.gates(snapshot, "" if isinstance(release, Unknown) else release).state(
-        feature_gates.ADHERENCE
-    )
+    state = feature_gates(snapshot, "" if isinstance(release, Unknown) else release).state(ADHERENCE)
     field = {True: "has the field", False: "does not have the field", None: "could not be seen"}
-    schema = field[feature_gates.served(snapshot, "tlsAdherence")]
+    schema = field[has_field(snapshot, "tlsAdherence")]
     return (f"FeatureGate/cluster: TLSAdherence is {state}; the schema of APIServer {schema}",)
 
 

@@ -10,11 +10,39 @@ from collections.abc import Iterator
 from shlex import quote
 
 from scanner.doctor.patient import Patient
-from scanner.kube.events import Event
 from scanner.kube.kinds import CLUSTER_OPERATOR
 from scanner.kube.maybe import Unknown
+from scanner.kube.objects import KubeObject
 from scanner.kube.openshift import ClusterOperator
+from scanner.kube.view import Number, Part, Text, View
 from scanner.model.diagnosis import Answer
+
+
+class InvolvedObject(View):
+    """The object that an event is about."""
+
+    kind = Text()
+    name = Text()
+
+
+class Event(KubeObject):
+    """An event."""
+
+    type = Text()
+    """``Normal`` or ``Warning``."""
+    reason = Text()
+    message = Text()
+    count = Number()
+    involved_object = Part(InvolvedObject)
+    _last = Text("lastTimestamp")
+    _last_of_series = Text("series", "lastObservedTime")
+    _time = Text("eventTime")
+
+    @property
+    def when(self) -> str:
+        """The last time, RFC 3339 in UTC, which sorts as text."""
+        return self._last or self._last_of_series or self._time
+
 
 _MOST = 5
 """Namespaces, and events, that are named."""

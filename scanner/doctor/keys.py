@@ -13,8 +13,8 @@ from shlex import quote
 
 from scanner.doctor.events import line, warnings
 from scanner.doctor.patient import Patient
-from scanner.kube.conditions import conditions
 from scanner.kube.kinds import CLUSTER_OPERATOR
+from scanner.kube.meta import conditions
 from scanner.model.diagnosis import Answer
 from scanner.model.finding import Status
 from scanner.pki.inventory import Entry

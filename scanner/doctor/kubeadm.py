@@ -14,15 +14,34 @@ from scanner.expect import process
 from scanner.expect.flags import FLAGS, pod_of
 from scanner.expect.process import Told
 from scanner.kube.kinds import POD
-from scanner.kube.kubeadm import extra_arguments, has_external_etcd
 from scanner.kube.kubelet import Configz, KubeletConfiguration
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Fields
-from scanner.kube.profile import Profile
+from scanner.kube.tls_profile import Profile
+from scanner.kube.view import Part, Parts, Present, Text, View, Words
 from scanner.model.diagnosis import Answer, Outcome
 from scanner.model.endpoint import Endpoint
 from scanner.model.unlisted_kinds import KUBELET_CONFIGZ
 
+
+class _Argument(View):
+    name = Text()
+    value = Text()
+
+
+class _Section(View):
+    by_name = Words("extraArgs")
+    """Up to v1beta3."""
+    listed = Parts(_Argument, "extraArgs")
+
+
+def extra_arguments(configuration: Fields, *steps: str) -> Mapping[str, str]:
+    """``extraArgs`` of the section at ``steps``: a mapping up to v1beta3, then a list."""
+    section = Part(_Section, *steps).read(configuration)
+    return section.by_name | {each.name: each.value for each in section.listed}
+
+
+_EXTERNAL_ETCD = Present("etcd", "external")
 _NO_OPERATOR = (
     "plain Kubernetes has no operator that applies a profile: flags, the node's manifests and kubeadm's ConfigMap do"
 )
@@ -31,7 +50,7 @@ _MOST = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class ControlPlanePart:
     """A component of kubeadm's control plane."""
 
     steps: tuple[str, ...]
@@ -40,11 +59,11 @@ class Part:
     """The phase of ``kubeadm init`` that writes its manifest."""
 
 
-_PARTS: Mapping[str, Part] = {
-    "kube-apiserver": Part(steps=("apiServer",), phase="control-plane apiserver"),
-    "kube-controller-manager": Part(steps=("controllerManager",), phase="control-plane controller-manager"),
-    "kube-scheduler": Part(steps=("scheduler",), phase="control-plane scheduler"),
-    "etcd": Part(steps=("etcd", "local"), phase="etcd local"),
+_PARTS: Mapping[str, ControlPlanePart] = {
+    "kube-apiserver": ControlPlanePart(steps=("apiServer",), phase="control-plane apiserver"),
+    "kube-controller-manager": ControlPlanePart(steps=("controllerManager",), phase="control-plane controller-manager"),
+    "kube-scheduler": ControlPlanePart(steps=("scheduler",), phase="control-plane scheduler"),
+    "etcd": ControlPlanePart(steps=("etcd", "local"), phase="etcd local"),
 }
 _KUBELET = "kubelet"
 
@@ -142,7 +161,7 @@ def _declared(patient: Patient) -> Known[Told] | None:
 def _external(patient: Patient) -> bool:
     """Whether it is an etcd that kubeadm does not run."""
     kept = patient.facts.kubeadm_config
-    return patient.component == "etcd" and isinstance(kept, Fields) and has_external_etcd(kept)
+    return patient.component == "etcd" and isinstance(kept, Fields) and _EXTERNAL_ETCD.read(kept)
 
 
 def _place(patient: Patient) -> str:

@@ -19,7 +19,6 @@ from scanner.expect.implementations import effective
 from scanner.files import yaml_values
 from scanner.files.source_positions import shown
 from scanner.kube import kinds
-from scanner.kube.cipher_names import suite_named
 from scanner.kube.kinds import Kind
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
@@ -28,7 +27,7 @@ from scanner.kube.secrets import ConfigMap
 from scanner.model.diagnosis import Answer, Outcome
 from scanner.model.expectation import Because
 from scanner.tls.codepoints import TLS13
-from scanner.tls.names import is_tls13, suite_name, version_code, version_name
+from scanner.tls.names import is_tls13, suite_name, suite_named, version_code, version_name
 
 INJECT = "config.openshift.io/inject-tls"
 _WORST_FIRST: tuple[Outcome, ...] = ("stopped", "unknown", "ok")

@@ -8,10 +8,10 @@ from shlex import quote
 from scanner.doctor.operators import observer
 from scanner.doctor.patient import Patient
 from scanner.expect.rollout import OPERATOR_TAKES
-from scanner.kube.conditions import Condition, condition
 from scanner.kube.kinds import CLUSTER_OPERATOR, MACHINE_CONFIG_POOL, NODE
 from scanner.kube.kubelet import MachineConfigPool, pool_of, updating
 from scanner.kube.maybe import Unknown
+from scanner.kube.meta import Condition, condition
 from scanner.kube.objects import KubeObject
 from scanner.kube.openshift import NodeStatus, OperatorConfig
 from scanner.model.diagnosis import Answer

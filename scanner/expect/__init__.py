@@ -39,14 +39,13 @@ from scanner.expect.api_server import Wishes
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.kube import kinds
-from scanner.kube.adherence import LEGACY, STRICT, Adherence
+from scanner.kube.api_server import LEGACY, STRICT, Adherence
 from scanner.kube.gateway import HOLDER_NAMES
 from scanner.kube.kinds import Kind
 from scanner.kube.maybe import Unknown
-from scanner.kube.profile import Profile
 from scanner.kube.profile_catalogue import load_profile
 from scanner.kube.snapshot import Snapshot
-from scanner.kube.tls_profile import CustomUse
+from scanner.kube.tls_profile import CustomUse, Profile
 from scanner.model.components import Catalogue, Listener
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation, UnknownAdherence

@@ -9,17 +9,24 @@ from itertools import pairwise
 
 from scanner.expect.authority import Authority
 from scanner.expect.release import Releases, asked_for, of_cluster
-from scanner.kube import adherence, feature_gates
-from scanner.kube.adherence import Adherence
-from scanner.kube.api_server import APIServer, api_server_config
+from scanner.kube.api_server import (
+    ADHERENCE,
+    GROUPS,
+    STRICT,
+    Adherence,
+    APIServer,
+    api_server_config,
+    feature_gates,
+    has_field,
+    read_adherence,
+)
 from scanner.kube.cluster_facts import distribution
 from scanner.kube.kinds import API_SERVER
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
-from scanner.kube.profile import Profile
 from scanner.kube.profile_catalogue import TYPES, load_profile
 from scanner.kube.snapshot import Snapshot
-from scanner.kube.tls_profile import PROFILE, Declared
+from scanner.kube.tls_profile import PROFILE, Declared, Profile
 
 _FIELD = ".".join(PROFILE)
 
@@ -70,7 +77,7 @@ def _said(snapshot: Snapshot) -> tuple[object, object]:
 def with_wishes(found: Authority, wishes: Wishes) -> Authority:
     """``found``, with what the user wants instead."""
     if wishes.adherence is not None and found.adherence is not None:
-        asked = adherence.read(wishes.adherence, "--adherence", "")
+        asked = read_adherence(wishes.adherence, "--adherence", "")
         beat: str | None = f"{found.adherence.source} {found.adherence.field}: {found.adherence.said}"
         # What the object says of adherence no longer matters, but that its gate is off does.
         remarks = (*asked.remarks, *(each for each in found.adherence.remarks if "pruned" in each))
@@ -114,10 +121,10 @@ def mozillas(asked: Profile) -> Profile:
 def _unreadable(gap: str, releases: Releases) -> Authority:
     reason = f"APIServer/cluster could not be read: {gap}"
     unread = Adherence(
-        means=adherence.STRICT,
+        means=STRICT,
         source="APIServer/cluster",
         field="spec.tlsAdherence",
-        said=f"could not be read, so that nothing is excused: as under {adherence.STRICT}",
+        said=f"could not be read, so that nothing is excused: as under {STRICT}",
     )
     return Authority(
         source="APIServer/cluster",
@@ -133,13 +140,13 @@ def _read(snapshot: Snapshot, releases: Releases) -> Authority:
     found = snapshot.get(API_SERVER, "cluster")
     others = [each.name for each in snapshot.every(API_SERVER) if each.name != "cluster"]
     release = "" if isinstance(releases.desired, Unknown) else releases.desired
-    known = feature_gates.gates(snapshot, release)
-    said = adherence.read(
+    known = feature_gates(snapshot, release)
+    said = read_adherence(
         api_server_config(found).adherence if found else None,
         "APIServer/cluster",
         "spec.tlsAdherence",
-        gate=known.state(feature_gates.ADHERENCE),
-        pruned=feature_gates.served(snapshot, "tlsAdherence") is False,
+        gate=known.state(ADHERENCE),
+        pruned=has_field(snapshot, "tlsAdherence") is False,
     )
     base = Authority(
         source="APIServer/cluster",
@@ -147,7 +154,7 @@ def _read(snapshot: Snapshot, releases: Releases) -> Authority:
         steps=PROFILE,
         releases=releases,
         adherence=said,
-        groups_gate=known.state(feature_gates.GROUPS),
+        groups_gate=known.state(GROUPS),
         remarks=tuple(_remarks(found, others)),
     )
     return base if found is None else replace(base, holder=found)

@@ -7,10 +7,9 @@ from datetime import datetime
 
 from scanner.expect.draft import Draft
 from scanner.expect.release import Releases, meaning
-from scanner.kube.adherence import Adherence
-from scanner.kube.conditions import changed
-from scanner.kube.feature_gates import State
+from scanner.kube.api_server import Adherence, State
 from scanner.kube.maybe import Known, Unknown
+from scanner.kube.meta import changed
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.tls_profile import LIBRARY_GO, Declared, Reader, declared, has_mapping
 

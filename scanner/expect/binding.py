@@ -8,7 +8,7 @@ from dataclasses import replace
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.expect.release import minor
-from scanner.kube.adherence import Adherence
+from scanner.kube.api_server import Adherence
 from scanner.kube.maybe import Unknown
 from scanner.model.components import Governor
 from scanner.model.expectation import Binding

@@ -13,12 +13,11 @@ from typing import Final
 from scanner.expect import upstream
 from scanner.expect.facts import Facts
 from scanner.expect.origins import led
-from scanner.kube.backend_tls import Ancestor, BackendTLSPolicy
-from scanner.kube.conditions import of_type
 from scanner.kube.gateway import CONTOUR, Gateway, controller_of
-from scanner.kube.gateway_routes import ParentRef
+from scanner.kube.gateway_routes import BackendTLSPolicy, ParentRef, PolicyAncestor
 from scanner.kube.kinds import BACKEND_TLS_POLICY, GATEWAY, Kind
 from scanner.kube.maybe import Unknown
+from scanner.kube.meta import of_type
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Upstream
 
@@ -45,7 +44,7 @@ def _gateway(facts: Facts, policy: BackendTLSPolicy, named: ParentRef) -> Gatewa
 
 
 def _upstream(
-    facts: Facts, endpoint: Endpoint, policy: BackendTLSPolicy, ancestor: Ancestor, gateway: Gateway
+    facts: Facts, endpoint: Endpoint, policy: BackendTLSPolicy, ancestor: PolicyAncestor, gateway: Gateway
 ) -> Upstream:
     open_ = CONTOUR in (ancestor.controller_name, controller_of(facts.snapshot, gateway))
     identity, doubt = _identity(facts, gateway)
@@ -72,7 +71,7 @@ def _identity(facts: Facts, gateway: Gateway) -> tuple[str, str]:
     return (secret, "") if allowed else ("", "")
 
 
-def _not_applied(facts: Facts, endpoint: Endpoint, policy: BackendTLSPolicy, ancestor: Ancestor) -> str:
+def _not_applied(facts: Facts, endpoint: Endpoint, policy: BackendTLSPolicy, ancestor: PolicyAncestor) -> str:
     accepted = of_type(ancestor.conditions, "Accepted")
     if accepted is not None and accepted.status == "False" and accepted.is_current(policy):
         return f"its status says Accepted is False, {accepted.reason}"

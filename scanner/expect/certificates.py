@@ -15,8 +15,8 @@ from scanner.expect.pem import certificates, decoded
 from scanner.expect.stored import stored
 from scanner.expect.ungranted import beside, ungranted
 from scanner.kube.api_server import api_server_config
-from scanner.kube.backend_tls import BackendTLSPolicy
-from scanner.kube.ingress_controller import IngressConfig, IngressController
+from scanner.kube.gateway_routes import BackendTLSPolicy
+from scanner.kube.ingress import IngressConfig, IngressController
 from scanner.kube.kinds import (
     API_SERVER,
     API_SERVICE,

@@ -15,7 +15,7 @@ from scanner.expect.passthrough import passed_through
 from scanner.files.source_positions import dotted
 from scanner.kube.contour import HTTPProxy
 from scanner.kube.gateway import Gateway
-from scanner.kube.ingress_controller import ingress_controller
+from scanner.kube.ingress import ingress_controller
 from scanner.kube.kinds import HTTP_PROXY
 from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint

@@ -10,6 +10,7 @@ from scanner.expect.origins import led
 from scanner.expect.pem import certificates, decoded
 from scanner.files.source_positions import dotted
 from scanner.kube.hostnames import host_of
+from scanner.kube.ingress import Route
 from scanner.kube.kinds import (
     API_SERVICE,
     BACKEND_TLS_POLICY,
@@ -25,10 +26,9 @@ from scanner.kube.kinds import (
 )
 from scanner.kube.objects import KubeObject
 from scanner.kube.pod import Node
-from scanner.kube.route import Route
 from scanner.kube.secrets import ConfigMap
+from scanner.kube.service_callers import calls
 from scanner.kube.snapshot import Snapshot
-from scanner.kube.webhooks import calls
 from scanner.model.endpoint import Endpoint, Origin
 from scanner.model.expectation import Client
 

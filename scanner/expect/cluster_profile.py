@@ -7,9 +7,9 @@ from dataclasses import replace
 from scanner.expect.authority import Authority
 from scanner.expect.draft import Draft, same_profile
 from scanner.expect.facts import Facts
-from scanner.kube.conditions import condition
 from scanner.kube.kinds import CLUSTER_OPERATOR
 from scanner.kube.maybe import Unknown
+from scanner.kube.meta import condition
 from scanner.kube.openshift import ClusterOperator
 from scanner.model.expectation import Because, Lever
 

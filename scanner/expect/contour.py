@@ -20,18 +20,26 @@ from scanner.expect.origins import gateway_listeners, gateways
 from scanner.expect.passthrough import passed_through
 from scanner.expect.process import weaker
 from scanner.files.source_positions import shown
-from scanner.kube.cipher_names import TLS13_SUITES, suite_named
-from scanner.kube.contour import HTTPProxy, SecretName, VirtualHostTLS
-from scanner.kube.contour_settings import FILE, VERSIONS, ContourConfiguration, ListenerTLS, Settings, settings
+from scanner.kube.contour import (
+    FILE,
+    VERSIONS,
+    ContourConfiguration,
+    HTTPProxy,
+    ListenerTLS,
+    SecretName,
+    Settings,
+    VirtualHostTLS,
+    settings,
+)
 from scanner.kube.gateway import CONTOUR, controller_of
 from scanner.kube.kinds import CONFIG_MAP, CONTOUR_CONFIGURATION, HTTP_PROXY, POD
 from scanner.kube.maybe import Unknown
 from scanner.kube.pod import Pod
-from scanner.kube.profile import Profile
+from scanner.kube.tls_profile import Profile
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Lever
 from scanner.tls.codepoints import TLS12, TLS13
-from scanner.tls.names import group_code, version_name
+from scanner.tls.names import TLS13_SUITES, group_code, suite_named, version_name
 
 _VHOST = "spec.virtualhost.tls"
 _NOTHING = Settings({})

@@ -8,8 +8,7 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from scanner.kube.maybe import Known, Unknown
-from scanner.kube.profile import Profile
-from scanner.kube.tls_profile import Declared
+from scanner.kube.tls_profile import Declared, Profile
 from scanner.model.components import Listener
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Because, Binding, Lever, PassedOn, Standing

@@ -12,17 +12,17 @@ from scanner.expect.authority import Authority
 from scanner.expect.draft import Draft
 from scanner.expect.grants import Grants
 from scanner.expect.release import minor
-from scanner.kube import olm
 from scanner.kube.cluster_facts import document, in_fips_mode, is_guest
 from scanner.kube.kinds import ENDPOINT_SLICE, POD
 from scanner.kube.kubelet import KubeletConfiguration
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Fields
+from scanner.kube.openshift import installed_operators
 from scanner.kube.pod import Pod
-from scanner.kube.profile import Profile
 from scanner.kube.profile_catalogue import load_profile
 from scanner.kube.service import EndpointSlice
 from scanner.kube.snapshot import Snapshot
+from scanner.kube.tls_profile import Profile
 from scanner.model.components import Catalogue, Governor, Listener
 from scanner.model.endpoint import Endpoint
 from scanner.model.once import Once
@@ -130,7 +130,7 @@ class Facts(Once):
         """Deployments that OLM installed, as (namespace, name), and the ClusterServiceVersion of each."""
         return {
             (each.namespace or "", deployment.name): str(each.reference)
-            for each in olm.installed(self.snapshot)
+            for each in installed_operators(self.snapshot)
             for deployment in each.deployments
         }
 
@@ -140,7 +140,7 @@ class Facts(Once):
         such a kind owns is an operand of it."""
         return {
             (owned.name.partition(".")[2], owned.kind): str(each.reference)
-            for each in olm.installed(self.snapshot)
+            for each in installed_operators(self.snapshot)
             for owned in each.owned
         }
 

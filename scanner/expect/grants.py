@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scanner.kube.contour import SecretName, by_secret
+from scanner.kube.gateway import GrantTarget, ReferenceGrant
 from scanner.kube.kinds import HEPTIO_DELEGATION, REFERENCE_GRANT, TLS_CERTIFICATE_DELEGATION, Kind
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import KubeObject
-from scanner.kube.reference_grants import ReferenceGrant, To
 from scanner.kube.snapshot import Snapshot
 
-_SECRET: To = ("", "Secret")
+_SECRET: GrantTarget = ("", "Secret")
 _FORMER = "only a TLSCertificateDelegation of contour.heptio.com allows it, which no Contour since 1.6 reads"
 
 

@@ -12,13 +12,12 @@ from collections.abc import Iterator
 from scanner.expect.api_server import Wishes, with_wishes
 from scanner.expect.authority import Authority
 from scanner.expect.release import Releases, asked_for, of_history
-from scanner.kube import adherence
-from scanner.kube.api_server import api_server_config
+from scanner.kube.api_server import api_server_config, read_adherence
 from scanner.kube.cluster_facts import hosted_namespace
-from scanner.kube.conditions import condition
-from scanner.kube.hypershift import HostedCluster
 from scanner.kube.kinds import HOSTED_CLUSTER, HOSTED_CONTROL_PLANE
+from scanner.kube.meta import condition
 from scanner.kube.objects import KubeObject
+from scanner.kube.openshift import HostedCluster
 from scanner.kube.snapshot import Snapshot
 from scanner.kube.tls_profile import HOSTED_PROFILE, HYPERSHIFT
 
@@ -50,7 +49,7 @@ def _authority(holder: KubeObject, wishes: Wishes) -> Authority:
         steps=HOSTED_PROFILE,
         reader=HYPERSHIFT,
         releases=asked_for(wishes.release) if wishes.release else _releases(holder),
-        adherence=adherence.read(
+        adherence=read_adherence(
             api_server_config(holder).adherence, source, ".".join((*HOSTED_PROFILE[:-1], "tlsAdherence"))
         ),
         implementation="hypershift",

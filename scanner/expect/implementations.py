@@ -12,11 +12,20 @@ from typing import Literal
 
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
-from scanner.kube.cipher_names import CHACHA20, GO_SUITES, HYPERSHIFT_SUITES, NOT_FIPS_GROUPS, TLS13_SUITES
 from scanner.kube.maybe import Unknown
-from scanner.kube.profile import Profile
+from scanner.kube.tls_profile import Profile
 from scanner.tls.codepoints import TLS11, TLS12
-from scanner.tls.names import group_label, is_tls13, suite_name, version_name
+from scanner.tls.names import (
+    CHACHA20,
+    GO_SUITES,
+    HYPERSHIFT_SUITES,
+    NOT_FIPS_GROUPS,
+    TLS13_SUITES,
+    group_label,
+    is_tls13,
+    suite_name,
+    version_name,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

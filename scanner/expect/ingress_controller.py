@@ -14,20 +14,19 @@ from scanner.expect.facts import Facts
 from scanner.expect.implementations import effective
 from scanner.expect.release import meaning
 from scanner.expect.rollout import OPERATOR_TAKES, settling
-from scanner.kube.conditions import changed, condition
-from scanner.kube.ingress_controller import (
+from scanner.kube.ingress import (
     OPERATOR_NAMESPACE,
     ROUTER_LABEL,
     ROUTER_NAMESPACE,
     IngressController,
+    Route,
     ingress_controller,
 )
 from scanner.kube.kinds import INGRESS_CONTROLLER, ROUTE
 from scanner.kube.maybe import Known, Unknown
+from scanner.kube.meta import changed, condition
 from scanner.kube.objects import KubeObject
-from scanner.kube.profile import Profile
-from scanner.kube.route import Route
-from scanner.kube.tls_profile import INGRESS, INHERITED_BY_INGRESS, Declared, declared
+from scanner.kube.tls_profile import INGRESS, INHERITED_BY_INGRESS, Declared, Profile, declared
 from scanner.model.expectation import Lever
 from scanner.tls.codepoints import TLS13
 

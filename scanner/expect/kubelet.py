@@ -15,7 +15,6 @@ from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.expect.release import meaning, minor, of_kubelet
 from scanner.expect.rollout import settling
-from scanner.kube.conditions import changed, condition
 from scanner.kube.kinds import KUBELET_CONFIG as KUBELET_CONFIGS
 from scanner.kube.kinds import MACHINE_CONFIG_POOL, NODE
 from scanner.kube.kubelet import (
@@ -29,9 +28,9 @@ from scanner.kube.kubelet import (
     updating,
 )
 from scanner.kube.maybe import Known, Unknown
+from scanner.kube.meta import changed, condition
 from scanner.kube.objects import KubeObject
-from scanner.kube.profile import Profile
-from scanner.kube.tls_profile import KUBELET_CONFIG, PROFILE, Declared, declared
+from scanner.kube.tls_profile import KUBELET_CONFIG, PROFILE, Declared, Profile, declared
 from scanner.model.expectation import Because, Lever
 from scanner.model.unlisted_kinds import KUBELET_CONFIGZ
 

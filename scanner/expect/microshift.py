@@ -11,15 +11,14 @@ from scanner.expect.api_server import Wishes, with_wishes
 from scanner.expect.authority import Authority
 from scanner.expect.release import Releases, asked_for, meaning
 from scanner.files.source_positions import shown
-from scanner.kube.cipher_names import TLS13_SUITES, suite_named
 from scanner.kube.maybe import Unknown
-from scanner.kube.microshift import MicroShiftConfig, ServerTLS, release
 from scanner.kube.objects import KubeObject
+from scanner.kube.openshift import MicroShiftConfig, ServerTLS, microshift_release
 from scanner.kube.snapshot import Snapshot
 from scanner.kube.tls_profile import Declared
 from scanner.model.unlisted_kinds import MICROSHIFT_CONFIG
 from scanner.tls.codepoints import TLS12
-from scanner.tls.names import is_tls13, suite_name
+from scanner.tls.names import TLS13_SUITES, is_tls13, suite_name, suite_named
 
 FILE = "/etc/microshift/config.yaml"
 _FIELD = "apiServer.tls"
@@ -34,12 +33,12 @@ def config(snapshot: Snapshot) -> KubeObject | None:
 
 def is_here(snapshot: Snapshot) -> bool:
     """Whether this is MicroShift at all."""
-    return config(snapshot) is not None or bool(release(snapshot))
+    return config(snapshot) is not None or bool(microshift_release(snapshot))
 
 
 def authority(snapshot: Snapshot, wishes: Wishes) -> Authority | None:
     """The file as an authority, or why nothing is known without it; None where this is no MicroShift."""
-    file, version = config(snapshot), release(snapshot)
+    file, version = config(snapshot), microshift_release(snapshot)
     if file is None and not version:
         return None
     desired = wishes.release or version

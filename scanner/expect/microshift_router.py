@@ -8,7 +8,7 @@ from scanner.expect import microshift
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.expect.release import meaning
-from scanner.kube.ingress_controller import ROUTER_NAMESPACE
+from scanner.kube.ingress import ROUTER_NAMESPACE
 from scanner.kube.maybe import Unknown
 from scanner.kube.tls_profile import MICROSHIFT_INGRESS, declared
 from scanner.model.expectation import Lever

@@ -10,10 +10,9 @@ from scanner.expect.facts import Facts
 from scanner.expect.ingress_controller import route_of, router_name
 from scanner.expect.origins import led
 from scanner.expect.references import Name, Reference, references
-from scanner.kube.ingress_controller import ROUTER_NAMESPACE, ingress_controller
+from scanner.kube.ingress import ROUTER_NAMESPACE, Route, ingress_controller
 from scanner.kube.kinds import ROUTE
 from scanner.kube.maybe import Unknown
-from scanner.kube.route import Route
 from scanner.kube.snapshot import Snapshot
 from scanner.model.endpoint import Endpoint
 

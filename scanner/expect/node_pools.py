@@ -12,11 +12,11 @@ from scanner.errors import InputError
 from scanner.expect.facts import Facts
 from scanner.kube import kubelet, references
 from scanner.kube.cluster_facts import identity
-from scanner.kube.hypershift import HostedCluster, NodePool
 from scanner.kube.kinds import CONFIG_MAP, HOSTED_CLUSTER, NODE, NODE_POOL
 from scanner.kube.kubelet import KubeletConfig
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import KubeObject
+from scanner.kube.openshift import HostedCluster, NodePool
 from scanner.kube.secrets import ConfigMap
 from scanner.kube.snapshot import Snapshot
 

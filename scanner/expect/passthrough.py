@@ -15,12 +15,12 @@ from scanner.expect.facts import Facts, Follow
 from scanner.expect.origins import gateway_listeners, routes
 from scanner.kube.contour import HTTPProxy
 from scanner.kube.gateway import HOLDER_NAMES, Listener, holder_of
-from scanner.kube.gateway_routes import Route as GatewayRoute
+from scanner.kube.gateway_routes import GatewayRoute
 from scanner.kube.hostnames import within
+from scanner.kube.ingress import Route
 from scanner.kube.kinds import HTTP_PROXY, ROUTE, SERVICE, TLS_ROUTE
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
-from scanner.kube.route import Route
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import PassedOn
 

@@ -16,15 +16,14 @@ from typing import Literal, NamedTuple, TypeAlias
 from scanner.expect.facts import Facts
 from scanner.expect.origins import all_listeners, gateways, led
 from scanner.expect.withheld import refused
-from scanner.kube.conditions import of_type
 from scanner.kube.contour import HTTPProxy, MatchCondition, ProxyRoute
 from scanner.kube.gateway import HOLDER_NAMES, ListenerHolder
 from scanner.kube.hostnames import within
-from scanner.kube.ingress import Ingress
+from scanner.kube.ingress import Ingress, Route
 from scanner.kube.kinds import GATEWAY, HTTP_PROXY, INGRESS, POD, ROUTE, TLS_ROUTE
+from scanner.kube.meta import of_type
 from scanner.kube.objects import KubeObject
 from scanner.kube.pod import Pod
-from scanner.kube.route import Route
 from scanner.kube.service import EndpointSlice, service_of
 from scanner.kube.snapshot import Snapshot
 from scanner.model.endpoint import Endpoint

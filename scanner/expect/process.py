@@ -12,14 +12,13 @@ from dataclasses import dataclass, replace
 
 from scanner.expect.draft import Draft
 from scanner.files.source_positions import shown
-from scanner.kube.cipher_names import GO_SUITES, TLS13_SUITES, suite_named
 from scanner.kube.kubelet import KubeletConfiguration
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.pod import Pod
-from scanner.kube.profile import Profile
+from scanner.kube.tls_profile import Profile
 from scanner.model.expectation import Lever
 from scanner.tls.codepoints import TLS12
-from scanner.tls.names import is_tls13, version_code, version_name
+from scanner.tls.names import GO_SUITES, TLS13_SUITES, is_tls13, suite_named, version_code, version_name
 
 _ECDHE = (0xC02B, 0xC02F, 0xC02C, 0xC030, 0xCCA9, 0xCCA8, 0xC009, 0xC013, 0xC00A, 0xC014)
 """What Go enables by default since 1.22 (crypto/tls ``cipher_suites.go``)."""

@@ -8,14 +8,13 @@ from functools import cache, lru_cache, partial
 
 from scanner.errors import UsageError
 from scanner.files.source_positions import shown
-from scanner.kube.conditions import condition
 from scanner.kube.kinds import CLUSTER_VERSION
 from scanner.kube.maybe import Known, Unknown
+from scanner.kube.meta import condition
 from scanner.kube.openshift import ClusterVersion, ReleaseHistory
-from scanner.kube.profile import Profile
 from scanner.kube.profile_catalogue import TYPES, load_profile, profile_names
 from scanner.kube.snapshot import Snapshot
-from scanner.kube.tls_profile import Meaning
+from scanner.kube.tls_profile import Meaning, Profile
 from scanner.model.expectation import Because
 
 _KUBERNETES = re.compile(r"v1\.([0-9]{1,3})\b", re.ASCII)

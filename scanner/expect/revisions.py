@@ -14,8 +14,8 @@ from datetime import datetime
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.kube import kinds
-from scanner.kube.conditions import condition
 from scanner.kube.kinds import Kind
+from scanner.kube.meta import condition
 from scanner.kube.openshift import OperatorConfig
 
 OPERATORS: Mapping[str, Kind] = {

@@ -14,9 +14,9 @@ from scanner.expect.cluster_profile import operator
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.expect.revisions import Revision, revision_of
-from scanner.kube.conditions import Condition, condition
 from scanner.kube.kinds import CLUSTER_OPERATOR
-from scanner.kube.profile import Profile
+from scanner.kube.meta import Condition, condition
+from scanner.kube.tls_profile import Profile
 
 OPERATOR_TAKES = timedelta(hours=1)
 """Three nodes of a control plane, one after the other, need half an hour; an operator that is at work for longer is

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
 from scanner.expect.ingress_controller import route_of, router_name
-from scanner.kube.ingress_controller import ingress_controller
+from scanner.kube.ingress import ingress_controller
 from scanner.kube.maybe import Unknown
 from scanner.model.expectation import OtherName
 from scanner.model.server_names import NOBODYS, server_name

@@ -9,7 +9,7 @@ from scanner.expect import contour
 from scanner.expect.facts import Facts
 from scanner.expect.origins import gateway_listeners, gateways
 from scanner.files.source_positions import shown
-from scanner.kube.conditions import Condition, conditions
+from scanner.kube.meta import Condition, conditions
 from scanner.kube.objects import KubeObject
 from scanner.model.endpoint import Endpoint
 

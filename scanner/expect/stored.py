@@ -15,7 +15,7 @@ from scanner.expect.named import Named
 from scanner.expect.pem import certificates, decoded
 from scanner.expect.references import Name
 from scanner.kube.api_server import api_server_config
-from scanner.kube.ingress_controller import CONFIG_NAMESPACE
+from scanner.kube.ingress import CONFIG_NAMESPACE
 from scanner.kube.kinds import API_SERVER, SECRET
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.secrets import KEEPER, Secret, service_ca_secret

@@ -16,9 +16,9 @@ from scanner.expect.stale import is_stale
 from scanner.expect.withheld import answered, refused
 from scanner.kube.contour import HTTPProxy
 from scanner.kube.hostnames import within
+from scanner.kube.ingress import Route
 from scanner.kube.kinds import HTTP_PROXY, ROUTE
 from scanner.kube.maybe import Unknown
-from scanner.kube.route import Route
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import OtherName
 from scanner.model.server_names import server_name

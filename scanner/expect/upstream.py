@@ -8,8 +8,8 @@ from typing import Final
 
 from scanner.expect.pem import certificates, decoded
 from scanner.files.source_positions import dotted
-from scanner.kube.backend_tls import BackendTLSPolicy
 from scanner.kube.contour import HTTPProxy, ProxyService, secret_name
+from scanner.kube.gateway_routes import BackendTLSPolicy
 from scanner.kube.kinds import CONFIG_MAP, SECRET, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot

@@ -10,10 +10,10 @@ from scanner.expect.facts import Facts
 from scanner.expect.origins import gateway_listeners
 from scanner.expect.references import Reference, references
 from scanner.expect.stale import outdated
-from scanner.kube.conditions import Condition, of_type
 from scanner.kube.gateway import HOLDER_NAMES, Listener, rejection
 from scanner.kube.hostnames import within
 from scanner.kube.kinds import HTTP_PROXY, INGRESS, TLS_ROUTE
+from scanner.kube.meta import Condition, of_type
 from scanner.model.endpoint import Endpoint
 
 _CERTIFICATE: Final = frozenset({"InvalidCertificateRef", "RefNotPermitted"})

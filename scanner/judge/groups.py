@@ -10,7 +10,7 @@ from scanner.judge import remediation
 from scanner.judge.verdicts import Tally, Words, conclude, forbidden, inconclusive, remark
 from scanner.judge.versions import undecided
 from scanner.kube.maybe import Unknown
-from scanner.kube.profile import Profile
+from scanner.kube.tls_profile import Profile
 from scanner.model.finding import Finding
 from scanner.model.observation import Answers, Observation
 from scanner.model.rule import Case, Rule

@@ -9,7 +9,7 @@ from scanner.judge import remediation
 from scanner.judge.verdicts import Tally, Words, conclude, forbidden, inconclusive
 from scanner.judge.versions import undecided
 from scanner.kube.maybe import Unknown
-from scanner.kube.profile import Profile
+from scanner.kube.tls_profile import Profile
 from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding, Severity
 from scanner.model.observation import Answers, Observation

@@ -17,7 +17,7 @@ from scanner.judge.http_redirect import FROM_PLAINTEXT
 from scanner.judge.suites import SUITE
 from scanner.judge.unmatched_sni import OTHER_NAMES
 from scanner.judge.versions import VERSION
-from scanner.kube.profile import Profile
+from scanner.kube.tls_profile import Profile
 from scanner.model.finding import Finding
 from scanner.model.rule import Case, Rule
 from scanner.tls.codepoints import TLS10

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from scanner.judge import remediation
 from scanner.judge.verdicts import Tally, Words, conclude, forbidden, inconclusive
 from scanner.kube.maybe import Unknown
-from scanner.kube.profile import Profile
+from scanner.kube.tls_profile import Profile
 from scanner.model.finding import SEVERITIES, Finding, Severity
 from scanner.model.observation import Answers
 from scanner.model.rule import Case, Rule

@@ -9,9 +9,8 @@ from scanner.errors import InputError
 from scanner.files.yaml_values import load
 from scanner.kube import kinds
 from scanner.kube.maybe import Known, Unknown
-from scanner.kube.microshift import release as microshift_release
 from scanner.kube.objects import Fields, KubeObject
-from scanner.kube.openshift import ClusterVersion, Infrastructure
+from scanner.kube.openshift import ClusterVersion, Infrastructure, microshift_release
 from scanner.kube.snapshot import Snapshot
 
 Distribution = Literal["openshift", "hypershift", "microshift", "kubernetes"]

@@ -1,6 +1,8 @@
-"""Gateways and ListenerSets: their listeners, which of them count, and the TLS of a Gateway itself.
+"""Gateways, ListenerSets and ReferenceGrants: listeners, their order, the TLS of a Gateway, and references that are
+allowed.
 
-Gateway API apis/v1 ``Gateway``; GEP-1713 (ListenerSet); GEP-91 (client certificates); GEP-2907 (the segments of TLS).
+Gateway API apis/v1 ``Gateway``, ``ReferenceGrantSpec``; GEP-1713 (ListenerSet); GEP-91 (client certificates); GEP-2907
+(the segments of TLS).
 """
 
 from __future__ import annotations
@@ -10,7 +12,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, TypeAlias
 
-from scanner.kube.conditions import Condition, of_type
 from scanner.kube.kinds import (
     GATEWAY,
     GATEWAY_CLASS,
@@ -24,7 +25,7 @@ from scanner.kube.kinds import (
     X_LISTENER_SET,
     Kind,
 )
-from scanner.kube.label_selector import selects
+from scanner.kube.meta import Condition, of_type, selects
 from scanner.kube.objects import KubeObject, Steps
 from scanner.kube.snapshot import Snapshot
 from scanner.kube.view import Flag, Number, Part, Parts, Present, Text, Value, View, Words
@@ -409,3 +410,46 @@ def controller_of(snapshot: Snapshot, gateway: Gateway) -> str:
     """The controller that its class names for a Gateway; "" where that is not known."""
     found = class_of(snapshot, gateway)
     return found.controller_name if found else ""
+
+
+MAX_GRANT_ENTRIES: Final = 16
+"""Entries of ``from`` and of ``to`` (MaxItems)."""
+
+GrantSource: TypeAlias = tuple[str, str, str]
+"""Group, kind and namespace of the object that refers."""
+GrantTarget: TypeAlias = tuple[str, str]
+"""Group and kind of the object that is referred to."""
+
+
+class GrantEntry(View):
+    """An entry of ``from``, which has a namespace, or of ``to``, which may have a name."""
+
+    group = Text()
+    kind = Text()
+    namespace = Text()
+    name = Text()
+
+
+class ReferenceGrant(KubeObject):
+    """A ReferenceGrant."""
+
+    sources = Parts(GrantEntry, "spec", "from")
+    targets = Parts(GrantEntry, "spec", "to")
+
+    @property
+    def froms(self) -> set[GrantSource]:
+        """Who may refer."""
+        return {(each.group, each.kind, each.namespace) for each in self.sources[:MAX_GRANT_ENTRIES]}
+
+    @property
+    def tos(self) -> Iterator[tuple[GrantTarget, str]]:
+        """To what, and its name: empty for all of the kind."""
+        return (((each.group, each.kind), each.name) for each in self.targets[:MAX_GRANT_ENTRIES])
+
+    def allows(self, source: KubeObject, target: GrantTarget, name: str) -> bool:
+        """Whether a grant in the target's namespace lets ``source`` refer to ``name``: one ``from`` equals group, kind
+        and namespace of the source, and one ``to`` equals group and kind with the name or none. There are no wildcards
+        and no selectors."""
+        if (source.kind.group, source.kind.name, source.namespace or "") not in self.froms:
+            return False
+        return any(kind == target and each in ("", name) for kind, each in self.tos)

@@ -1,20 +1,34 @@
-"""Routes of the Gateway API: which listeners they are attached to, and why to none (apis/v1 ``CommonRouteSpec``,
-``RouteParentStatus``, ``RouteConditionReason``; GEP-2907)."""
+"""Routes of the Gateway API, the listeners that they are attached to, and BackendTLSPolicies for the Services behind
+them.
+
+apis/v1 ``CommonRouteSpec``, ``RouteParentStatus``, ``RouteConditionReason``; GEP-2907. A BackendTLSPolicy has
+``spec.targetRef`` and ``spec.tls`` in v1alpha2, ``spec.targetRefs`` and ``spec.validation`` in v1alpha3 and v1 (the
+CRDs of releases 1.0, 1.1 and 1.4). The API server drops what a version does not have, so only the fields of an object's
+own version are read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final
+from typing import Final, TypeAlias
 
-from scanner.kube.conditions import Condition
-from scanner.kube.gateway import HOLDER_NAMES, HolderKey, Listener, ListenerHolder, takes_namespace
+from scanner.kube.gateway import (
+    HOLDER_NAMES,
+    HolderKey,
+    Listener,
+    ListenerHolder,
+    ObjectReference,
+    precedence,
+    takes_namespace,
+)
 from scanner.kube.hostnames import narrower
 from scanner.kube.kinds import GATEWAY, SERVICE, Kind
+from scanner.kube.meta import Condition
 from scanner.kube.objects import KubeObject, Steps
 from scanner.kube.snapshot import Snapshot
-from scanner.kube.view import Number, Part, Parts, Present, Text, Texts, Value, View
+from scanner.kube.view import Number, Part, Parts, Present, Text, Texts, Value, View, Words
 
 MAX_PARENTS: Final = 32
 """Parents of one route, and entries of its status (MaxItems)."""
@@ -98,7 +112,7 @@ class ParentStatus(View):
     conditions = Parts(Condition)
 
 
-class Route(KubeObject):
+class GatewayRoute(KubeObject):
     """An HTTPRoute, GRPCRoute, TLSRoute, TCPRoute or UDPRoute."""
 
     api_version = Text()
@@ -162,7 +176,7 @@ class Parent:
 
 def parents(route: KubeObject) -> Iterator[Parent]:
     """The Gateways and ListenerSets among the parents; others (Services of a mesh) have no listeners."""
-    for each in Route.of(route).parent_refs[:MAX_PARENTS]:
+    for each in GatewayRoute.of(route).parent_refs[:MAX_PARENTS]:
         found = _parent(route, each)
         if found is not None:
             yield found
@@ -219,7 +233,7 @@ def attach(
     carrying = [each for each in every if route.kind in each.routes]
     if not carrying:
         return Attachment(parent, why=_unsuitable(holder, every, route), reason="NotAllowedByListeners")
-    namespace, wanted = route.namespace, Route.of(route).hostnames
+    namespace, wanted = route.namespace, GatewayRoute.of(route).hostnames
     answers = [(each, takes_namespace(snapshot, each, namespace)) for each in carrying]
     unsure = tuple(each for each, answer in answers if answer is None and common(each, wanted))
     named = ((each, common(each, wanted)) for each, answer in answers if answer)
@@ -255,7 +269,7 @@ def refused(route: KubeObject, parent: Parent) -> bool:
     """Whether every controller that speaks of this parent refuses the route; a condition of an older generation does
     not count. A parent that no status names may well have it."""
     answers: dict[bool, list[bool]] = {True: [], False: []}
-    for entry in Route.of(route).parent_statuses[:MAX_PARENTS]:
+    for entry in GatewayRoute.of(route).parent_statuses[:MAX_PARENTS]:
         named = _parent(route, entry.parent_ref)
         if named is None or (named.kind, named.namespace, named.name) != (parent.kind, parent.namespace, parent.name):
             continue
@@ -275,18 +289,18 @@ class Routes:
 
     def __init__(self, snapshot: Snapshot, *kinds: Kind) -> None:
         self._snapshot = snapshot
-        self._by_parent: dict[HolderKey, dict[str, list[tuple[Parent, Route, tuple[str, ...]]]]] = {}
-        for route in (Route.of(each) for kind in kinds for each in snapshot.every(kind)):
+        self._by_parent: dict[HolderKey, dict[str, list[tuple[Parent, GatewayRoute, tuple[str, ...]]]]] = {}
+        for route in (GatewayRoute.of(each) for kind in kinds for each in snapshot.every(kind)):
             for parent in parents(route):
                 if not refused(route, parent):
                     by_section = self._by_parent.setdefault((parent.kind, parent.namespace, parent.name), {})
                     by_section.setdefault(parent.section, []).append((parent, route, route.hostnames))
 
-    def on(self, listener: Listener) -> list[Route]:
+    def on(self, listener: Listener) -> list[GatewayRoute]:
         """The routes of which neither the specs nor a status says that the listener does not take them, each once."""
         holder, name, port = listener.holder, listener.name, listener.port
         by_section = self._by_parent.get((holder.kind, holder.namespace or "", holder.name), {})
-        found: dict[int, Route] = {}
+        found: dict[int, GatewayRoute] = {}
         allowed: dict[str | None, bool] = {}
         for parent, route, names in (one for each in dict.fromkeys(("", name)) for one in by_section.get(each, ())):
             if id(route) in found or route.kind not in listener.routes or not parent.takes(name, port):
@@ -297,3 +311,125 @@ class Routes:
             if allowed[home] and common(listener, names):
                 found[id(route)] = route
         return list(found.values())
+
+
+MAX_TARGETS: Final = 16
+"""Targets of one policy (MaxItems)."""
+
+
+class PolicyTarget(View):
+    """A target of a policy."""
+
+    group = Text()
+    kind = Text()
+    name = Text()
+    section_name = Text()
+    """Name of a port of the Service; empty: all of them."""
+
+    @property
+    def is_service(self) -> bool:
+        """Whether it is a Service, the only kind that every implementation takes."""
+        return (self.group, self.kind) == (SERVICE.group, SERVICE.name)
+
+
+class AlternativeName(View):
+    """An entry of ``subjectAltNames``."""
+
+    type = Text()
+    hostname = Text()
+    uri = Text()
+
+
+class Validation(View):
+    """How the backend's certificate is validated (``BackendTLSPolicyValidation``)."""
+
+    hostname = Text()
+    subject_alt_names = Parts(AlternativeName)
+    ca_certificate_refs = Parts(ObjectReference)
+    well_known = Text("wellKnownCACertificates")
+    authorities_field = "caCertificateRefs"
+    well_known_field = "wellKnownCACertificates"
+
+
+class FormerValidation(Validation):
+    """The same in v1alpha2."""
+
+    ca_certificate_refs = Parts(ObjectReference, "caCertRefs")
+    well_known = Text("wellKnownCACerts")
+    authorities_field = "caCertRefs"
+    well_known_field = "wellKnownCACerts"
+
+
+class PolicyAncestor(View):
+    """An entry of ``status.ancestors``: what one controller does with the policy."""
+
+    ancestor_ref = Part(ParentRef)
+    controller_name = Text()
+    conditions = Parts(Condition)
+
+
+class BackendTLSPolicy(KubeObject):
+    """A BackendTLSPolicy."""
+
+    api_version = Text()
+    options = Words("spec", "options")
+    ancestors = Parts(PolicyAncestor, "status", "ancestors")
+    has_ancestors = Present("status", "ancestors")
+    _targets = Parts(PolicyTarget, "spec", "targetRefs")
+    _former_target = Part(PolicyTarget, "spec", "targetRef")
+    _validation = Part(Validation, "spec", "validation")
+    _former_validation = Part(FormerValidation, "spec", "tls")
+
+    @property
+    def is_former(self) -> bool:
+        """Whether it has the fields of v1alpha2."""
+        return self.api_version.endswith("/v1alpha2")
+
+    @property
+    def targets_at(self) -> Steps:
+        """The field that names the targets."""
+        return ("spec", "targetRef") if self.is_former else ("spec", "targetRefs")
+
+    @property
+    def every_target(self) -> tuple[PolicyTarget, ...]:
+        """The targets that its version reads."""
+        if self.is_former:
+            return (self._former_target,) if self._former_target else ()
+        return self._targets
+
+    @property
+    def targets(self) -> tuple[PolicyTarget, ...]:
+        """The first 16."""
+        return self.every_target[:MAX_TARGETS]
+
+    @property
+    def validation(self) -> Validation:
+        """The validation that its version reads."""
+        return self._former_validation if self.is_former else self._validation
+
+
+class XBackend(KubeObject):
+    """An XBackend (apisx/v1alpha1, experimental), which says itself whether it is called over TLS."""
+
+    type = Text("spec", "type")
+    mode = Text("spec", "tls", "mode")
+    validation = Part(View, "spec", "tls", "validation")
+
+    @property
+    def is_plaintext(self) -> bool:
+        """Whether it is called without TLS."""
+        return self.mode in ("", "None")
+
+
+ServiceName: TypeAlias = tuple[str | None, str]
+"""Namespace and name."""
+
+
+def by_service(policies: Iterable[KubeObject]) -> Mapping[ServiceName, list[tuple[BackendTLSPolicy, PolicyTarget]]]:
+    """By Service, the policies for it, the one with precedence first: the oldest, then by namespace and name."""
+    found: dict[ServiceName, list[tuple[BackendTLSPolicy, PolicyTarget]]] = {}
+    for policy in sorted(map(BackendTLSPolicy.of, policies), key=precedence):
+        for target in policy.targets:
+            if target.is_service:
+                found.setdefault((policy.namespace, target.name), []).append((policy, target))
+    return found

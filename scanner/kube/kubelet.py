@@ -10,10 +10,9 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from scanner.files import yaml_values
-from scanner.kube.conditions import Condition, condition
 from scanner.kube.kinds import KUBELET_CONFIG, MACHINE_CONFIG_POOL
-from scanner.kube.label_selector import LabelSelector, is_empty, selects
 from scanner.kube.maybe import Known, Unknown
+from scanner.kube.meta import Condition, LabelSelector, condition, is_empty, selects
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.snapshot import Snapshot
 from scanner.kube.tls_profile import has_profile

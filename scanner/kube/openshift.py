@@ -1,10 +1,18 @@
-"""OpenShift's own objects that say what a cluster is and how its operators work (config.openshift.io/v1,
-operator.openshift.io/v1)."""
+"""Objects of OpenShift, its hosted control planes (HyperShift), MicroShift and its Operator Lifecycle Manager.
+
+config.openshift.io/v1, operator.openshift.io/v1, hypershift.openshift.io/v1beta1, operators.coreos.com/v1alpha1,
+PKICertificateDefinition with the admission policies on the PKI object, and ``/etc/microshift/config.yaml``.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from scanner.kube.kinds import CLUSTER_SERVICE_VERSION, CONFIG_MAP
 from scanner.kube.objects import KubeObject
-from scanner.kube.view import Number, Part, Parts, Text, Texts, View
+from scanner.kube.snapshot import Snapshot
+from scanner.kube.view import Flag, Number, Part, Parts, Present, Text, Texts, Value, View
 
 
 class Update(View):
@@ -98,3 +106,157 @@ class OperatorFile(View):
     """The configuration of an operator in a ConfigMap: a GenericOperatorConfig, or a GenericControllerConfig."""
 
     serving_info = Part(ServingInfo)
+
+
+class HostedCluster(KubeObject):
+    """A HostedCluster, or the HostedControlPlane that HyperShift makes of it."""
+
+    cluster_id = Text("spec", "clusterID")
+    fips = Flag("spec", "fips")
+    version = Part(ReleaseHistory, "status", "version")
+    """Of a HostedCluster."""
+    version_status = Part(ReleaseHistory, "status", "versionStatus")
+    """Of a HostedControlPlane."""
+
+
+class NodePool(KubeObject):
+    """The nodes of a hosted cluster that are configured alike."""
+
+    cluster_name = Text("spec", "clusterName")
+
+
+_URLS: Final[Mapping[str, tuple[str, ...]]] = {
+    "basicAuth": ("url",),
+    "keystone": ("url",),
+    "gitlab": ("url",),
+    "openID": ("issuer",),
+    "requestHeader": ("loginURL", "challengeURL"),
+    "ldap": (),
+    "github": (),
+}
+"""Providers that are asked over the network, and the fields with URLs that must be HTTPS."""
+
+
+class Provider(View):
+    """What an identity provider of one type is configured with; the last of its steps is the type."""
+
+    url = Text()
+    insecure = Flag()
+    authority = Text("ca", "name")
+    client_certificate = Text("tlsClientCert", "name")
+    client_key = Text("tlsClientKey", "name")
+
+    @property
+    def type(self) -> str:
+        """``ldap``, ``openID`` ..."""
+        return str(self.steps[-1])
+
+    @property
+    def https_urls(self) -> Iterator[tuple[str, str]]:
+        """The fields whose URLs must be HTTPS, and the URLs."""
+        return ((field, self.text(field)) for field in _URLS[self.type])
+
+
+class _IdentityProvider(View):
+    @property
+    def providers(self) -> Iterator[Provider]:
+        found = (Provider(self.fields(name).raw, (*self.steps, name)) for name in _URLS)
+        return (each for each in found if each)
+
+
+class OAuth(KubeObject):
+    """OAuth/cluster."""
+
+    _identity_providers = Parts(_IdentityProvider, "spec", "identityProviders")
+
+    @property
+    def providers(self) -> Iterator[Provider]:
+        """The identity providers that are asked over the network."""
+        return (provider for each in self._identity_providers for provider in each.providers)
+
+
+class ServerTLS(View):
+    """``apiServer.tls``."""
+
+    min_version = Value()
+    cipher_suites = Texts()
+
+
+class MicroShiftConfig(KubeObject):
+    """The file."""
+
+    tls = Part(ServerTLS, "apiServer", "tls")
+    has_pki = Present("pki")
+
+
+class _Version(KubeObject):
+    version = Text("data", "version")
+
+
+def microshift_release(snapshot: Snapshot) -> str:
+    """What MicroShift writes into ConfigMap kube-public/microshift-version, or ""."""
+    said = snapshot.get(CONFIG_MAP, "microshift-version", "kube-public")
+    return _Version.of(said).version if said else ""
+
+
+class InstalledDeployment(View):
+    """A Deployment that is installed."""
+
+    name = Text()
+
+
+class OwnedKind(View):
+    """A kind that the product brings: ``widgets.example.com``, ``Widget``."""
+
+    name = Text()
+    kind = Text()
+
+
+class ClusterServiceVersion(KubeObject):
+    """What OLM installs for one version of a product."""
+
+    reason = Text("status", "reason")
+    deployments = Parts(InstalledDeployment, "spec", "install", "spec", "deployments")
+    owned = Parts(OwnedKind, "spec", "customresourcedefinitions", "owned")
+
+
+def installed_operators(snapshot: Snapshot) -> tuple[ClusterServiceVersion, ...]:
+    """Every ClusterServiceVersion that was read; a copy in another namespace installs and owns nothing."""
+    every = map(ClusterServiceVersion.of, snapshot.objects.get(CLUSTER_SERVICE_VERSION, ()))
+    return tuple(each for each in every if "olm.copiedFrom" not in each.labels and each.reason != "Copied")
+
+
+class CertificateName(View):
+    """A name that is registered."""
+
+    name = Text()
+    category = Text()
+
+
+class CertificateDefinition(KubeObject):
+    """A PKICertificateDefinition."""
+
+    component = Text("spec", "component")
+    certificates = Parts(CertificateName, "spec", "certificates")
+
+
+class ResourceRule(View):
+    """Requests that an admission policy is asked about."""
+
+    resources = Texts()
+    api_groups = Texts("apiGroups")
+    operations = Texts()
+
+
+class AdmissionPolicy(KubeObject):
+    """A ValidatingAdmissionPolicy."""
+
+    parameter_kind = Text("spec", "paramKind", "kind")
+    resource_rules = Parts(ResourceRule, "spec", "matchConstraints", "resourceRules")
+
+
+class AdmissionPolicyBinding(KubeObject):
+    """A ValidatingAdmissionPolicyBinding."""
+
+    policy_name = Text("spec", "policyName")
+    actions = Texts("spec", "validationActions")

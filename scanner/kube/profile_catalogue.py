@@ -16,14 +16,13 @@ from scanner.errors import UsageError
 from scanner.files import yaml_values
 from scanner.files.problems import Problems
 from scanner.files.source_positions import Document, Located, Steps, shown
-from scanner.kube.cipher_names import GO_SUITES
 from scanner.kube.maybe import Unknown
-from scanner.kube.profile import Profile
 from scanner.kube.tls_profile import (
     FIELD,
     HOSTED_PROFILE,
     LIBRARY_GO,
     PROFILE,
+    Profile,
     Reader,
     TLSSecurityProfile,
     custom_profile,
@@ -32,7 +31,7 @@ from scanner.kube.tls_profile import (
     refused,
 )
 from scanner.kube.tls_profile import TYPES as FIELDS
-from scanner.tls.names import group_code, openssl_name, suite_code, version_code
+from scanner.tls.names import GO_SUITES, group_code, openssl_name, suite_code, version_code
 
 TYPES: Final = ("old", "intermediate", "modern")
 FAMILIES: Final = ("openshift", "mozilla")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from scanner.kube.kinds import Kind
-from scanner.kube.label_selector import LabelSelector
+from scanner.kube.meta import LabelSelector
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
 from scanner.kube.view import Flag, Parts, Text, Texts, Value, View

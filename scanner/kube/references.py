@@ -9,10 +9,9 @@ from typing import Final, Literal
 
 from scanner.kube import kinds
 from scanner.kube.contour import HTTPProxy, secret_name
-from scanner.kube.ingress import TLS_CERT_NAMESPACE, IngressTLS
+from scanner.kube.ingress import TLS_CERT_NAMESPACE, IngressTLS, Route
 from scanner.kube.kinds import CONFIG_MAP, SECRET, Kind
 from scanner.kube.objects import Fields, KubeObject, Steps
-from scanner.kube.route import Route
 
 Role = Literal[
     "certificate",

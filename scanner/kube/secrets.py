@@ -1,4 +1,5 @@
-"""Secrets and ConfigMaps: what they hold, and who fills a Secret.
+"""Secrets and ConfigMaps: what they hold, and who fills a Secret: OpenShift's service CA, or cert-manager for a
+Certificate.
 
 A Secret is read without its private key. The reader leaves what it saw of it under ``adhere``
 (``scanner/cluster/secrets.py``).
@@ -8,8 +9,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from scanner.kube.kinds import CERTIFICATE, CLUSTER_ISSUER, ISSUER, Kind
 from scanner.kube.objects import Fields, KubeObject
-from scanner.kube.view import Moment, Named, Parts, Text, Texts, Value, View, Words
+from scanner.kube.view import Moment, Named, Part, Parts, Text, Texts, Value, View, Words
 
 TLS: Final = "kubernetes.io/tls"
 """The type of a Secret that has a certificate and its key."""
@@ -84,3 +86,41 @@ class ConfigMap(KubeObject):
 def service_ca_secret(service: Fields) -> str:
     """The Secret that a Service asks the service CA to fill, or ""."""
     return next(filter(None, (service.text("metadata", "annotations", each) for each in SERVICE_CA)), "")
+
+
+_ISSUERS: Final = {"": ISSUER, ISSUER.name: ISSUER, CLUSTER_ISSUER.name: CLUSTER_ISSUER}
+_ACME: Final = "kubernetes.io/tls-acme"
+_ISSUED_BY: Final = ("cert-manager.io/cluster-issuer", "cert-manager.io/issuer", _ACME)
+"""Annotations by which cert-manager makes the Secrets of an Ingress or Gateway (cert-manager.io, "Annotated Ingress
+resource", "Annotated Gateway resource")."""
+_TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
+
+
+class IssuerReference(View):
+    """The issuer of a Certificate."""
+
+    group = Text()
+    kind = Text()
+    name = Text()
+
+    @property
+    def known_kind(self) -> Kind | None:
+        """Issuer or ClusterIssuer; None for a kind of another group."""
+        return _ISSUERS.get(self.kind) if self.group in ("", CERTIFICATE.group) else None
+
+
+class Certificate(KubeObject):
+    """A Certificate: the Secret that cert-manager makes, and what its certificate has."""
+
+    secret_name = Text("spec", "secretName")
+    dns_names = Texts("spec", "dnsNames")
+    usages = Texts("spec", "usages")
+    issuer = Part(IssuerReference, "spec", "issuerRef")
+    algorithm = Text("spec", "privateKey", "algorithm")
+
+
+def issued_by(item: KubeObject) -> str | None:
+    """The annotation by which cert-manager makes the object's Secrets."""
+    found = ((each, item.annotations.get(each)) for each in _ISSUED_BY)
+    # tls-acme is read by Go's strconv.ParseBool (cert-manager pkg/controller/certificate-shim).
+    return next((each for each, value in found if value and (each != _ACME or value in _TRUE)), None)

@@ -1,4 +1,4 @@
-"""``tlsSecurityProfile``: what it means to each of its readers, and what is wrong with it.
+"""``tlsSecurityProfile``: the profile that it means to each of its readers, and what is wrong with it.
 
 Scans, lint and ``--profile FILE`` all ask here. The readers differ in what they make of what is missing
 (openshift/api ``config/v1/types_tlssecurityprofile.go`` leaves it open), and in the cipher suites that they have:
@@ -10,29 +10,57 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scanner.files.problems import did_you_mean
 from scanner.files.source_positions import dotted, shown
 from scanner.kube import kinds
-from scanner.kube.cipher_names import (
-    GO_SUITES,
-    HTTP2,
-    HYPERSHIFT_SUITES,
-    TLS13_NAMES,
-    TLS13_SUITES,
-    is_a_set,
-    suite_named,
-)
 from scanner.kube.kinds import Kind
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Fields, Reference, Steps
-from scanner.kube.profile import Profile
 from scanner.kube.view import Part, Text, Texts, Value, View
 from scanner.tls.codepoints import SUITES, TLS12, TLS13
-from scanner.tls.names import group_code, is_tls13, openssl_name, version_code
+from scanner.tls.names import (
+    GO_SUITES,
+    HTTP2_SUITES,
+    HYPERSHIFT_SUITES,
+    TLS13_NAMES,
+    TLS13_SUITES,
+    group_code,
+    is_a_set,
+    is_tls13,
+    openssl_name,
+    suite_named,
+    version_code,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """What a listener may speak. Versions, suites and groups are the protocol's code points."""
+
+    name: str
+    """As one asks for it: ``openshift/4.23/intermediate``, ``mozilla/5.8/modern``, ``custom``."""
+    min_version: int
+    """Lowest version that may be accepted, for example 0x0303 for TLS 1.2."""
+    suites: tuple[int, ...]
+    """Every allowed cipher suite of every version, in the profile's order."""
+    groups: tuple[int, ...] | None
+    """Every allowed key-exchange group in the profile's order, or None: the profile has no opinion."""
+    source: str
+    """Where the meaning comes from: document and date, or file and line."""
+    asked: str = field(default="", compare=False)
+    """What the user called it: ``intermediate@4.22``. Empty where no user asked."""
+    notes: tuple[str, ...] = ()
+    """What a reader of the expectation should know, for example names that were dropped and why."""
+
+    @property
+    def said(self) -> str:
+        """Its name, and what the user called it where that named a release."""
+        return f"{self.name} (asked for as {self.asked})" if "@" in self.asked else self.name
+
 
 # --- The API's type ---------------------------------------------------------------------------------------------------
 
@@ -61,7 +89,7 @@ HOSTED_PROFILE: Final = ("spec", "configuration", "apiServer", FIELD)
 """Where a HostedCluster and a HostedControlPlane have it."""
 
 _OPENSSL: Final = tuple(suite.openssl for suite in SUITES if suite.openssl)
-_HTTP2_NAMES: Final = tuple(str(openssl_name(code)) for code in HTTP2)
+_HTTP2_NAMES: Final = tuple(str(openssl_name(code)) for code in HTTP2_SUITES)
 _LIKE_A_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_+-]+", re.ASCII)
 _CUSTOM_FIELDS: Final = ("ciphers", "minTLSVersion", "groups")
 _MOST: Final = 500
@@ -452,7 +480,7 @@ def _suite_problems(custom: CustomProfile, *, iana: bool) -> Iterator[Problem]:
     if GO_SUITES.isdisjoint(mapped):
         fix = f"list OpenSSL's names, for example {_HTTP2_NAMES[0]}"
         yield Problem(id="suites-none", at=at, message="no supported cipher suite found", fix=fix)
-    if mapped.isdisjoint(HTTP2):
+    if mapped.isdisjoint(HTTP2_SUITES):
         either = " or ".join(_HTTP2_NAMES)
         yield Problem(
             id="suites-http2",

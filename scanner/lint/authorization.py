@@ -15,7 +15,7 @@ from itertools import chain, islice
 from typing import Final, TypeAlias
 
 from scanner.kube.kinds import CLUSTER_ROLE, CLUSTER_ROLE_BINDING, ROLE, ROLE_BINDING, Kind
-from scanner.kube.label_selector import selects
+from scanner.kube.meta import selects
 from scanner.kube.objects import KubeObject
 from scanner.kube.rbac import Binding, PolicyRule, Review, Role
 from scanner.model.declared import Declared, Missing, identity

@@ -12,11 +12,10 @@ from dataclasses import replace
 from typing import Final
 
 from scanner.files.source_positions import Steps, dotted, shown
-from scanner.kube.cert_manager import Certificate
 from scanner.kube.kinds import CERTIFICATE, CONFIG_MAP, SECRET, Kind
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
-from scanner.kube.secrets import Secret
+from scanner.kube.secrets import Certificate, Secret
 from scanner.lint.certificates import chain_of, entry, instead, leaf_flaws
 from scanner.model.certificate_faults import covers
 from scanner.model.declared import Declared, Missing

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Literal
 
 from scanner.kube.maybe import Known
-from scanner.kube.profile import Profile
+from scanner.kube.tls_profile import Profile
 
 Binding = Literal["must-follow", "settling", "not-enforced"]
 """``must-follow``: a deviation is a violation. ``settling``: a change is being rolled out, and what

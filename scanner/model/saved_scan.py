@@ -15,8 +15,8 @@ from typing import BinaryIO, TypeVar, cast
 
 from scanner.errors import InputError
 from scanner.files.regular_file import opened
-from scanner.kube.profile import Profile
 from scanner.kube.snapshot import YEARS
+from scanner.kube.tls_profile import Profile
 from scanner.model.endpoint import Endpoint
 from scanner.model.observation import Observation, Opinion
 from scanner.model.scan_policy import Policy

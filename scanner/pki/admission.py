@@ -14,7 +14,7 @@ from scanner.kube.kinds import (
     Kind,
 )
 from scanner.kube.objects import KubeObject
-from scanner.kube.pki import AdmissionPolicy, AdmissionPolicyBinding
+from scanner.kube.openshift import AdmissionPolicy, AdmissionPolicyBinding
 from scanner.kube.snapshot import Snapshot
 from scanner.model.finding import Finding
 from scanner.model.rule import ScanRule

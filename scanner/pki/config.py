@@ -14,7 +14,7 @@ from typing import Final
 
 from scanner.files.problems import Problems
 from scanner.files.source_positions import Document, Located, Steps, shown
-from scanner.kube.feature_gates import State, gates
+from scanner.kube.api_server import State, feature_gates
 from scanner.kube.kinds import CLUSTER_VERSION, FEATURE_GATE, PKI, PKI_CERTIFICATE_DEFINITION, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.openshift import ClusterVersion
@@ -97,7 +97,7 @@ def gate(snapshot: Snapshot) -> State:
     has left behind (the enhancement, "Upgrade / Downgrade Strategy")."""
     version = snapshot.get(CLUSTER_VERSION, "version")
     release = ClusterVersion.of(version).desired if version else ""
-    state = gates(snapshot, release).state(GATE)
+    state = feature_gates(snapshot, release).state(GATE)
     return "off" if state == "unknown" and _older(release) else state
 
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from scanner.files.source_positions import shown
-from scanner.kube.conditions import conditions
 from scanner.kube.kinds import PKI_CERTIFICATE_DEFINITION
-from scanner.kube.pki import CertificateDefinition
+from scanner.kube.meta import conditions
+from scanner.kube.openshift import CertificateDefinition
 from scanner.kube.snapshot import Snapshot
 from scanner.model.finding import Severity
 from scanner.model.pki_config import Usage

@@ -13,8 +13,8 @@ from typing import Final
 
 from scanner.kube.cluster_facts import hosted_namespaces, is_guest
 from scanner.kube.kinds import CONFIG_MAP, HOSTED_CLUSTER, HOSTED_CONTROL_PLANE, INFRASTRUCTURE, Kind
-from scanner.kube.microshift import MicroShiftConfig
 from scanner.kube.objects import KubeObject
+from scanner.kube.openshift import MicroShiftConfig
 from scanner.kube.snapshot import Snapshot
 from scanner.model.expectation import Because
 from scanner.model.pki_config import PkiConfig

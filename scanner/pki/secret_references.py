@@ -10,8 +10,8 @@ from itertools import chain, islice
 from typing import TypeAlias
 
 from scanner.files.source_positions import dotted
-from scanner.kube.contour_settings import configured
-from scanner.kube.ingress_controller import ROUTER_NAMESPACE, IngressController
+from scanner.kube.contour import configured
+from scanner.kube.ingress import ROUTER_NAMESPACE, IngressController
 from scanner.kube.kinds import (
     API_SERVER,
     BACKEND_TLS_POLICY,

@@ -7,6 +7,7 @@ from base64 import b64decode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from scanner.kube.ingress import Route
 from scanner.kube.kinds import (
     API_SERVICE,
     CERTIFICATE_SIGNING_REQUEST,
@@ -19,7 +20,6 @@ from scanner.kube.kinds import (
     Kind,
 )
 from scanner.kube.objects import KubeObject
-from scanner.kube.route import Route
 from scanner.kube.secrets import ConfigMap, Secret
 from scanner.kube.snapshot import Snapshot, union
 from scanner.model.held_certificate import HeldCertificate, Place, Role

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from scanner.kube.maybe import Unknown
-from scanner.kube.profile import Profile
+from scanner.kube.tls_profile import Profile
 from scanner.model.finding import Finding
 from scanner.model.key import Key, key_of
 from scanner.model.pki_config import PkiConfig, Required

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from scanner.kube.maybe import Unknown
-from scanner.kube.profile import Profile
+from scanner.kube.tls_profile import Profile
 from scanner.model.endpoint import Endpoint, host_port
 from scanner.model.expectation import Because, Binding, Expectation, Standing
 from scanner.report.escape import plain

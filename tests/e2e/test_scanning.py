@@ -12,7 +12,7 @@ import pytest
 from scanner.assessment import Viewpoint
 from scanner.cli import cluster_options, scan_cluster
 from scanner.cli.cluster_options import ClusterAsked
-from scanner.kube.profile import Profile
+from scanner.kube.tls_profile import Profile
 from scanner.model.scan_policy import ScanPolicy
 from tests.cli.calling import Call, called
 from tests.e2e.control_plane import INTERMEDIATE, SNI_NAME, ControlPlane

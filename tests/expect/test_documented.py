@@ -12,7 +12,7 @@ from scanner.expect import Expectations
 from scanner.expect.ingress_controller import STATS_PORT
 from scanner.expect.process import COMPONENT_BASE, ETCD
 from scanner.expect.rollout import CHANGE_TAKES, OPERATOR_TAKES
-from scanner.kube.adherence import SPELLINGS
+from scanner.kube.api_server import SPELLINGS
 from scanner.kube.tls_profile import HYPERSHIFT, INGRESS, KUBELET_CONFIG, LIBRARY_GO, MICROSHIFT_INGRESS, Reader
 from scanner.model.scan_policy import ScanPolicy
 from scanner.model.unlisted_kinds import MICROSHIFT_CONFIG

@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 
 from scanner.expect.implementations import IMPLEMENTATIONS, effective
-from scanner.kube.cipher_names import CHACHA20, GO_SUITES, TLS13_SUITES
 from scanner.kube.profile_catalogue import load_profile, profiles
 from scanner.tls.codepoints import TLS10, TLS11, TLS12, TLS13
-from scanner.tls.names import suite_name
+from scanner.tls.names import CHACHA20, GO_SUITES, TLS13_SUITES, suite_name
 
 
 @pytest.mark.parametrize("release", ["4.21", "4.22", "4.23"])

@@ -8,16 +8,14 @@ from scanner.config.component_catalogue import load_catalogue
 from scanner.expect import Expectations, microshift
 from scanner.expect.api_server import Wishes
 from scanner.expect.process import COMPONENT_BASE, ETCD, Flags, Told, by_configuration, by_flags, profile
-from scanner.kube.cipher_names import TLS13_SUITES
 from scanner.kube.kinds import POD
 from scanner.kube.kubelet import KubeletConfiguration
 from scanner.kube.maybe import Unknown
 from scanner.kube.pod import Pod
-from scanner.kube.profile import Profile
-from scanner.kube.tls_profile import Declared
+from scanner.kube.tls_profile import Declared, Profile
 from scanner.model.scan_policy import ScanPolicy
 from scanner.tls.codepoints import TLS10, TLS12, TLS13
-from scanner.tls.names import is_tls13
+from scanner.tls.names import TLS13_SUITES, is_tls13
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_stored import made
 

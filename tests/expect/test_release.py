@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from scanner.expect.release import meaning, minor, of_cluster, of_kubelet
-from scanner.kube.feature_gates import GROUPS, Gates, gates
+from scanner.kube.api_server import GROUPS, Gates, feature_gates
 from scanner.kube.maybe import Unknown
-from scanner.kube.profile import Profile
 from scanner.kube.profile_catalogue import load_profile
+from scanner.kube.tls_profile import Profile
 from tests.expect.stories import snapshot_of
 
 
@@ -97,5 +97,5 @@ def test_gates_by_either_name_and_of_the_release_that_runs() -> None:
         },
     }
     snapshot = snapshot_of([both])
-    states = [gates(snapshot, each).state(("TLSAdherence",)) for each in ("4.22.0", "4.23.0", "4.24.0")]
+    states = [feature_gates(snapshot, each).state(("TLSAdherence",)) for each in ("4.22.0", "4.23.0", "4.24.0")]
     assert states == ["off", "on", "unknown"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scanner.expect import Expectations
-from scanner.kube.ingress_controller import ROUTER_LABEL
+from scanner.kube.ingress import ROUTER_LABEL
 from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Expectation
 from scanner.model.scan_policy import ScanPolicy

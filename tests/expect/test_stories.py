@@ -13,8 +13,8 @@ from scanner.expect import Expectations
 from scanner.kube.kinds import API_SERVER
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
-from scanner.kube.profile import Profile
 from scanner.kube.profile_catalogue import load_profile
+from scanner.kube.tls_profile import Profile
 from scanner.model.expectation import Because, Expectation, Lever
 from scanner.model.scan_policy import ScanPolicy
 from scanner.tls.codepoints import TLS13

@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any
 
 from scanner.judge import rule
-from scanner.kube.profile import Profile
+from scanner.kube.tls_profile import Profile
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Because, Expectation
 from scanner.model.finding import Finding

@@ -17,7 +17,7 @@ import scanner.judge
 from scanner.judge import RULES, judge, rule
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Reference
-from scanner.kube.profile import Profile
+from scanner.kube.tls_profile import Profile
 from scanner.model.endpoint import Certainty
 from scanner.model.expectation import Binding, CertificateExpectation
 from scanner.model.finding import SEVERITIES, Finding

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from scanner.judge import judge
-from scanner.kube.profile import Profile
+from scanner.kube.tls_profile import Profile
 from scanner.model.finding import Finding
 from scanner.model.rule import Case
 from scanner.tls.codepoints import SSL3, TLS11, TLS12, TLS13

@@ -6,11 +6,11 @@ import pytest
 
 from scanner.errors import InputError
 from scanner.files.yaml_values import load
-from scanner.kube import cipher_names, tls_profile
-from scanner.kube.profile import Profile
+from scanner.kube import tls_profile
 from scanner.kube.profile_catalogue import load_profile, profile_of_file
+from scanner.kube.tls_profile import Profile
 from scanner.tls.codepoints import TLS10, TLS12, TLS13
-from scanner.tls.names import group_code, suite_code
+from scanner.tls.names import GO_SUITES, group_code, suite_code
 
 MIXED = ("ECDHE-RSA-AES128-GCM-SHA256", "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "TLS_AES_128_GCM_SHA256")
 
@@ -297,5 +297,5 @@ def test_refused_for_a_router(body: str, message: str) -> None:
 def test_go_suites_are_the_openshift_lists_without_what_go_lacks() -> None:
     listed = {code for release in ("4.21", "4.22", "4.23") for code in load_profile(f"old@{release}").suites}
     # Mapped by library-go although no profile has it.
-    assert listed & cipher_names.GO_SUITES == cipher_names.GO_SUITES - {suite_code("ECDHE-RSA-DES-CBC3-SHA")}
-    assert set(load_profile("old@4.22").suites) == listed & cipher_names.GO_SUITES
+    assert listed & GO_SUITES == GO_SUITES - {suite_code("ECDHE-RSA-DES-CBC3-SHA")}
+    assert set(load_profile("old@4.22").suites) == listed & GO_SUITES

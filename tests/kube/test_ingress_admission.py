@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.kube.cipher_names import TLS13_NAMES, is_a_set, is_open, suite_named
 from scanner.kube.tls_profile import CustomProfile, refusals
-from scanner.tls.names import is_tls13
+from scanner.tls.names import TLS13_NAMES, is_a_set, is_open, is_tls13, suite_named
 
 GCM = "ECDHE-RSA-AES128-GCM-SHA256"
 CASES = [

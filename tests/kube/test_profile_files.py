@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from scanner.errors import InputError
 from scanner.files.yaml_values import load
-from scanner.kube.profile import Profile
 from scanner.kube.profile_catalogue import load_profile, profile_of_file
+from scanner.kube.tls_profile import Profile
 
 
 def parsed(text: str, release: str | None = None) -> Profile:

@@ -8,10 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanner.kube.cipher_names import TLS13_SUITES
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Fields
-from scanner.kube.profile import Profile
 from scanner.kube.profile_catalogue import load_profile
 from scanner.kube.tls_profile import (
     HYPERSHIFT,
@@ -22,11 +20,12 @@ from scanner.kube.tls_profile import (
     MICROSHIFT_INGRESS,
     READERS,
     Declared,
+    Profile,
     Reader,
     declared,
 )
 from scanner.tls.codepoints import TLS12, TLS13
-from scanner.tls.names import suite_code
+from scanner.tls.names import TLS13_SUITES, suite_code
 
 
 def read(said: object, reader: Reader = LIBRARY_GO) -> Declared:

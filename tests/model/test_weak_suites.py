@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.kube.profile import Profile
 from scanner.kube.profile_catalogue import load_profile
+from scanner.kube.tls_profile import Profile
 from scanner.model.weak_suites import WEAKNESSES, weakness
 from scanner.tls.codepoints import ALL_SUITES
 from scanner.tls.names import suite_code

@@ -21,8 +21,8 @@ from scanner.cluster.lint_input import read_manifests
 from scanner.config.scan_policy import parse
 from scanner.files.yaml_values import load
 from scanner.kube.kinds import SECRET
-from scanner.kube.profile import Profile
 from scanner.kube.snapshot import Origin, Snapshot, union
+from scanner.kube.tls_profile import Profile
 from scanner.model.endpoint import Owner
 from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding

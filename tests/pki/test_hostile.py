@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scanner.config.certificate_names import load_names
-from scanner.kube.profile import Profile
+from scanner.kube.tls_profile import Profile
 from scanner.model.held_certificate import HeldCertificate, Place
 from scanner.model.scan_policy import CertificateMinimums, ScanPolicy
 from scanner.pki.across import Across

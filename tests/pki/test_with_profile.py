@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from scanner.kube.profile import Profile
+from scanner.kube.tls_profile import Profile
 from scanner.model.finding import Finding
 from scanner.model.key import RSA_2048
 from scanner.model.pki_config import PkiConfig, Rule

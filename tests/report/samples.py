@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from scanner.kube.maybe import Unknown
-from scanner.kube.profile import Profile
+from scanner.kube.tls_profile import Profile
 from scanner.model.endpoint import Endpoint, Origin, Owner
 from scanner.model.expectation import Because, Expectation
 from scanner.model.finding import Finding, Severity, Status, Verdict

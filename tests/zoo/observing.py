@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from scanner.judge import Judgement, judge
-from scanner.kube.profile import Profile
+from scanner.kube.tls_profile import Profile
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Expectation
 from scanner.model.observation import Observation

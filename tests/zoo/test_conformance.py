@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scanner.kube.maybe import Unknown
-from scanner.kube.profile import Profile
+from scanner.kube.tls_profile import Profile
 from scanner.model.observation import Observation
 from scanner.tls.names import suite_label, version_name
 from tests.zoo.cases import CASES, PROGRAMS, Case, Running, running

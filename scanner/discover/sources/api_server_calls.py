@@ -12,7 +12,7 @@ from scanner.discover.names import address, port, server_name, sound
 from scanner.discover.services import READS
 from scanner.kube.kinds import API_SERVICE, CUSTOM_RESOURCE_DEFINITION, MUTATING_WEBHOOK, VALIDATING_WEBHOOK, Kind
 from scanner.kube.objects import KubeObject
-from scanner.kube.webhooks import ServiceReference, calls
+from scanner.kube.service_callers import ServiceReference, calls
 from scanner.model.endpoint import Origin, Owner, Role
 
 MAX_WEBHOOKS = 500

@@ -14,7 +14,6 @@ from scanner.discover.listener_claims import Claim, Draft, Found, Omission, Plac
 from scanner.discover.names import MAX_NAMES, address, port, server_name, sound
 from scanner.discover.services import READS, Service, ServicePort
 from scanner.discover.services import READS as BALANCED
-from scanner.kube.backend_tls import MAX_TARGETS, BackendTLSPolicy, Target
 from scanner.kube.gateway import (
     GATEWAY_NAME,
     MAX_LISTENERS,
@@ -27,7 +26,7 @@ from scanner.kube.gateway import (
     gateway_of,
     rejection,
 )
-from scanner.kube.gateway_routes import MAX_PARENTS, Route, Routes
+from scanner.kube.gateway_routes import MAX_PARENTS, MAX_TARGETS, BackendTLSPolicy, GatewayRoute, PolicyTarget, Routes
 from scanner.kube.hostnames import narrower, overlap, within
 from scanner.kube.kinds import (
     BACKEND_TLS_POLICY,
@@ -39,7 +38,7 @@ from scanner.kube.kinds import (
     TLS_ROUTE,
     X_LISTENER_SET,
 )
-from scanner.kube.label_selector import LabelSelector
+from scanner.kube.meta import LabelSelector
 from scanner.kube.objects import KubeObject
 from scanner.model.endpoint import Origin, Owner
 from scanner.model.observation import ClientCertificate
@@ -52,7 +51,7 @@ _ROUTES = (TLS_ROUTE, HTTP_ROUTE, GRPC_ROUTE)
 
 def _find(view: Index) -> Iterator[Found]:
     routes = Routes(view.snapshot, *_ROUTES)
-    for route in (Route.of(each) for kind in _ROUTES for each in view.snapshot.every(kind)):
+    for route in (GatewayRoute.of(each) for kind in _ROUTES for each in view.snapshot.every(kind)):
         view.cuts.first(list(route.parent_refs), MAX_PARENTS, f"parents of one {route.kind.name}", route)
     for gateway in map(Gateway.of, view.snapshot.every(GATEWAY)):
         if sound(gateway.name, gateway.namespace or ""):
@@ -97,7 +96,7 @@ def _of(view: Index, holder: ListenerHolder, gateway: Gateway, routes: Routes) -
 
 
 def _names(
-    view: Index, gateway: Gateway, listener: Listener, beside: list[Listener], attached: list[Route]
+    view: Index, gateway: Gateway, listener: Listener, beside: list[Listener], attached: list[GatewayRoute]
 ) -> Iterator[Claim]:
     """The names that lead to this listener: its TLSRoutes' where it has any, else one of its own, else none."""
     origin, tls_routes = _origin(listener), [each for each in attached if each.kind == TLS_ROUTE]
@@ -119,7 +118,7 @@ def _names(
         yield claim
 
 
-def _one_of(view: Index, listener: Listener, routes: list[Route], others: set[str]) -> str:
+def _one_of(view: Index, listener: Listener, routes: list[GatewayRoute], others: set[str]) -> str:
     """The listener's hostname; where it has many names, of which routes take only some, the first of those that none of
     the ``others`` has.
 
@@ -133,7 +132,7 @@ def _one_of(view: Index, listener: Listener, routes: list[Route], others: set[st
     return own if own in taken or not taken else min(taken, key=lambda name: (name.startswith("*."), name))
 
 
-def _taken(view: Index, route: Route, listener: Listener) -> Iterator[str]:
+def _taken(view: Index, route: GatewayRoute, listener: Listener) -> Iterator[str]:
     """The hostnames that both match, in lower case; a route without any has all of the listener's. Empty matches every
     name."""
     every = list(route.every_hostname)
@@ -208,7 +207,7 @@ def _hosts(view: Index, gateway: Gateway) -> Iterator[str | None]:
         yield address(each.value) or server_name(each.value)
 
 
-def _backends(view: Index, routes: list[Route]) -> Iterator[Found]:
+def _backends(view: Index, routes: list[GatewayRoute]) -> Iterator[Found]:
     for route in routes:
         origin, hosts = Origin(role="backend", reference=route.reference), route.every_hostname
         for namespace, name, number in _services(view, route):
@@ -219,7 +218,7 @@ def _backends(view: Index, routes: list[Route]) -> Iterator[Found]:
                 yield from view.through(service, wanted, backend(origin, name_of, route.namespace))
 
 
-def _services(view: Index, route: Route) -> Iterator[tuple[str, str, int]]:
+def _services(view: Index, route: GatewayRoute) -> Iterator[tuple[str, str, int]]:
     """Namespace, name and port of the Services that it leads to."""
     kind = route.kind.name
     for rule in view.cuts.first(list(route.every_rule), MAX_REFERENCES, f"rules of one {kind}", route):
@@ -248,7 +247,7 @@ def _policies(view: Index) -> Iterator[Found]:
                     yield from view.through(service, wanted, claim)
 
 
-def _policy_ports(service: Service, target: Target) -> list[ServicePort]:
+def _policy_ports(service: Service, target: PolicyTarget) -> list[ServicePort]:
     """The one that ``sectionName`` names; without it all of them."""
     return [each for each in service.ports if each.protocol == "TCP" and target.section_name in ("", each.name)]
 

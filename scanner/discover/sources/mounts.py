@@ -15,11 +15,10 @@ from scanner.discover.index import Index
 from scanner.discover.listener_claims import Claim, Found, Omission, Source
 from scanner.discover.sources.pods import MAX_PORTS
 from scanner.discover.workloads import Alike, Container
-from scanner.kube.cert_manager import Certificate
 from scanner.kube.kinds import CERTIFICATE
 from scanner.kube.objects import Reference
 from scanner.kube.pod import PodSpec, Volume
-from scanner.kube.secrets import service_ca_secret
+from scanner.kube.secrets import Certificate, service_ca_secret
 from scanner.model.endpoint import Origin, Owner
 
 MAX_VOLUMES = 200

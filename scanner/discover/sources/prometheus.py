@@ -18,11 +18,10 @@ from scanner.discover.listener_claims import Claim, Draft, Found, Omission, Plac
 from scanner.discover.names import address, port, server_name, sound
 from scanner.discover.sources.ingresses import fronts
 from scanner.kube.contour import HTTPProxy
-from scanner.kube.ingress import Ingress
+from scanner.kube.ingress import Ingress, Route
 from scanner.kube.kinds import HTTP_PROXY, INGRESS, POD_MONITOR, PROBE, ROUTE, SERVICE_MONITOR, Kind
-from scanner.kube.label_selector import Item, Labelled, LabelSelector
-from scanner.kube.monitoring import Monitor, Probe, Scrape, Selection
-from scanner.kube.route import Route
+from scanner.kube.meta import Item, Labelled, LabelSelector
+from scanner.kube.service_callers import Monitor, Probe, Scrape, Selection
 from scanner.model.endpoint import Certainty, Origin, Owner
 
 MAX_ENDPOINTS = 100

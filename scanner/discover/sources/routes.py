@@ -11,8 +11,8 @@ from scanner.discover.listener_claims import Claim, Draft, Found, Omission, Plac
 from scanner.discover.names import server_name, sound
 from scanner.discover.services import READS as BALANCED
 from scanner.discover.services import Service, ServicePort
+from scanner.kube.ingress import Route, RouteIngress
 from scanner.kube.kinds import ROUTE
-from scanner.kube.route import Route, RouteIngress
 from scanner.model.endpoint import Origin, Owner
 
 _KNOWN_PORT = 443

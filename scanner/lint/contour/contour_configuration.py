@@ -8,8 +8,7 @@ from typing import Final
 
 from scanner.errors import InputError
 from scanner.files.source_positions import Steps, shown
-from scanner.kube.contour import SecretName
-from scanner.kube.contour_settings import FILE, VERSIONS, Settings, settings
+from scanner.kube.contour import FILE, VERSIONS, SecretName, Settings, settings
 from scanner.kube.kinds import CONFIG_MAP, CONTOUR_CONFIGURATION, CONTOUR_DEPLOYMENT, Kind
 from scanner.kube.objects import KubeObject
 from scanner.model.declared import Declared, Missing

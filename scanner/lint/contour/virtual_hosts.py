@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from scanner.files.source_positions import Steps, shown
-from scanner.kube.contour import HTTPProxy
-from scanner.kube.contour_settings import VERSIONS
+from scanner.kube.contour import VERSIONS, HTTPProxy
 from scanner.kube.kinds import HTTP_PROXY, INGRESS, INGRESS_CLASS
 from scanner.lint.contour.contour_configuration import READS as CONFIGURATIONS
 from scanner.lint.contour.contour_configuration import configurations, unseen

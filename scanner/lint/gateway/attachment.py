@@ -10,7 +10,7 @@ from typing import Final
 from scanner.files.source_positions import dotted, shown
 from scanner.kube import gateway_routes
 from scanner.kube.gateway import HOLDERS, ROUTES, HolderKey, Listener, carried, holder_of, key_of
-from scanner.kube.gateway_routes import MAX_PARENTS, Attached, Parent, Route, attach, parents
+from scanner.kube.gateway_routes import MAX_PARENTS, Attached, GatewayRoute, Parent, attach, parents
 from scanner.kube.hostnames import is_address, overlap
 from scanner.kube.kinds import NAMESPACE, SERVICE, TLS_ROUTE, Kind
 from scanner.kube.objects import KubeObject, Steps
@@ -93,7 +93,7 @@ def check_attachment(subject: Subject) -> Iterator[Flaw]:
 
 def _strangers(subject: Subject) -> Iterator[Flaw]:
     """Parents that have no listeners: a Service is one of a mesh, whatever else it is nobody knows here."""
-    route = Route.of(subject.object)
+    route = GatewayRoute.of(subject.object)
     if not route.parent_refs:
         yield Flaw(
             message="names no parent: it takes traffic only where another route delegates to it",
@@ -113,7 +113,7 @@ def _strangers(subject: Subject) -> Iterator[Flaw]:
 def _of_tls_route(subject: Subject) -> Iterator[Flaw]:
     if subject.object.kind != TLS_ROUTE:
         return
-    route = Route.of(subject.object)
+    route = GatewayRoute.of(subject.object)
     if not route.hostnames and not route.api_version.endswith(_NAMELESS):
         yield Flaw(
             message="a TLSRoute must have hostnames: by them the Gateway chooses",
@@ -146,7 +146,7 @@ def _hostnames(subject: Subject, every: list[Attachment]) -> Iterator[Flaw]:
     taken = {one.listener.hostname for each in every for one in each.attached}
     unsure = {listener.hostname for each in every for listener in each.unsure}
     said = 0
-    for index, name in enumerate(Route.of(subject.object).hostnames):
+    for index, name in enumerate(GatewayRoute.of(subject.object).hostnames):
         if said >= _SHOWN or any(overlap(name, each) for each in taken):
             continue
         said += 1

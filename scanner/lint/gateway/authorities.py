@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from scanner.files.source_positions import shown
-from scanner.kube.backend_tls import BackendTLSPolicy
 from scanner.kube.gateway import FrontendValidation, Gateway, ObjectReference
+from scanner.kube.gateway_routes import BackendTLSPolicy
 from scanner.kube.kinds import BACKEND_TLS_POLICY, CONFIG_MAP, GATEWAY, SECRET
 from scanner.kube.objects import Steps
 from scanner.lint.certificates import authority_flaws

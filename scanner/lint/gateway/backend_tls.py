@@ -8,9 +8,16 @@ from itertools import islice
 from typing import Final
 
 from scanner.files.source_positions import dotted, shown
-from scanner.kube.backend_tls import AlternativeName, BackendTLSPolicy, ServiceName, Target, by_service
 from scanner.kube.gateway import HOLDERS, ROUTES
-from scanner.kube.gateway_routes import BackendRef, Route
+from scanner.kube.gateway_routes import (
+    AlternativeName,
+    BackendRef,
+    BackendTLSPolicy,
+    GatewayRoute,
+    PolicyTarget,
+    ServiceName,
+    by_service,
+)
 from scanner.kube.hostnames import is_address
 from scanner.kube.kinds import BACKEND_TLS_POLICY, NAMESPACE, SERVICE, Kind
 from scanner.kube.objects import KubeObject, Reference
@@ -34,7 +41,7 @@ _HOSTNAME: Final = Text(pattern=rf"^{LABELS}$", min_length=1, max_length=253)
 # --- Which Services are protected -------------------------------------------------------------------------------------
 
 
-def policies(declared: Declared) -> Mapping[ServiceName, list[tuple[BackendTLSPolicy, Target]]]:
+def policies(declared: Declared) -> Mapping[ServiceName, list[tuple[BackendTLSPolicy, PolicyTarget]]]:
     """By Service, the policies for it, the one with precedence first. Ask by ``declared.once``."""
     return by_service(declared.every(BACKEND_TLS_POLICY))
 
@@ -68,11 +75,11 @@ def protected(declared: Declared, route: KubeObject, backend: BackendRef) -> boo
     return Missing(name=f"a BackendTLSPolicy for {service_name}", gap=gap) if gap else False
 
 
-def _leading_to(declared: Declared) -> Mapping[ServiceName, list[Route]]:
+def _leading_to(declared: Declared) -> Mapping[ServiceName, list[GatewayRoute]]:
     """By Service, the route of every reference to it."""
-    found: dict[ServiceName, list[Route]] = {}
+    found: dict[ServiceName, list[GatewayRoute]] = {}
     for kind in ROUTES:
-        for route in map(Route.of, declared.every(kind)):
+        for route in map(GatewayRoute.of, declared.every(kind)):
             for each in (*route.backends, *route.filter_backends):
                 if each.is_service:
                     found.setdefault(service_of(route, each), []).append(route)
@@ -102,7 +109,7 @@ def check_target(subject: Subject) -> Iterator[Flaw]:
     yield from _status(subject, policy)
 
 
-def _twice(target: Target, sections: set[str]) -> Iterator[Flaw]:
+def _twice(target: PolicyTarget, sections: set[str]) -> Iterator[Flaw]:
     """The API server's messages."""
     rest = "when targetRefs includes 2 or more references to the same target"
     if target.section_name in sections:
@@ -112,7 +119,7 @@ def _twice(target: Target, sections: set[str]) -> Iterator[Flaw]:
     sections.add(target.section_name)
 
 
-def _of_service(subject: Subject, target: Target) -> Iterator[Flaw]:
+def _of_service(subject: Subject, target: PolicyTarget) -> Iterator[Flaw]:
     service = look_up(subject.declared, SERVICE, target.name, subject.object.namespace)
     if isinstance(service, Missing):
         if service.gap:
@@ -135,7 +142,7 @@ def _fix(subject: Subject) -> str:
     return f"{subject.object.reference}: the Service that the route names, in its namespace"
 
 
-def _unreached(subject: Subject, target: Target) -> Iterator[Flaw]:
+def _unreached(subject: Subject, target: PolicyTarget) -> Iterator[Flaw]:
     if _leading(subject, target) or _is_accepted(BackendTLSPolicy.of(subject.object)):
         return
     gap = _route_gap(subject)
@@ -151,7 +158,7 @@ def _unreached(subject: Subject, target: Target) -> Iterator[Flaw]:
         )
 
 
-def _leading(subject: Subject, target: Target) -> list[Route]:
+def _leading(subject: Subject, target: PolicyTarget) -> list[GatewayRoute]:
     return subject.declared.once(_leading_to).get((subject.object.namespace, target.name), [])
 
 
@@ -159,7 +166,7 @@ def _route_gap(subject: Subject) -> str | None:
     return next((gap for kind in ROUTES if (gap := subject.declared.gap(kind))), None)
 
 
-def _second(subject: Subject, target: Target) -> Iterator[Flaw]:
+def _second(subject: Subject, target: PolicyTarget) -> Iterator[Flaw]:
     winner = _winner(subject, target)
     if winner is not None:
         odd = (
@@ -172,7 +179,7 @@ def _second(subject: Subject, target: Target) -> Iterator[Flaw]:
         )
 
 
-def _winner(subject: Subject, target: Target) -> BackendTLSPolicy | None:
+def _winner(subject: Subject, target: PolicyTarget) -> BackendTLSPolicy | None:
     """The policy that counts for the target instead of this one."""
     own = BackendTLSPolicy.of(subject.object)
     every = subject.declared.once(policies).get((subject.object.namespace, target.name), [])

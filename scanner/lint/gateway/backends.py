@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from scanner.files.source_positions import shown
-from scanner.kube.backend_tls import XBackend
 from scanner.kube.gateway import CONTOUR, HOLDERS, Listener, controller_of, gateway_of
-from scanner.kube.gateway_routes import BackendRef, Route
+from scanner.kube.gateway_routes import BackendRef, GatewayRoute, XBackend
 from scanner.kube.kinds import (
     GATEWAY_CLASS,
     GRPC_ROUTE,
@@ -43,7 +42,7 @@ def check_plaintext(subject: Subject) -> Iterator[Flaw]:
     if not ended and missing is None:
         return
     contours = next((str(each) for each in _ending(every) if _is_contours(subject.declared, each)), "")
-    route = Route.of(subject.object)
+    route = GatewayRoute.of(subject.object)
     for backend in (each for each in route.backends if each.is_service):
         if contours:  # a policy would change nothing
             yield _unread(route, backend, contours)
@@ -69,7 +68,7 @@ def _is_contours(declared: Declared, listener: Listener) -> bool:
     return gateway is not None and controller_of(declared.known, gateway) == CONTOUR
 
 
-def _unread(route: Route, backend: BackendRef, listener: str) -> Flaw:
+def _unread(route: GatewayRoute, backend: BackendRef, listener: str) -> Flaw:
     return Flaw(
         message=(
             f"TLS ends at {listener}, which is Contour's: it speaks plaintext to the Service {shown(backend.name)}, "
@@ -101,7 +100,7 @@ def _stranger(subject: Subject, reference: BackendRef, unseen: Missing | None) -
         )
 
 
-def _unprotected(route: Route, backend: BackendRef, message: str) -> Flaw:
+def _unprotected(route: GatewayRoute, backend: BackendRef, message: str) -> Flaw:
     namespace, _ = service_of(route, backend)
     home = f"  namespace: {namespace}\n" if namespace else ""
     return Flaw(
@@ -120,7 +119,7 @@ def _unprotected(route: Route, backend: BackendRef, message: str) -> Flaw:
 
 def check_protocol(subject: Subject) -> Iterator[Flaw]:
     """A backend that speaks TLS has a BackendTLSPolicy."""
-    route = Route.of(subject.object)
+    route = GatewayRoute.of(subject.object)
     for backend in (each for each in route.backends if each.is_service):
         namespace, name = service_of(route, backend)
         service = look_up(subject.declared, SERVICE, name, namespace)

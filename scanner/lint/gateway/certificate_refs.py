@@ -7,9 +7,9 @@ from itertools import chain, islice
 from typing import Final
 
 from scanner.files.source_positions import Steps, shown
-from scanner.kube.conditions import of_type
 from scanner.kube.gateway import HOLDERS, Listener
 from scanner.kube.kinds import SECRET
+from scanner.kube.meta import of_type
 from scanner.kube.objects import KubeObject
 from scanner.kube.references import Link, links, of_listener
 from scanner.lint.certificates import broken_flaws, chain_of

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from scanner.files.source_positions import shown
 from scanner.kube.gateway import HOLDERS, ROUTES, SETS
-from scanner.kube.gateway_routes import Route
+from scanner.kube.gateway_routes import GatewayRoute
 from scanner.kube.kinds import BACKEND_TLS_POLICY, GATEWAY, NAMESPACE
 from scanner.lint.certificates import leaf_flaws
 from scanner.lint.gateway.attachment import on_listener
@@ -58,7 +58,7 @@ def _is_used(subject: Subject) -> bool:
     known = subject.declared.once(policies)
     for listener in all_listeners(subject.declared, subject.object):
         for attached in on_listener(subject.declared, listener) if listener.mode != "Passthrough" else ():
-            route = Route.of(attached.route)
+            route = GatewayRoute.of(attached.route)
             if any(each.is_service and service_of(route, each) in known for each in route.backends):
                 return True
     return False

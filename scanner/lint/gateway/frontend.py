@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from scanner.kube.conditions import of_type
 from scanner.kube.gateway import HOLDERS, SETS, Gateway
 from scanner.kube.kinds import GATEWAY, NAMESPACE
+from scanner.kube.meta import of_type
 from scanner.kube.objects import Steps
 from scanner.lint.gateway.listeners import all_listeners
 from scanner.model.declared import Missing

@@ -8,9 +8,9 @@ from itertools import islice
 from typing import Final
 
 from scanner.files.source_positions import Steps, dotted, shown
+from scanner.kube.gateway import MAX_GRANT_ENTRIES, GrantEntry, GrantSource, ReferenceGrant
 from scanner.kube.kinds import REFERENCE_GRANT, Kind
 from scanner.kube.objects import KubeObject
-from scanner.kube.reference_grants import MOST, Entry, From, ReferenceGrant
 from scanner.kube.references import Link
 from scanner.model.declared import Declared, Missing
 from scanner.model.object_rule import Flaw, undecided
@@ -48,9 +48,9 @@ def crossing(link: Link) -> Crossing | None:
     )
 
 
-def _by_who(declared: Declared) -> Mapping[tuple[str, From], list[ReferenceGrant]]:
+def _by_who(declared: Declared) -> Mapping[tuple[str, GrantSource], list[ReferenceGrant]]:
     """By their namespace, and who may refer into it."""
-    found: dict[tuple[str, From], list[ReferenceGrant]] = {}
+    found: dict[tuple[str, GrantSource], list[ReferenceGrant]] = {}
     for each in map(ReferenceGrant.of, declared.every(REFERENCE_GRANT)):
         for source in each.froms:
             found.setdefault((each.namespace or "", source), []).append(each)
@@ -128,16 +128,16 @@ def nearest(declared: Declared, crossed: Crossing) -> Iterator[Near]:
     source, gap = crossed.source, declared.gap(REFERENCE_GRANT)
     who = {"group": source.kind.group, "kind": source.kind.name, "namespace": source.namespace or ""}
     what = {"group": crossed.group, "kind": crossed.kind, "name": crossed.name}
-    for grant in islice(declared.once(_by_namespace).get(crossed.namespace, ()), MOST):
+    for grant in islice(declared.once(_by_namespace).get(crossed.namespace, ()), MAX_GRANT_ENTRIES):
         wrong = [*_differing(grant, grant.sources, who), *_differing(grant, grant.targets, what)]
         if len(wrong) == 1 and wrong[0] is not None and (wrong[0].is_slip or not gap):
             yield wrong[0]
 
 
-def _differing(grant: ReferenceGrant, entries: tuple[Entry, ...], wanted: Mapping[str, str]) -> list[Near | None]:
+def _differing(grant: ReferenceGrant, entries: tuple[GrantEntry, ...], wanted: Mapping[str, str]) -> list[Near | None]:
     """How the nearest entry differs: empty if one fits, None if none differs in a single field. A slip is nearest."""
     found: Near | None = None
-    for each in entries[:MOST]:
+    for each in entries[:MAX_GRANT_ENTRIES]:
         every = {"group": each.group, "kind": each.kind, "namespace": each.namespace, "name": each.name}
         said = {name: every[name] for name in wanted if name != "name" or each.name}
         wrong = [name for name, text in said.items() if text != wanted[name]]

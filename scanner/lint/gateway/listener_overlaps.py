@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from scanner.kube.conditions import of_type
 from scanner.kube.gateway import HOLDERS, Listener
 from scanner.kube.hostnames import overlap, within
+from scanner.kube.meta import of_type
 from scanner.kube.objects import KubeObject
 from scanner.lint.certificates import chain_of
 from scanner.lint.gateway.certificate_refs import secrets_of

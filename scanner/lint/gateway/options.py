@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from scanner.files.source_positions import Steps, shown
-from scanner.kube.backend_tls import BackendTLSPolicy
 from scanner.kube.gateway import HOLDERS
+from scanner.kube.gateway_routes import BackendTLSPolicy
 from scanner.kube.kinds import BACKEND_TLS_POLICY
 from scanner.lint.gateway.listeners import listeners
 from scanner.model.object_rule import Flaw, ObjectRule, Subject

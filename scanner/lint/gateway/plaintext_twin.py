@@ -7,7 +7,7 @@ from typing import Final
 
 from scanner.files.source_positions import shown
 from scanner.kube.gateway import HOLDERS, GatewayName, ListenerSet
-from scanner.kube.gateway_routes import Attached, Route, RouteRule
+from scanner.kube.gateway_routes import Attached, GatewayRoute, RouteRule
 from scanner.kube.hostnames import overlap
 from scanner.kube.kinds import GATEWAY, GRPC_ROUTE, HTTP_ROUTE, NAMESPACE
 from scanner.kube.objects import KubeObject
@@ -27,7 +27,7 @@ def check_twin(subject: Subject) -> Iterator[Flaw]:
     for each in every:
         if each.missing is not None and each.missing.gap:
             yield undecided(each.missing, each.parent.steps, "whether the route answers in plaintext too")
-    rules = Route.of(subject.object).rules
+    rules = GatewayRoute.of(subject.object).rules
     if rules and all(_harmless(each) for each in rules):
         return
     encrypted = [one for each in every for one in each.attached if one.listener.protocol == "HTTPS"]

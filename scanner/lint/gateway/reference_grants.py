@@ -7,9 +7,8 @@ from typing import Final, TypeAlias
 
 from scanner.files.source_positions import shown
 from scanner.kube import kinds
-from scanner.kube.gateway import HOLDERS
+from scanner.kube.gateway import HOLDERS, GrantEntry, GrantSource, GrantTarget, ReferenceGrant
 from scanner.kube.kinds import GATEWAY, NAMESPACE, REFERENCE_GRANT, Kind
-from scanner.kube.reference_grants import Entry, From, ReferenceGrant, To
 from scanner.lint.gateway.certificate_refs import crossings
 from scanner.lint.gateway.grants import granting, nearest
 from scanner.model.declared import Declared, Missing
@@ -27,7 +26,7 @@ _GRANTEES: Final = (
 _REFERRING: Final = frozenset((kind.group, kind.name) for kind in HOLDERS)
 _NAMES: Final = {kind.name: kind for kind in HOLDERS}
 
-_Uses: TypeAlias = Mapping[tuple[str, From, To], set[str]]
+_Uses: TypeAlias = Mapping[tuple[str, GrantSource, GrantTarget], set[str]]
 """Names that are referred to, by their namespace, what refers, and their kind."""
 
 
@@ -74,13 +73,13 @@ def _no_namespace(subject: Subject, namespace: Missing, at: tuple[str | int, ...
     return Flaw(message=message, at=at, fix=f"{subject.object.reference}: remove the entry")
 
 
-def _is_used(subject: Subject, allowed: set[From], kind: To, name: str) -> bool:
+def _is_used(subject: Subject, allowed: set[GrantSource], kind: GrantTarget, name: str) -> bool:
     uses = subject.declared.once(_uses)
     named = (uses.get((subject.object.namespace or "", each, kind), set()) for each in allowed)
     return any(name in names if name else names for names in named)
 
 
-def _unused(subject: Subject, allowed: set[From], at: tuple[str | int, ...]) -> Flaw | None:
+def _unused(subject: Subject, allowed: set[GrantSource], at: tuple[str | int, ...]) -> Flaw | None:
     strange = sorted({kind for group, kind, _ in allowed if not _is_known(group, kind)})
     if not any((group, kind) in _REFERRING for group, kind, _ in allowed) and not strange:
         return None  # what is wrong with every from is said there
@@ -97,7 +96,7 @@ def _is_known(group: str, kind: str) -> bool:
     return (group, kind) in _REFERRING or group == GATEWAY.group or kind in _NAMES
 
 
-def _of_source(grant: ReferenceGrant, source: Entry) -> Iterator[Flaw]:
+def _of_source(grant: ReferenceGrant, source: GrantEntry) -> Iterator[Flaw]:
     """A ``from`` entry of a kind that refers to no certificate, or of the right kind in a wrong group."""
     group, kind, steps = source.group, source.kind, source.steps
     if (group, kind) in _REFERRING or not _is_known(group, kind):
@@ -122,7 +121,7 @@ def _of_source(grant: ReferenceGrant, source: Entry) -> Iterator[Flaw]:
         )
 
 
-def _of_target(grant: ReferenceGrant, target: Entry) -> Iterator[Flaw]:
+def _of_target(grant: ReferenceGrant, target: GrantEntry) -> Iterator[Flaw]:
     """A ``to`` entry of the right kind in a wrong group: ``core`` is a name that no reference has."""
     group, kind, steps = target.group, target.kind, target.steps
     if ("", kind) in _WATCHED and group in _CORE:
@@ -136,14 +135,14 @@ def _of_target(grant: ReferenceGrant, target: Entry) -> Iterator[Flaw]:
         )
 
 
-def _meant(reference: Entry, known: Iterable[Kind]) -> Kind | None:
+def _meant(reference: GrantEntry, known: Iterable[Kind]) -> Kind | None:
     """The kind that is written in another case or in the plural."""
     group, written = reference.group, reference.kind
     near = (each for each in known if written.lower() in (each.name.lower(), each.plural))
     return next((each for each in near if each.group == group and each.name != written), None)
 
 
-def _misspelt(grant: ReferenceGrant, entries: Iterable[Entry], known: Iterable[Kind]) -> Iterator[Flaw]:
+def _misspelt(grant: ReferenceGrant, entries: Iterable[GrantEntry], known: Iterable[Kind]) -> Iterator[Flaw]:
     """An API server takes any kind there, so that nothing but the grant's idleness tells."""
     for each in entries:
         if meant := _meant(each, known):
@@ -165,7 +164,7 @@ def _blamed(declared: Declared) -> frozenset[int]:
 
 
 def _uses(declared: Declared) -> _Uses:
-    found: dict[tuple[str, From, To], set[str]] = {}
+    found: dict[tuple[str, GrantSource, GrantTarget], set[str]] = {}
     for kind in HOLDERS:
         for holder in declared.every(kind):
             source = (kind.group, kind.name, holder.namespace or "")

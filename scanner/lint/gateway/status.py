@@ -7,11 +7,10 @@ from itertools import islice
 from typing import Final
 
 from scanner.files.source_positions import shown
-from scanner.kube.backend_tls import BackendTLSPolicy
-from scanner.kube.conditions import Condition
 from scanner.kube.gateway import HOLDERS, MAX_LISTENERS, ROUTES, holder_of
-from scanner.kube.gateway_routes import Route
+from scanner.kube.gateway_routes import BackendTLSPolicy, GatewayRoute
 from scanner.kube.kinds import BACKEND_TLS_POLICY
+from scanner.kube.meta import Condition
 from scanner.kube.objects import KubeObject
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
@@ -45,7 +44,7 @@ def _parts(item: KubeObject) -> Iterator[tuple[tuple[Condition, ...], Mapping[st
         for listener in holder.listener_statuses:
             yield listener.conditions, _WANTED, f"listener {shown(listener.name)}: "
     else:
-        for parent in Route.of(item).parent_statuses:
+        for parent in GatewayRoute.of(item).parent_statuses:
             yield parent.conditions, _OF_ROUTES, f"parent {shown(parent.parent_ref.name)}: "
 
 

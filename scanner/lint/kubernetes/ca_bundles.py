@@ -8,7 +8,7 @@ from typing import Final
 from scanner.files.source_positions import Steps
 from scanner.kube.kinds import API_SERVICE
 from scanner.kube.objects import KubeObject
-from scanner.kube.webhooks import CALLS, Call, calls
+from scanner.kube.service_callers import CALLS, Call, calls
 from scanner.lint.certificates import called, limited, of_text
 from scanner.model.certificate_faults import date
 from scanner.model.finding import Severity

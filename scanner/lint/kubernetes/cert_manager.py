@@ -9,11 +9,11 @@ from typing import Final
 
 from scanner.files.source_positions import shown
 from scanner.kube import kinds
-from scanner.kube.cert_manager import Certificate, issued_by
+from scanner.kube.ingress import Route
 from scanner.kube.kinds import CERTIFICATE, CLUSTER_ISSUER, ISSUER, SECRET, Kind
 from scanner.kube.objects import KubeObject, Steps
 from scanner.kube.references import Link, Role, links
-from scanner.kube.route import Route
+from scanner.kube.secrets import Certificate, issued_by
 from scanner.lint.openshift.route_certificate import KEYS
 from scanner.lint.references import is_named
 from scanner.model.declared import Declared, Missing

@@ -8,12 +8,12 @@ from itertools import islice
 from typing import Final
 
 from scanner.files.source_positions import Steps, shown
-from scanner.kube.cert_manager import issued_by
 from scanner.kube.ingress import CLASS_ANNOTATION, TLS_CERT_NAMESPACE, Ingress, ingress_class
 from scanner.kube.ingress import is_contours as known_contours
 from scanner.kube.kinds import INGRESS, INGRESS_CLASS, SECRET
 from scanner.kube.objects import KubeObject
 from scanner.kube.references import links
+from scanner.kube.secrets import issued_by
 from scanner.lint.certificates import chain_of
 from scanner.lint.contour.secret_uses import is_contours
 from scanner.lint.references import READS, look_up, secret_of, served_flaws

@@ -8,9 +8,9 @@ from typing import Final
 
 from scanner.files.source_positions import Steps, shown
 from scanner.kube.kinds import CONFIG_MAP, POD_MONITOR, PROBE, SCRAPE_CONFIG, SECRET, SERVICE_MONITOR, Kind
-from scanner.kube.monitoring import KeyReference, Monitor, TLSConfig
 from scanner.kube.objects import KubeObject
 from scanner.kube.secrets import ConfigMap
+from scanner.kube.service_callers import KeyReference, Monitor, TLSConfig
 from scanner.lint import references
 from scanner.lint.certificates import authority_flaws
 from scanner.lint.kubernetes.monitors import services

@@ -8,9 +8,9 @@ from typing import Final
 
 from scanner.files.source_positions import Steps, shown
 from scanner.kube.kinds import POD_MONITOR, PROBE, SCRAPE_CONFIG, SERVICE_MONITOR
-from scanner.kube.monitoring import Monitor, Scrape
 from scanner.kube.objects import KubeObject
 from scanner.kube.service import Service
+from scanner.kube.service_callers import Monitor, Scrape
 from scanner.lint.kubernetes.ports import (
     EVERYWHERE,
     MOST,

@@ -12,7 +12,7 @@ from typing import Final
 
 from scanner.files.source_positions import Steps
 from scanner.kube.kinds import DEPLOYMENT, POD, SERVICE, Kind
-from scanner.kube.label_selector import LabelSelector, is_empty
+from scanner.kube.meta import LabelSelector, is_empty
 from scanner.kube.objects import KubeObject
 from scanner.kube.pod import WORKLOADS, Container, HTTPGet, template
 from scanner.kube.service import Service, ServicePort

@@ -11,7 +11,7 @@ from scanner.files.source_positions import shown
 from scanner.kube.kinds import API_SERVICE, CUSTOM_RESOURCE_DEFINITION, SERVICE
 from scanner.kube.objects import KubeObject
 from scanner.kube.service import Service
-from scanner.kube.webhooks import CALLS, Call, CustomResourceDefinition, calls
+from scanner.kube.service_callers import CALLS, Call, CustomResourceDefinition, calls
 from scanner.model.declared import Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 

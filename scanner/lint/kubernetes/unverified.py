@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scanner.kube.kinds import API_SERVICE, POD_MONITOR, PROBE, SCRAPE_CONFIG, SERVICE_MONITOR
-from scanner.kube.monitoring import Monitor
-from scanner.kube.webhooks import APIService
+from scanner.kube.service_callers import APIService, Monitor
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from scanner.files.source_positions import shown
-from scanner.kube.adherence import LEGACY, SPELLINGS, STRICT
-from scanner.kube.api_server import api_server_config
-from scanner.kube.feature_gates import ADHERENCE, gates
+from scanner.kube.api_server import ADHERENCE, LEGACY, SPELLINGS, STRICT, api_server_config, feature_gates
 from scanner.kube.kinds import API_SERVER, CLUSTER_VERSION, FEATURE_GATE, HOSTED_CLUSTER, Kind
 from scanner.kube.openshift import ClusterVersion
 from scanner.model.declared import Declared, Missing
@@ -26,7 +24,7 @@ def is_off(declared: Declared, names: tuple[str, ...]) -> bool:
     written is not kept."""
     version = declared.find(CLUSTER_VERSION, "version")
     release = "" if isinstance(version, Missing) else ClusterVersion.of(version).desired
-    return gates(declared.known, release).state(names) == "off"
+    return feature_gates(declared.known, release).state(names) == "off"
 
 
 def check_value(subject: Subject) -> Iterator[Flaw]:

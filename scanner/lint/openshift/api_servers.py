@@ -7,7 +7,7 @@ from typing import Final
 
 from scanner.kube.api_server import NamedCertificate, api_server_config
 from scanner.kube.hostnames import host_of
-from scanner.kube.ingress_controller import CONFIG_NAMESPACE
+from scanner.kube.ingress import CONFIG_NAMESPACE
 from scanner.kube.kinds import API_SERVER, CONFIG_MAP, HOSTED_CLUSTER, INFRASTRUCTURE
 from scanner.kube.objects import KubeObject, Steps
 from scanner.kube.openshift import Infrastructure

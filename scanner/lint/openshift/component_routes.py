@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from scanner.files.source_positions import Steps
-from scanner.kube.ingress_controller import (
+from scanner.kube.ingress import (
     CONFIG_NAMESPACE,
     ComponentRoute,
     Console,

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from scanner.files.source_positions import shown
-from scanner.kube.ingress_controller import CONFIG_NAMESPACE as CONFIG
+from scanner.kube.ingress import CONFIG_NAMESPACE as CONFIG
 from scanner.kube.kinds import CONFIG_MAP, OAUTH
-from scanner.kube.oauth import OAuth, Provider
+from scanner.kube.openshift import OAuth, Provider
 from scanner.lint import references
 from scanner.lint.openshift.serving import OPAQUE, bundle_flaws, named_secret, serving_flaws
 from scanner.model.object_rule import Flaw, ObjectRule, Subject

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from scanner.files.source_positions import Steps, shown
-from scanner.kube.ingress_controller import (
+from scanner.kube.ingress import (
     CONFIG_NAMESPACE,
     OPERATOR_NAMESPACE,
     ROUTER_NAMESPACE,
@@ -16,7 +16,7 @@ from scanner.kube.ingress_controller import (
     IngressController,
 )
 from scanner.kube.kinds import CONFIG_MAP, INGRESS_CONFIG, INGRESS_CONTROLLER, NAMESPACE, ROUTE, SECRET
-from scanner.kube.label_selector import excludes, is_empty, selects
+from scanner.kube.meta import excludes, is_empty, selects
 from scanner.kube.objects import KubeObject
 from scanner.lint import references
 from scanner.lint.certificates import chain_of

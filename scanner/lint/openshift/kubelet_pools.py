@@ -9,7 +9,7 @@ from typing import Final
 from scanner.files.source_positions import Steps, shown
 from scanner.kube.kinds import KUBELET_CONFIG, MACHINE_CONFIG_POOL
 from scanner.kube.kubelet import SUFFIX, KubeletConfig, in_order, is_for
-from scanner.kube.label_selector import is_empty
+from scanner.kube.meta import is_empty
 from scanner.kube.objects import KubeObject
 from scanner.model.declared import Declared, Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided

@@ -7,19 +7,17 @@ from typing import Final
 
 from scanner.files.problems import did_you_mean
 from scanner.files.source_positions import Steps, shown
-from scanner.kube.cipher_names import GO_SUITES, HTTP2, suite_named
 from scanner.kube.kinds import API_SERVER, KUBELET_CONFIG
 from scanner.kube.kubelet import KubeletConfig, KubeletConfiguration
 from scanner.kube.maybe import Known, Unknown
-from scanner.kube.profile import Profile
 from scanner.kube.profile_catalogue import load_profile
 from scanner.kube.tls_profile import KUBELET_CONFIG as CONFIG_READER
-from scanner.kube.tls_profile import LIBRARY_GO, PROFILE, VERSIONS, Declared, declared
+from scanner.kube.tls_profile import LIBRARY_GO, PROFILE, VERSIONS, Declared, Profile, declared
 from scanner.model.declared import Missing
 from scanner.model.finding import Severity
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 from scanner.model.weak_suites import weakness
-from scanner.tls.names import is_tls13, suite_name, version_code
+from scanner.tls.names import GO_SUITES, HTTP2_SUITES, is_tls13, suite_name, suite_named, version_code
 
 RAW: Final = ("spec", "kubeletConfig")
 _MINIMUM: Final = (*RAW, "tlsMinVersion")
@@ -80,7 +78,7 @@ def _suites(raw: KubeletConfiguration) -> Iterator[Flaw]:
         yield Flaw(message=message, at=_SUITES, severity="low", fix="remove tlsCipherSuites")
     for index, name in enumerate(value[:_MOST]):
         yield from _suite(name, (*_SUITES, index))
-    names = {suite_name(code) for code in HTTP2}
+    names = {suite_name(code) for code in HTTP2_SUITES}
     if not alone and names.isdisjoint(each for each in value if isinstance(each, str)):
         message = "no kubelet starts with these suites: HTTP/2 requires one that is not listed"
         yield Flaw(message=message, at=_SUITES, severity="high", fix=f"add {' or '.join(sorted(names))}")

@@ -5,18 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from scanner.kube.cipher_names import (
-    CHACHA20,
-    FIPS_TLS13,
-    GO_SUITES,
-    NOT_FIPS_GROUPS,
-    TLS13_NAMES,
-    is_a_set,
-    is_open,
-    suite_named,
-)
 from scanner.kube.cluster_facts import in_fips_mode
-from scanner.kube.hypershift import HostedCluster
 from scanner.kube.kinds import (
     API_SERVER,
     CONFIG_MAP,
@@ -28,12 +17,25 @@ from scanner.kube.kinds import (
 )
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Steps
+from scanner.kube.openshift import HostedCluster
 from scanner.kube.tls_profile import GROUPS, VERSIONS, CustomProfile, held_profiles
 from scanner.lint.openshift.tls_profiles import SUBJECTS
 from scanner.model.finding import Severity
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 from scanner.model.weak_suites import weakness
-from scanner.tls.names import authentication, group_code, is_tls13
+from scanner.tls.names import (
+    CHACHA20,
+    FIPS_TLS13,
+    GO_SUITES,
+    NOT_FIPS_GROUPS,
+    TLS13_NAMES,
+    authentication,
+    group_code,
+    is_a_set,
+    is_open,
+    is_tls13,
+    suite_named,
+)
 
 _MOST: Final = 500
 _TLS13: Final = VERSIONS[-1]

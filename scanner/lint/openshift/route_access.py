@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
+from scanner.kube.ingress import Route
 from scanner.kube.kinds import ROUTE
 from scanner.kube.objects import KubeObject
 from scanner.kube.rbac import Review
-from scanner.kube.route import Route
 from scanner.lint import authorization
 from scanner.lint.authorization import (
     ACCOUNT,

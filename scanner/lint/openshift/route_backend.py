@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scanner.kube.ingress import Route
 from scanner.kube.kinds import ROUTE, SERVICE
 from scanner.kube.objects import Steps
-from scanner.kube.route import Route
 from scanner.kube.secrets import SERVICE_CA, service_ca_secret
 from scanner.lint import references
 from scanner.lint.certificates import broken_flaws, chain_of, ended, flaws, instead_of, is_no_ca, of_text

@@ -7,9 +7,9 @@ from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from scanner.kube.ingress import Route
 from scanner.kube.kinds import ROUTE
 from scanner.kube.objects import KubeObject, Steps
-from scanner.kube.route import Route
 from scanner.kube.secrets import KeyHolder, Secret
 from scanner.lint import references
 from scanner.lint.certificates import broken_flaws, called, chain_of, entry, instead_of, leaf_flaws, of_text

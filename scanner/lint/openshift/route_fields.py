@@ -9,8 +9,8 @@ from typing import Final
 
 from scanner.files.problems import did_you_mean
 from scanner.files.source_positions import Steps, shown
+from scanner.kube.ingress import Route
 from scanner.kube.kinds import INGRESS, ROUTE
-from scanner.kube.route import Route
 from scanner.lint import references
 from scanner.lint.certificates import chain_of
 from scanner.lint.fields.unknown import nearest

@@ -8,9 +8,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
-from scanner.kube.ingress_controller import IngressController
+from scanner.kube.ingress import IngressController, Route
 from scanner.kube.kinds import INGRESS_CONFIG, INGRESS_CONTROLLER, ROUTE
-from scanner.kube.route import Route
 from scanner.lint import references
 from scanner.lint.openshift.ingress_controllers import uncovered
 from scanner.model.declared import Declared, Missing

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from scanner.files.source_positions import shown
-from scanner.kube.conditions import Condition
-from scanner.kube.feature_gates import gates
+from scanner.kube.api_server import feature_gates
+from scanner.kube.ingress import Route
 from scanner.kube.kinds import CLUSTER_VERSION, FEATURE_GATE, ROUTE
-from scanner.kube.route import Route
+from scanner.kube.meta import Condition
 from scanner.lint.openshift.route_certificate import EXTERNAL
 from scanner.model.declared import Missing
 from scanner.model.finding import Severity
@@ -121,7 +121,7 @@ def check_support(subject: Subject) -> Iterator[Flaw]:
             flaw = undecided(found, EXTERNAL, "whether the routers know externalCertificate")
             yield Flaw(message=flaw.message, at=flaw.at, verdict=flaw.verdict, severity="info")
         return
-    version, gate = (int(numbers[1]), int(numbers[2])), gates(known, release).state(_GATE)
+    version, gate = (int(numbers[1]), int(numbers[2])), feature_gates(known, release).state(_GATE)
     if version < _SINCE or gate == "off":
         why = f"the feature gate {_GATE[0]} is off" if gate == "off" else f"{release} does not have it"
         message = f"externalCertificate is ignored, and the router serves its default certificate: {why}"

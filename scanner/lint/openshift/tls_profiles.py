@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
-from scanner.kube.feature_gates import GROUPS
+from scanner.kube.api_server import GROUPS
 from scanner.kube.kinds import (
     API_SERVER,
     HOSTED_CLUSTER,

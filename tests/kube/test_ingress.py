@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scanner.kube.ingress import Route
 from scanner.kube.kinds import ROUTE
 from scanner.kube.objects import KubeObject
-from scanner.kube.route import Route
 
 
 def route(spec: object, status: object = None) -> Route:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scanner.assessment import Viewpoint, cluster_row, surroundings, survey
-from scanner.kube.adherence import LEGACY, STRICT, read
+from scanner.kube.api_server import LEGACY, STRICT, read_adherence
 from tests.expect import stories
 
 VALUES: list[tuple[object, str, str]] = [
@@ -24,7 +24,7 @@ VALUES: list[tuple[object, str, str]] = [
 
 @pytest.mark.parametrize(("value", "means", "said"), VALUES)
 def test_values(value: object, means: str, said: str) -> None:
-    found = read(value, "APIServer/cluster", "spec.tlsAdherence")
+    found = read_adherence(value, "APIServer/cluster", "spec.tlsAdherence")
     assert found.means == means
     assert found.strict is (means == STRICT)
     assert said in found.said
@@ -32,13 +32,13 @@ def test_values(value: object, means: str, said: str) -> None:
 
 
 def test_without_the_field_a_value_has_no_effect() -> None:
-    found = read("StrictAllComponents", "APIServer/cluster", "spec.tlsAdherence", gate="off")
+    found = read_adherence("StrictAllComponents", "APIServer/cluster", "spec.tlsAdherence", gate="off")
     assert (found.means, found.beat) == (LEGACY, "StrictAllComponents")
-    assert "no such field" in read(None, "x", "y", pruned=True).said
+    assert "no such field" in read_adherence(None, "x", "y", pruned=True).said
 
 
 def test_a_gate_of_which_nobody_knows_changes_nothing() -> None:
-    assert read("StrictAllComponents", "x", "y", gate="unknown").means == STRICT
+    assert read_adherence("StrictAllComponents", "x", "y", gate="unknown").means == STRICT
 
 
 @pytest.mark.parametrize(
