@@ -17,20 +17,10 @@ from scanner.expect.ungranted import beside, ungranted
 from scanner.kube.api_server import api_server_config
 from scanner.kube.gateway_routes import BackendTLSPolicy
 from scanner.kube.ingress import IngressConfig, IngressController
-from scanner.kube.kinds import (
-    API_SERVER,
-    API_SERVICE,
-    BACKEND_TLS_POLICY,
-    CUSTOM_RESOURCE_DEFINITION,
-    INGRESS_CONFIG,
-    INGRESS_CONTROLLER,
-    MUTATING_WEBHOOK,
-    VALIDATING_WEBHOOK,
-    Kind,
-)
-from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.kinds import API_SERVER, BACKEND_TLS_POLICY, INGRESS_CONFIG, INGRESS_CONTROLLER
 from scanner.kube.secrets import service_ca_secret
 from scanner.kube.service import service_of
+from scanner.kube.service_callers import CALLS, calls
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import CertificateExpectation
 
@@ -47,9 +37,7 @@ _BUNDLES = {
 }
 """Who signs, to the ConfigMaps (namespace, name, key) that hold the signers; the first that is there counts."""
 
-_SUBJECTS: dict[str, Kind] = {
-    each.name: each for each in (VALIDATING_WEBHOOK, MUTATING_WEBHOOK, API_SERVICE, CUSTOM_RESOURCE_DEFINITION)
-}
+_SUBJECTS = {each.name: each for each in CALLS}
 
 
 def expected(facts: Facts, draft: Draft) -> CertificateExpectation:
@@ -191,19 +179,8 @@ def _of_subject(facts: Facts, endpoint: Endpoint) -> tuple[str, str] | None:
     found = facts.snapshot.get(kind, subject.name) if subject and kind else None
     if found is None:
         return None
-    for client in _clients(found):
-        service = client.fields("service")
-        name = f"{service.text('name')}.{service.text('namespace')}.svc"
-        if endpoint.server_name in (None, name) and client.text("caBundle"):
-            return decoded(client.text("caBundle")), f"{found.reference} caBundle"
+    for client in (each.client for each in calls(found)):
+        name = f"{client.service.name}.{client.service.namespace}.svc"
+        if endpoint.server_name in (None, name) and client.bundle:
+            return decoded(client.bundle), f"{found.reference} caBundle"
     return "", ""
-
-
-def _clients(found: KubeObject) -> Iterator[Fields]:
-    """Each place of the object that says how a listener is called."""
-    if found.kind is API_SERVICE:
-        yield found.fields("spec")
-    elif found.kind is CUSTOM_RESOURCE_DEFINITION:
-        yield found.fields("spec", "conversion", "webhook", "clientConfig")
-    else:
-        yield from (each.fields("clientConfig") for each in found.each("webhooks"))

@@ -9,6 +9,7 @@ from scanner.expect import upstream
 from scanner.expect.origins import led
 from scanner.expect.pem import certificates, decoded
 from scanner.files.source_positions import dotted
+from scanner.kube.cluster_facts import is_guest
 from scanner.kube.hostnames import host_of
 from scanner.kube.ingress import Route
 from scanner.kube.kinds import (
@@ -17,7 +18,6 @@ from scanner.kube.kinds import (
     CONFIG_MAP,
     CUSTOM_RESOURCE_DEFINITION,
     HTTP_PROXY,
-    INFRASTRUCTURE,
     MUTATING_WEBHOOK,
     NODE,
     ROUTE,
@@ -55,12 +55,13 @@ def _api_server(_: Snapshot, __: Endpoint, found: KubeObject, origin: Origin) ->
     who = f"{found.reference}{_KINDS_OF_CALL.get(origin.role, '')}{origin.part}"
     for call in calls(found):
         client = call.client
-        bundle = client.ca_bundle if isinstance(client.ca_bundle, str) else ""
-        if call.name == origin.part and bundle and not client.insecure_skip_tls_verify:
+        if call.name == origin.part and client.bundle and not client.insecure_skip_tls_verify:
             url = client.url if isinstance(client.url, str) else ""
             called = f"{client.service.name}.{client.service.namespace}.svc" if client.service else host_of(url)
             source = f"{found.reference} {dotted((*client.steps, 'caBundle'))}"
-            yield Client(who=who, source=source, anchors=tuple(certificates(decoded(bundle))), name=called or None)
+            yield Client(
+                who=who, source=source, anchors=tuple(certificates(decoded(client.bundle))), name=called or None
+            )
 
 
 def _route(snapshot: Snapshot, endpoint: Endpoint, found: KubeObject, origin: Origin) -> Iterator[Client]:
@@ -89,10 +90,8 @@ def _backend(endpoint: Endpoint, route: Route) -> str | None:
 def _kubelet(snapshot: Snapshot, _: Endpoint, found: KubeObject, origin: Origin) -> Iterator[Client]:
     """kube-apiserver calls kubelets by their internal address alone (cluster-kube-apiserver-operator,
     ``bindata/assets/config/defaultconfig.yaml``). A hosted control plane has a configuration of its own."""
-    infrastructure = snapshot.get(INFRASTRUCTURE, "cluster")
-    hosted = infrastructure is not None and infrastructure.text("status", "controlPlaneTopology") == "External"
     held = snapshot.get(CONFIG_MAP, "kubelet-serving-ca", "openshift-config-managed")
-    if origin.role != "kubelet" or hosted or held is None:
+    if origin.role != "kubelet" or is_guest(snapshot) or held is None:
         return
     addresses = (each for each in Node.of(found).addresses if each.type == "InternalIP")
     yield Client(

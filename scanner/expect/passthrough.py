@@ -21,6 +21,7 @@ from scanner.kube.ingress import Route
 from scanner.kube.kinds import HTTP_PROXY, ROUTE, SERVICE, TLS_ROUTE
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
+from scanner.kube.service import Service
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import PassedOn
 
@@ -183,24 +184,16 @@ def _places(facts: Facts, backend: Backend) -> Iterator[tuple[str, int]]:
     service = facts.snapshot.get(SERVICE, backend.service, backend.namespace)
     names = _port_names(service, backend.port) if service else ()
     for each in facts.slices.get((backend.namespace, backend.service), ()):
-        for port in each.each("ports"):
-            number = port.number("port")
-            wanted = (
-                backend.port is None or number == backend.port or (names is not None and port.text("name") in names)
-            )
-            if number is None or not wanted:
+        for port in each.ports:
+            if port.port is None or (backend.port not in (None, port.port) and port.name not in names):
                 continue
-            for endpoint in each.each("endpoints"):
-                yield from ((address, number) for address in endpoint.texts("addresses"))
+            for endpoint in each.endpoints:
+                yield from ((address, port.port) for address in endpoint.addresses)
 
 
 def _port_names(service: KubeObject, port: int | str | None) -> set[str]:
     """Names, in the slices, of the Service's ports that ``port`` means: its name or number, or that of the pods."""
-    return {
-        each.text("name")
-        for each in service.each("spec", "ports")
-        if port in (each.text("name") or None, each.number("port"), each.at("targetPort"))
-    }
+    return {each.name for each in Service.of(service).ports if port in (each.name or None, each.port, each.target_port)}
 
 
 def _route(_: Facts, route: KubeObject, __: Endpoint) -> Passage | None:

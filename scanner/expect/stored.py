@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import cache
 from itertools import islice
 from typing import Final
 
@@ -22,7 +21,7 @@ from scanner.kube.secrets import KEEPER, Secret, service_ca_secret
 from scanner.kube.service import service_of
 from scanner.kube.snapshot import Snapshot
 from scanner.model.expectation import Stored, StoredIssuer, StoredLeaf
-from scanner.model.well_known import Names, fits
+from scanner.model.well_known import fits
 from scanner.tls.certificate import parsed_once
 
 _FIELD: Final = "tls.crt"
@@ -174,8 +173,3 @@ def _by_administrator(snapshot: Snapshot) -> Iterator[Name]:
     server = snapshot.get(API_SERVER, "cluster")
     for each in api_server_config(server).named_certificates if server else ():
         yield CONFIG_NAMESPACE, each.secret
-
-
-@cache
-def _names() -> Names:
-    return load_names()

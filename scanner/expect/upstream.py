@@ -12,6 +12,7 @@ from scanner.kube.contour import HTTPProxy, ProxyService, secret_name
 from scanner.kube.gateway_routes import BackendTLSPolicy
 from scanner.kube.kinds import CONFIG_MAP, SECRET, Kind
 from scanner.kube.objects import KubeObject
+from scanner.kube.secrets import ConfigMap, Secret
 from scanner.kube.snapshot import Snapshot
 from scanner.model.endpoint import Endpoint, Origin
 from scanner.model.expectation import Client
@@ -89,5 +90,5 @@ def _held(snapshot: Snapshot, kind: str, namespace: str, name: str) -> _Held:
     if found is None:
         gap = snapshot.missing(holder, name, namespace)
         return _Held(where=where, missing=f"was not read: {gap}" if gap else "is not there")
-    text = found.text("data", _KEY)
-    return _Held(where=where, text=decoded(text) if holder is SECRET else text)
+    text = decoded(Secret.of(found).ca_crt) if holder is SECRET else ConfigMap.of(found).data.get(_KEY, "")
+    return _Held(where=where, text=text)

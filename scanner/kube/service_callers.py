@@ -49,6 +49,11 @@ class ClientConfig(View):
     insecure_skip_tls_verify = Flag("insecureSkipTLSVerify")
     """Only of an APIService."""
 
+    @property
+    def bundle(self) -> str:
+        """``ca_bundle`` where it is a text, or ""."""
+        return self.ca_bundle if isinstance(self.ca_bundle, str) else ""
+
 
 class Webhook(View):
     """One webhook of a configuration (admissionregistration.k8s.io/v1)."""
