@@ -5,8 +5,7 @@ from __future__ import annotations
 from shlex import quote
 
 from scanner.doctor.patient import Patient
-from scanner.expect.authority import Authority
-from scanner.expect.microshift import FILE
+from scanner.expect.authority import MICROSHIFT_FILE, Authority
 from scanner.kube.api_server import ADHERENCE, SPELLINGS, STRICT, feature_gates, has_field
 from scanner.kube.kinds import API_SERVER
 from scanner.kube.maybe import Unknown
@@ -53,7 +52,7 @@ def profile_commands(patient: Patient) -> tuple[str, ...]:
     if patient.world == "kubernetes":
         return ()
     if patient.world == "microshift":
-        return (f"microshift show-config | grep -A 8 'tls:'   # of {FILE}",)
+        return (f"microshift show-config | grep -A 8 'tls:'   # of {MICROSHIFT_FILE}",)
     if patient.world == "hosted":
         return (f"oc get {_named(source)} -o jsonpath='{{.spec.configuration.apiServer}}'",)
     return ("oc get apiserver cluster -o yaml", "oc get apiserver cluster -o jsonpath='{.spec.tlsSecurityProfile}'")

@@ -10,9 +10,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from scanner.doctor.patient import Patient
-from scanner.expect import process
-from scanner.expect.flags import FLAGS, pod_of
-from scanner.expect.process import Told
+from scanner.expect.process_flags import (
+    COMPONENT_BASE,
+    FLAGS,
+    Flags,
+    Told,
+    by_arguments,
+    by_configuration,
+    by_flags,
+    pod_of,
+    profile_of_process,
+    weaker,
+)
 from scanner.kube.kinds import POD
 from scanner.kube.kubelet import Configz, KubeletConfiguration
 from scanner.kube.maybe import Known, Unknown
@@ -129,9 +138,9 @@ def _running(patient: Patient) -> Iterator[tuple[Endpoint, str, Told]]:
             node = each.node or each.owner.name
             found = snapshot.get(KUBELET_CONFIGZ, node) if KUBELET_CONFIGZ in snapshot.objects else None
             if found is not None:
-                yield each, f"configz of Node/{node}", process.by_configuration(Configz.of(found).configuration)
+                yield each, f"configz of Node/{node}", by_configuration(Configz.of(found).configuration)
         elif _governor(patient, each) == "flags" and (pod := pod_of(patient.facts, each)) is not None:
-            yield each, str(pod.reference), process.by_flags(pod, _flags(patient))
+            yield each, str(pod.reference), by_flags(pod, _flags(patient))
 
 
 def _governor(patient: Patient, endpoint: Endpoint) -> str:
@@ -139,15 +148,15 @@ def _governor(patient: Patient, endpoint: Endpoint) -> str:
     return entry.governor if entry else ""
 
 
-def _flags(patient: Patient) -> process.Flags:
-    return FLAGS.get(patient.component, process.COMPONENT_BASE)
+def _flags(patient: Patient) -> Flags:
+    return FLAGS.get(patient.component, COMPONENT_BASE)
 
 
 def _declared(patient: Patient) -> Known[Told] | None:
     """What kubeadm keeps for it; None where it keeps nothing."""
     if patient.component == _KUBELET:
         kubelets = patient.facts.kubelet_config
-        return process.by_configuration(kubelets) if isinstance(kubelets, KubeletConfiguration) else kubelets
+        return by_configuration(kubelets) if isinstance(kubelets, KubeletConfiguration) else kubelets
     part, kept = _PARTS.get(patient.component), patient.facts.kubeadm_config
     if part is None or kept is None:
         return None
@@ -155,7 +164,7 @@ def _declared(patient: Patient) -> Known[Told] | None:
         return kept
     if _external(patient):
         return None
-    return process.by_arguments(extra_arguments(kept, *part.steps), _flags(patient))
+    return by_arguments(extra_arguments(kept, *part.steps), _flags(patient))
 
 
 def _external(patient: Patient) -> bool:
@@ -179,7 +188,7 @@ def _alike(one: Told, other: Told) -> bool:
 
 
 def _meant(patient: Patient, told: Told) -> Known[Profile]:
-    return process.profile(told, _place(patient), patient.facts.snapshot.origin.git_version)
+    return profile_of_process(told, _place(patient), patient.facts.snapshot.origin.git_version)
 
 
 def _floor(patient: Patient, endpoint: Endpoint) -> Known[Profile]:
@@ -192,10 +201,10 @@ def _floor(patient: Patient, endpoint: Endpoint) -> Known[Profile]:
 
 def _ill(patient: Patient, told: Told, floor: Known[Profile]) -> str:
     """Why ``told`` is not as strict as ``floor``, or ""; what has no meaning is neither."""
-    own = process.profile(told, patient.component, patient.facts.snapshot.origin.git_version)
+    own = profile_of_process(told, patient.component, patient.facts.snapshot.origin.git_version)
     if isinstance(own, Unknown):
         return own.reason
-    more = "" if isinstance(floor, Unknown) else process.weaker(floor, own)
+    more = "" if isinstance(floor, Unknown) else weaker(floor, own)
     return f"weaker than {floor.name}, with {more}" if more and not isinstance(floor, Unknown) else ""
 
 

@@ -12,32 +12,27 @@ from functools import cached_property
 
 from scanner.expect import (
     binding,
-    calling,
     certificates,
-    client_validation,
-    cluster_profile,
     contour,
-    customs,
-    flags,
     gateway,
     implementations,
     ingress_controller,
     kubelet,
-    mesh,
-    microshift_router,
-    neighbours,
-    other_names,
-    overrides,
+    ownership,
     passthrough,
-    plain_port,
+    process_flags,
     rollout,
-    stale,
-    standing,
-    withheld,
 )
-from scanner.expect.api_server import Wishes
-from scanner.expect.draft import Draft
+from scanner.expect.authority import Wishes
+from scanner.expect.backend_tls import upstreams
+from scanner.expect.client_trust import server_trust, unasked
+from scanner.expect.connection_coalescing import neighbours
+from scanner.expect.custom_profiles import custom_uses
 from scanner.expect.facts import Facts
+from scanner.expect.http_redirect import plain_port
+from scanner.expect.partial_expectation import Draft
+from scanner.expect.rejected_listener import rejection_of, stale_status
+from scanner.expect.unmatched_sni import Through, other_names
 from scanner.kube import kinds
 from scanner.kube.api_server import LEGACY, STRICT, Adherence
 from scanner.kube.gateway import HOLDER_NAMES
@@ -97,21 +92,21 @@ READS: tuple[Kind, ...] = (
 Resolver = Callable[[Facts, Draft], Draft]
 
 RESOLVERS: tuple[Resolver, ...] = (
-    standing.resolve,  # whose it is
-    cluster_profile.resolve,  # what the cluster as a whole says
-    binding.resolve,  # whether that binds it
-    flags.resolve,  # what beats the cluster: configuration of its own ...
+    ownership.resolve,  # whose it is
+    binding.of_cluster,  # what the cluster as a whole says
+    binding.bind,  # whether that binds it
+    process_flags.resolve,  # what beats the cluster: configuration of its own ...
     kubelet.resolve,
     ingress_controller.resolve,
-    microshift_router.resolve,
+    ingress_controller.of_microshift,
     gateway.resolve,
     contour.resolve,
-    mesh.resolve,
+    gateway.in_mesh,
 )
 """Those that look at objects, in order. After them: what is passed through, the policy file, rollouts, and what the
 implementation can do."""
 
-_LAST: tuple[Resolver, ...] = (overrides.resolve, rollout.resolve, implementations.resolve)
+_LAST: tuple[Resolver, ...] = (binding.override, rollout.resolve, implementations.resolve)
 
 
 class Expectations:
@@ -157,7 +152,7 @@ class Expectations:
         return self._facts.cluster.adherence
 
     @cached_property
-    def _through(self) -> other_names.Through:
+    def _through(self) -> Through:
         return passthrough.coming_through(self._facts)
 
     @property
@@ -167,7 +162,7 @@ class Expectations:
 
     def customs(self) -> tuple[CustomUse, ...]:
         """Every profile of type Custom, as its readers see it."""
-        return tuple(customs.customs(self._facts))
+        return tuple(custom_uses(self._facts))
 
     def unknown_adherences(self) -> tuple[UnknownAdherence, ...]:
         """Every ``tlsAdherence`` that no release knows, the cluster's own first."""
@@ -182,7 +177,7 @@ class Expectations:
     def of(self, endpoint: Endpoint) -> Expectation:
         """What ``endpoint`` owes."""
         draft = self._draft(endpoint, frozenset())
-        nothing, older = withheld.withheld(self._facts, endpoint), stale.stale(self._facts, endpoint)
+        nothing, older = rejection_of(self._facts, endpoint), stale_status(self._facts, endpoint)
         notes = (f"nothing is to be served under its name: {nothing}" if nothing else "", older)
         draft = draft.remark(*filter(None, notes))
         asked, client_source = _client_certificate(draft)
@@ -191,15 +186,15 @@ class Expectations:
             certificate=certificates.expected(self._facts, draft),
             client_certificate=asked,
             client_source=client_source,
-            client_trust=client_validation.trust(self._facts, draft),
-            client_unasked=client_validation.nobody_asks(self._facts, draft),
+            client_trust=server_trust(self._facts, draft),
+            client_unasked=unasked(self._facts, draft),
             withheld=nothing,
             stale=older,
             passed_on=draft.passed_on,
-            upstreams=tuple(calling.calling(self._facts, endpoint)),
-            neighbours=neighbours.neighbours(self._facts, endpoint),
-            plain_port=plain_port.plain_port(self._facts, endpoint),
-            other_names=other_names.other_names(self._facts, draft, self._through),
+            upstreams=tuple(upstreams(self._facts, endpoint)),
+            neighbours=neighbours(self._facts, endpoint),
+            plain_port=plain_port(self._facts, endpoint),
+            other_names=other_names(self._facts, draft, self._through),
             tls13_suites_configurable=draft.tls13_suites_configurable,
             groups_configurable=draft.groups_configurable,
             binding=draft.binding,

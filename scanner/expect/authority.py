@@ -1,17 +1,60 @@
-"""An authority: the object that says what the components of one control plane owe, and how strictly."""
+"""An authority: the object that says what the components of one control plane owe, and how strictly.
+
+OpenShift: APIServer/cluster. Without such a kind, the profile that the user gives.
+
+HyperShift, seen from the management cluster: the namespace of a hosted control plane holds a HostedControlPlane, a copy
+of the HostedCluster's ``spec.configuration`` (hypershift.openshift.io v1beta1). The control plane's operator maps ten
+cipher suites and ignores tlsAdherence (``support/config/cipher.go``); the network operator reads both. A guest cluster
+has an APIServer object of its own.
+
+MicroShift: ``/etc/microshift/config.yaml`` (microshift ``pkg/config/apiserver.go``). No object of the cluster has that
+file. A snapshot that has it (``local_files.MICROSHIFT_CONFIG``) is judged by it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import pairwise
 
-from scanner.expect.draft import Draft
-from scanner.expect.release import Releases, meaning
-from scanner.kube.api_server import Adherence, State
+from scanner.expect.partial_expectation import Draft
+from scanner.expect.release import Releases, asked_for, meaning, of_cluster, of_history
+from scanner.files.source_positions import shown
+from scanner.kube.api_server import (
+    ADHERENCE,
+    GROUPS,
+    STRICT,
+    Adherence,
+    APIServer,
+    State,
+    api_server_config,
+    feature_gates,
+    has_field,
+    read_adherence,
+)
+from scanner.kube.cluster_facts import distribution, hosted_namespace
+from scanner.kube.kinds import API_SERVER, HOSTED_CLUSTER, HOSTED_CONTROL_PLANE
 from scanner.kube.maybe import Known, Unknown
-from scanner.kube.meta import changed
+from scanner.kube.meta import changed, condition
 from scanner.kube.objects import Fields, KubeObject
-from scanner.kube.tls_profile import LIBRARY_GO, Declared, Reader, declared, has_mapping
+from scanner.kube.openshift import HostedCluster, MicroShiftConfig, ServerTLS, microshift_release
+from scanner.kube.profile_catalogue import TYPES, load_profile
+from scanner.kube.snapshot import Snapshot
+from scanner.kube.tls_profile import (
+    HOSTED_PROFILE,
+    HYPERSHIFT,
+    LIBRARY_GO,
+    PROFILE,
+    Declared,
+    Profile,
+    Reader,
+    declared,
+    has_mapping,
+)
+from scanner.model.unlisted_kinds import MICROSHIFT_CONFIG
+from scanner.tls.codepoints import TLS12
+from scanner.tls.names import TLS13_SUITES, is_tls13, suite_name, suite_named
 
 _NOTHING = Fields({})
 
@@ -90,3 +133,260 @@ def _without_groups(found: Declared) -> Declared:
         return found
     kept = replace(profile, groups=None) if found.custom else profile
     return replace(found, profile=kept, remarks=(*found.remarks, note))
+
+
+_FIELD = ".".join(PROFILE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What the user wants to be assumed; None: what the cluster says."""
+
+    default: Profile | None = None
+    """For clusters that say nothing."""
+    default_source: str = "--profile"
+    default_field: str = ""
+    profile: Profile | None = None
+    """Instead of the APIServer's."""
+    adherence: str | None = None
+    release: str | None = None
+
+
+def of_api_server(snapshot: Snapshot, wishes: Wishes, earlier: Iterable[Snapshot] = ()) -> Authority:
+    """What says what the components of this cluster owe. ``earlier``: the same cluster as it was before."""
+    releases = asked_for(wishes.release) if wishes.release else of_cluster(snapshot)
+    if API_SERVER in snapshot.absent or distribution(snapshot) == "kubernetes":
+        found = _of_user(snapshot, wishes, releases)
+    elif gap := snapshot.gap(API_SERVER):
+        found = _unreadable(gap, releases)
+    else:
+        found = replace(_of_object(snapshot, releases), first_seen=_first_seen(snapshot, earlier))
+    return with_wishes(found, wishes)
+
+
+def _first_seen(snapshot: Snapshot, earlier: Iterable[Snapshot]) -> datetime | None:
+    """The first snapshot since the object said something else; None where none of ``earlier`` shows that it did."""
+    seen = sorted(
+        (each for each in (*earlier, snapshot) if each.get(API_SERVER, "cluster")), key=lambda one: one.taken_at
+    )
+    first = None
+    for one, other in pairwise(seen):
+        if _settings(one) != _settings(other):
+            first = other.taken_at
+    return first
+
+
+def _settings(snapshot: Snapshot) -> tuple[object, object]:
+    found = snapshot.get(API_SERVER, "cluster")
+    return (APIServer.of(found).any_profile, api_server_config(found).adherence) if found else (None, None)
+
+
+def with_wishes(found: Authority, wishes: Wishes) -> Authority:
+    """``found``, with what the user wants instead."""
+    if wishes.adherence is not None and found.adherence is not None:
+        asked = read_adherence(wishes.adherence, "--adherence", "")
+        beat: str | None = f"{found.adherence.source} {found.adherence.field}: {found.adherence.said}"
+        # What the object says of adherence no longer matters, but that its gate is off does.
+        remarks = (*asked.remarks, *(each for each in found.adherence.remarks if "pruned" in each))
+        found = replace(found, adherence=replace(asked, beat=beat, remarks=remarks))
+    if wishes.profile is None:
+        return found
+    beat = f"{found.source} {found.field}: {found.declared().said}" if found.platform else None
+    profile = wishes.profile if found.platform else mozillas(wishes.profile)
+    return replace(
+        found,
+        source="--profile",
+        field="",
+        held_by=found.place,
+        fixed=Declared(said=profile.said, profile=profile),
+        beat=beat,
+    )
+
+
+def _of_user(snapshot: Snapshot, wishes: Wishes, releases: Releases) -> Authority:
+    """No such kind, hence no OpenShift: the profile that the user asks for is a floor, by default Mozilla's."""
+    note = "no APIServer of config.openshift.io in this cluster: the profile that is asked for is required"
+    if API_SERVER not in snapshot.absent:
+        note = "nothing that was saved is OpenShift's: taken for plain Kubernetes"
+    profile = mozillas(wishes.default) if wishes.default else load_profile("mozilla/intermediate")
+    said = profile.said if wishes.default else f"{profile.name}, the default on plain Kubernetes"
+    return Authority(
+        source=wishes.default_source,
+        field=wishes.default_field,
+        fixed=Declared(said=said, profile=profile),
+        releases=releases,
+        platform=False,
+        remarks=(note,),
+    )
+
+
+def mozillas(asked: Profile) -> Profile:
+    """``asked``; but of a type alone (``intermediate``) Mozilla's meaning, where nothing is OpenShift's."""
+    return load_profile(f"mozilla/{asked.asked.lower()}") if asked.asked.lower() in TYPES else asked
+
+
+def _unreadable(gap: str, releases: Releases) -> Authority:
+    reason = f"APIServer/cluster could not be read: {gap}"
+    unread = Adherence(
+        means=STRICT,
+        source="APIServer/cluster",
+        field="spec.tlsAdherence",
+        said=f"could not be read, so that nothing is excused: as under {STRICT}",
+    )
+    return Authority(
+        source="APIServer/cluster",
+        field=_FIELD,
+        fixed=Declared(said="could not be read", profile=Unknown(reason)),
+        releases=releases,
+        adherence=unread,
+    )
+
+
+def _of_object(snapshot: Snapshot, releases: Releases) -> Authority:
+    """An APIServer object that is missing, or called otherwise, is to the operators one without a profile."""
+    found = snapshot.get(API_SERVER, "cluster")
+    others = [each.name for each in snapshot.every(API_SERVER) if each.name != "cluster"]
+    release = "" if isinstance(releases.desired, Unknown) else releases.desired
+    known = feature_gates(snapshot, release)
+    said = read_adherence(
+        api_server_config(found).adherence if found else None,
+        "APIServer/cluster",
+        "spec.tlsAdherence",
+        gate=known.state(ADHERENCE),
+        pruned=has_field(snapshot, "tlsAdherence") is False,
+    )
+    base = Authority(
+        source="APIServer/cluster",
+        field=_FIELD,
+        steps=PROFILE,
+        releases=releases,
+        adherence=said,
+        groups_gate=known.state(GROUPS),
+        remarks=tuple(_remarks(found, others)),
+    )
+    return base if found is None else replace(base, holder=found)
+
+
+def _remarks(found: KubeObject | None, others: list[str]) -> Iterator[str]:
+    if found is None:
+        yield "there is no APIServer/cluster: its operators behave as without a profile"
+    if others:
+        yield "an APIServer that is not called 'cluster' is read by nothing"
+
+
+def of_control_planes(snapshot: Snapshot, wishes: Wishes) -> dict[str, Authority]:
+    """By the namespace of the control plane. A HostedCluster is what people edit, so it goes first."""
+    found: dict[str, Authority] = {}
+    for namespace, holder in _control_planes(snapshot):
+        if namespace not in found:
+            found[namespace] = with_wishes(_of_control_plane(holder, wishes), wishes)
+    return found
+
+
+def _control_planes(snapshot: Snapshot) -> Iterator[tuple[str, KubeObject]]:
+    for each in snapshot.every(HOSTED_CLUSTER):
+        if namespace := hosted_namespace(each):
+            yield namespace, each
+    for each in snapshot.every(HOSTED_CONTROL_PLANE):
+        if each.namespace:
+            yield each.namespace, each
+
+
+def _of_control_plane(holder: KubeObject, wishes: Wishes) -> Authority:
+    source = str(holder.reference)
+    return Authority(
+        source=source,
+        field=".".join(HOSTED_PROFILE),
+        holder=holder,
+        steps=HOSTED_PROFILE,
+        reader=HYPERSHIFT,
+        releases=asked_for(wishes.release) if wishes.release else _releases_of(holder),
+        adherence=read_adherence(
+            api_server_config(holder).adherence, source, ".".join((*HOSTED_PROFILE[:-1], "tlsAdherence"))
+        ),
+        implementation="hypershift",
+    )
+
+
+def _releases_of(holder: KubeObject) -> Releases:
+    """``status.version`` of a HostedCluster, ``status.versionStatus`` of a HostedControlPlane."""
+    cluster = HostedCluster.of(holder)
+    where, history = (
+        ("versionStatus", cluster.version_status) if cluster.version_status else ("version", cluster.version)
+    )
+    progressing = condition(holder, "ClusterVersionProgressing")
+    return of_history(
+        str(holder.reference),
+        "",
+        history,
+        where=f"status.{where}",
+        upgrading=progressing is not None and progressing.holds,
+    )
+
+
+MICROSHIFT_FILE = "/etc/microshift/config.yaml"
+_MICROSHIFT_FIELD = "apiServer.tls"
+_HTTP2_SUITES = (0xC02F, 0xC02B)
+"""Where neither is listed, the first is added: HTTP/2 needs one."""
+
+
+def microshift_file(snapshot: Snapshot) -> KubeObject | None:
+    """The file, where the snapshot has it."""
+    return next(iter(snapshot.objects.get(MICROSHIFT_CONFIG, ())), None)
+
+
+def is_microshift(snapshot: Snapshot) -> bool:
+    """Whether this is MicroShift at all."""
+    return microshift_file(snapshot) is not None or bool(microshift_release(snapshot))
+
+
+def of_microshift(snapshot: Snapshot, wishes: Wishes) -> Authority | None:
+    """The file as an authority, or why nothing is known without it; None where this is no MicroShift."""
+    file, version = microshift_file(snapshot), microshift_release(snapshot)
+    if file is None and not version:
+        return None
+    desired = wishes.release or version
+    unknown = Unknown("MicroShift's release is not known: no ConfigMap kube-public/microshift-version")
+    releases = asked_for(wishes.release) if wishes.release else Releases(desired=desired or unknown)
+    found = Authority(
+        source=MICROSHIFT_FILE,
+        field=_MICROSHIFT_FIELD,
+        fixed=_without_file() if file is None else _of_file(MicroShiftConfig.of(file).tls, releases),
+        releases=releases,
+    )
+    return with_wishes(found, wishes)
+
+
+def _without_file() -> Declared:
+    reason = f"{MICROSHIFT_FILE} is not in the snapshot, and nothing else sets a profile for MicroShift's components"
+    return Declared(said="not in the snapshot", profile=Unknown(reason))
+
+
+def _of_file(tls: ServerTLS, releases: Releases) -> Declared:
+    """What the file says. A minimum of TLS 1.3 means Modern's list, whatever is listed."""
+    minimum, listed = tls.min_version, tls.cipher_suites
+    if minimum not in (None, "", "VersionTLS12", "VersionTLS13"):
+        reason = f"minVersion is {shown(minimum)}, and MicroShift does not start with that"
+        return Declared(said=shown(minimum), profile=Unknown(reason))
+    shipped = meaning(releases.desired)("modern" if minimum == "VersionTLS13" else "intermediate")
+    if isinstance(shipped, Unknown):
+        return Declared(said=f"minVersion {minimum or 'not set'}", profile=shipped)
+    if minimum == "VersionTLS13":
+        return Declared(said="VersionTLS13, which means Modern's cipher suites", profile=shipped)
+    if not listed:
+        return Declared(said="VersionTLS12 (the default) with Intermediate's cipher suites", profile=shipped)
+    codes = tuple(code for name in listed[:500] if (code := suite_named(name)) is not None and code in shipped.suites)
+    stray = [name for name in listed[:500] if suite_named(name) not in shipped.suites]
+    added = () if set(_HTTP2_SUITES) & set(codes) else _HTTP2_SUITES[:1]
+    suites = (*TLS13_SUITES, *(code for code in codes if not is_tls13(code)), *added)
+    profile = replace(
+        shipped,
+        name=f"custom ({MICROSHIFT_FILE})",
+        min_version=TLS12,
+        suites=suites,
+        groups=None,
+        source=f"{MICROSHIFT_FILE} {_MICROSHIFT_FIELD}",
+    )
+    notes = [f"{suite_name(code)} is added, because HTTP/2 needs it" for code in added]
+    notes += [f"MicroShift does not start with the cipher suite {shown(name)}" for name in stray[:5]]
+    return Declared(said="VersionTLS12 with a list of cipher suites", profile=profile, remarks=tuple(notes))

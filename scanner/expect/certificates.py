@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from ipaddress import ip_address
 
-from scanner.expect.clients import SERVICE_CA_BUNDLES, clients, first_bundle
-from scanner.expect.draft import Draft
+from scanner.expect.client_trust import SERVICE_CA_BUNDLES, clients, first_bundle
+from scanner.expect.declared_certificate import beside, stored, ungranted
+from scanner.expect.declared_secrets import declared_secrets
 from scanner.expect.facts import Facts
 from scanner.expect.ingress_controller import route_of
-from scanner.expect.named import named
+from scanner.expect.partial_expectation import Draft
 from scanner.expect.passthrough import passed_through
-from scanner.expect.pem import certificates, decoded
-from scanner.expect.stored import stored
-from scanner.expect.ungranted import beside, ungranted
 from scanner.kube.api_server import api_server_config
 from scanner.kube.gateway_routes import BackendTLSPolicy
 from scanner.kube.ingress import IngressConfig, IngressController
@@ -23,6 +21,7 @@ from scanner.kube.service import service_of
 from scanner.kube.service_callers import CALLS, calls
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import CertificateExpectation
+from scanner.model.pem import decoded_text, trusted_certificates
 
 _SERVICE_CA = "service-ca"
 _OAUTH = "oauth-openshift"
@@ -44,10 +43,10 @@ def expected(facts: Facts, draft: Draft) -> CertificateExpectation:
     """Names and anchors of ``draft``'s endpoint; what no object says is not judged."""
     names = tuple(_names(facts, draft))
     bundle, source = _anchors(facts, draft)
-    anchors = tuple(certificates(bundle))
+    anchors = tuple(trusted_certificates(bundle))
     # Of what is passed through whoever answers is an endpoint of its own, with which this one is compared.
     passing = passed_through(facts, draft) is not None
-    said = None if passing else named(facts, draft)
+    said = None if passing else declared_secrets(facts, draft)
     refused = ungranted(facts, said) if said else ()
     return CertificateExpectation(
         names=names,
@@ -182,5 +181,5 @@ def _of_subject(facts: Facts, endpoint: Endpoint) -> tuple[str, str] | None:
     for client in (each.client for each in calls(found)):
         name = f"{client.service.name}.{client.service.namespace}.svc"
         if endpoint.server_name in (None, name) and client.bundle:
-            return decoded(client.bundle), f"{found.reference} caBundle"
+            return decoded_text(client.bundle), f"{found.reference} caBundle"
     return "", ""

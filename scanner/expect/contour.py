@@ -14,11 +14,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from scanner.errors import InputError
-from scanner.expect.draft import Draft
-from scanner.expect.facts import Facts
-from scanner.expect.origins import gateway_listeners, gateways
+from scanner.expect.facts import Facts, gateway_listeners, gateways
+from scanner.expect.partial_expectation import Draft
 from scanner.expect.passthrough import passed_through
-from scanner.expect.process import weaker
+from scanner.expect.process_flags import weaker
 from scanner.files.source_positions import shown
 from scanner.kube.contour import (
     FILE,

@@ -1,22 +1,45 @@
-"""Facts of a snapshot that more than one resolver looks at; each is found once, when it is first needed."""
+"""Facts of a snapshot that several resolvers read: each is found once, when it is first needed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cached_property
 
-from scanner.expect import api_server, hypershift, microshift
-from scanner.expect.api_server import Wishes
-from scanner.expect.authority import Authority
-from scanner.expect.draft import Draft
-from scanner.expect.grants import Grants
+from scanner.expect.authority import Authority, Wishes, is_microshift, of_api_server, of_control_planes, of_microshift
+from scanner.expect.partial_expectation import Draft
 from scanner.expect.release import minor
 from scanner.kube.cluster_facts import document, in_fips_mode, is_guest
-from scanner.kube.kinds import ENDPOINT_SLICE, POD
+from scanner.kube.contour import SecretName, by_secret
+from scanner.kube.gateway import (
+    HOLDER_NAMES,
+    Gateway,
+    GatewayName,
+    GrantTarget,
+    ListenerSet,
+    ReferenceGrant,
+    admitted,
+    gateway_of,
+    holder_of,
+    merged,
+    sets_by_gateway,
+)
+from scanner.kube.gateway import (
+    Listener as GatewayListener,
+)
+from scanner.kube.gateway_routes import Routes
+from scanner.kube.kinds import (
+    ENDPOINT_SLICE,
+    HEPTIO_DELEGATION,
+    POD,
+    REFERENCE_GRANT,
+    TLS_CERTIFICATE_DELEGATION,
+    TLS_ROUTE,
+    Kind,
+)
 from scanner.kube.kubelet import KubeletConfiguration
 from scanner.kube.maybe import Known, Unknown
-from scanner.kube.objects import Fields
+from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.openshift import installed_operators
 from scanner.kube.pod import Pod
 from scanner.kube.profile_catalogue import load_profile
@@ -24,9 +47,51 @@ from scanner.kube.service import EndpointSlice
 from scanner.kube.snapshot import Snapshot
 from scanner.kube.tls_profile import Profile
 from scanner.model.components import Catalogue, Governor, Listener
-from scanner.model.endpoint import Endpoint
+from scanner.model.endpoint import Endpoint, Origin
 from scanner.model.once import Once
 from scanner.model.scan_policy import ScanPolicy
+
+_SECRET: GrantTarget = ("", "Secret")
+_FORMER = "only a TLSCertificateDelegation of contour.heptio.com allows it, which no Contour since 1.6 reads"
+
+
+class Grants:
+    """Which Secrets of other namespaces may be referred to: Gateways and ListenerSets need a ReferenceGrant, objects of
+    Contour a TLSCertificateDelegation."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._grants: dict[str, list[ReferenceGrant]] = {}
+        for each in map(ReferenceGrant.of, snapshot.every(REFERENCE_GRANT)):
+            self._grants.setdefault(each.namespace or "", []).append(each)
+        self._delegated = by_secret(snapshot.every(TLS_CERTIFICATE_DELEGATION))
+        self._formerly = by_secret(snapshot.every(HEPTIO_DELEGATION))
+
+    def to_gateway(self, holder: KubeObject, namespace: str, name: str) -> Known[bool]:
+        """Whether a listener of ``holder``, a Gateway or ListenerSet, may serve that Secret. A ListenerSet has none of
+        its Gateway's grants (GEP-1713)."""
+        if namespace == holder.namespace:
+            return True
+        if any(each.allows(holder, _SECRET, name) for each in self._grants.get(namespace, ())):
+            return True
+        return self._no(f"a ReferenceGrant in {namespace} may allow it", (REFERENCE_GRANT,))
+
+    def to_contour(self, user: KubeObject, namespace: str, name: str) -> Known[bool]:
+        """Whether an HTTPProxy or Ingress may have Contour serve that Secret."""
+        if namespace == user.namespace:
+            return True
+        found, former = (every.get(SecretName(namespace, name)) for every in (self._delegated, self._formerly))
+        if found is not None and found.permits(user.namespace):
+            return True
+        if former is not None and former.permits(user.namespace):
+            return Unknown(_FORMER)
+        kinds = (TLS_CERTIFICATE_DELEGATION, HEPTIO_DELEGATION)
+        return self._no(f"a TLSCertificateDelegation in {namespace} may allow it", kinds)
+
+    def _no(self, maybe: str, kinds: Iterable[Kind]) -> Known[bool]:
+        gap = next(filter(None, map(self._snapshot.gap, kinds)), None)
+        return Unknown(f"{maybe}: {gap}") if gap else False
+
 
 Follow = Callable[[Endpoint, frozenset[str]], Draft]
 """What an endpoint owes, seen from another one; the ids are those that were passed through on the way."""
@@ -61,14 +126,12 @@ class Facts(Once):
     @cached_property
     def cluster(self) -> Authority:
         """What says what this cluster's own components owe."""
-        return microshift.authority(self.snapshot, self.wishes) or api_server.authority(
-            self.snapshot, self.wishes, self.earlier
-        )
+        return of_microshift(self.snapshot, self.wishes) or of_api_server(self.snapshot, self.wishes, self.earlier)
 
     @cached_property
     def hosted(self) -> dict[str, Authority]:
         """The same for the control planes that this cluster hosts, by their namespaces."""
-        return hypershift.authorities(self.snapshot, self.wishes)
+        return of_control_planes(self.snapshot, self.wishes)
 
     def authority(self, endpoint: Endpoint) -> Authority:
         """What says what ``endpoint`` owes."""
@@ -84,7 +147,7 @@ class Facts(Once):
     @property
     def is_microshift(self) -> bool:
         """Whether a file of the node takes the place of those objects."""
-        return microshift.is_here(self.snapshot)
+        return is_microshift(self.snapshot)
 
     @cached_property
     def fips(self) -> Known[bool]:
@@ -194,3 +257,59 @@ def overridden(policy: ScanPolicy, release: str | None) -> dict[str, Profile]:
 
 def _named(namespace: str | None, patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(namespace or "", pattern) for pattern in patterns)
+
+
+def led(snapshot: Snapshot, endpoint: Endpoint, kinds: Mapping[str, Kind]) -> Iterator[tuple[KubeObject, Origin]]:
+    """Each object of these kinds that led to ``endpoint``, and how; none that has no say about its listener."""
+    for origin in endpoint.origins:
+        named = origin.reference
+        if named is not None and named.kind in kinds and not origin.foreign:
+            found = snapshot.get(kinds[named.kind], named.name, named.namespace)
+            if found is not None:
+                yield found, origin
+
+
+def gateway_listeners(snapshot: Snapshot, endpoint: Endpoint) -> Iterator[GatewayListener]:
+    """Each listener of a Gateway or ListenerSet that ``endpoint`` is."""
+    for holder, origin in led(snapshot, endpoint, HOLDER_NAMES):
+        if origin.role == "listener":
+            yield from holder_of(holder).named(origin.part)
+
+
+def gateways(snapshot: Snapshot, endpoint: Endpoint) -> Iterator[Gateway]:
+    """The Gateways of these listeners, each once; that of a ListenerSet is its parent."""
+    seen = set()
+    for listener in gateway_listeners(snapshot, endpoint):
+        found = gateway_of(snapshot, listener.holder)
+        if found is not None and found.reference not in seen:
+            seen.add(found.reference)
+            yield found
+
+
+def all_listeners(facts: Facts, gateway: Gateway) -> list[GatewayListener]:
+    """The Gateway's own listeners and those of the ListenerSets that name it, turned away or not."""
+    return merged(gateway, _sets(facts, gateway))
+
+
+def admitted_listeners(facts: Facts, gateway: Gateway) -> list[GatewayListener]:
+    """The Gateway's own listeners and those of the ListenerSets that it does not turn away."""
+    return merged(
+        gateway, (each for each in _sets(facts, gateway) if admitted(facts.snapshot, gateway, each) is not False)
+    )
+
+
+def _sets(facts: Facts, gateway: Gateway) -> list[ListenerSet]:
+    return facts.once(_by_gateway).get((gateway.namespace, gateway.name), [])
+
+
+def _by_gateway(facts: Facts) -> Mapping[GatewayName, list[ListenerSet]]:
+    return sets_by_gateway(facts.snapshot)
+
+
+def routes(facts: Facts) -> Routes:
+    """The TLSRoutes by their listeners."""
+    return facts.once(_routes)
+
+
+def _routes(facts: Facts) -> Routes:
+    return Routes(facts.snapshot, TLS_ROUTE)

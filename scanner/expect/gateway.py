@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
+from scanner.expect.partial_expectation import Draft
 from scanner.files.source_positions import shown
 from scanner.kube.gateway import CONTOUR, GATEWAY_NAME, OPENSHIFT, Gateway, class_of
 from scanner.kube.kinds import GATEWAY, GATEWAY_CLASS
@@ -77,3 +77,16 @@ def _foreign(draft: Draft, source: str, controller: str) -> Draft:
     said = f"the controller {shown(controller)} has a configuration of its own: nothing holds it to the cluster's"
     lever = Lever(where=source, field=_OPTIONS, others=(f"the configuration of the controller {shown(controller)}",))
     return replace(draft, binding=bound, implementation=kind, lever=lever).says(source, "spec.gatewayClassName", said)
+
+
+_MESH = "mesh"
+"""What discovery calls the component of such a listener."""
+_BOUND_IN_MESH = "its pod says that it is in a service mesh: that lifts nothing from a part of the platform"
+_MAY_BE_MESH = "its pod is in a service mesh, whose proxy may answer here by a configuration of its own"
+
+
+def in_mesh(_: Facts, draft: Draft) -> Draft:
+    """What is owed stays; the reader is told who may be answering."""
+    if draft.endpoint.component != _MESH:
+        return draft
+    return draft.remark(_BOUND_IN_MESH if draft.standing == "platform" else _MAY_BE_MESH)

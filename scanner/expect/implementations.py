@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
+from scanner.expect.partial_expectation import Draft
 from scanner.kube.maybe import Unknown
 from scanner.kube.tls_profile import Profile
 from scanner.tls.codepoints import TLS11, TLS12

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scanner.expect.draft import Draft
+from scanner.expect.authority import MICROSHIFT_FILE, microshift_file
 from scanner.expect.facts import Facts
 from scanner.expect.implementations import effective
+from scanner.expect.partial_expectation import Draft
 from scanner.expect.release import meaning
 from scanner.expect.rollout import OPERATOR_TAKES, settling
 from scanner.kube.ingress import (
@@ -26,7 +27,7 @@ from scanner.kube.kinds import INGRESS_CONTROLLER, ROUTE
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.meta import changed, condition
 from scanner.kube.objects import KubeObject
-from scanner.kube.tls_profile import INGRESS, INHERITED_BY_INGRESS, Declared, Profile, declared
+from scanner.kube.tls_profile import INGRESS, INHERITED_BY_INGRESS, MICROSHIFT_INGRESS, Declared, Profile, declared
 from scanner.model.expectation import Lever
 from scanner.tls.codepoints import TLS13
 
@@ -200,3 +201,27 @@ def _refused(draft: Draft, source: str, message: str) -> Draft:
     said = f"not admitted: {message}" if message else "not admitted"
     reason = f"the profile of {source} is not admitted, and what its router keeps is not known"
     return draft.owes(Unknown(reason), source, "status.conditions[Admitted]", said)
+
+
+_MICROSHIFT_STEPS = ("ingress", "tlsSecurityProfile")
+_MICROSHIFT_FIELD = ".".join(_MICROSHIFT_STEPS)
+
+
+def of_microshift(facts: Facts, draft: Draft) -> Draft:
+    """What the router owes; a Route without passthrough is answered by it."""
+    governed = draft.entry is not None and draft.entry.governor == "ingress"
+    subject, owner = draft.endpoint.subject, draft.endpoint.owner
+    routed = subject is not None and subject.kind == "Route" and owner.namespace == ROUTER_NAMESPACE
+    if not facts.is_microshift or not (governed or routed):
+        return draft
+    lever = Lever(where=MICROSHIFT_FILE, field=_MICROSHIFT_FIELD)
+    draft = replace(draft, standing="platform", binding="must-follow", implementation="haproxy", lever=lever)
+    file = microshift_file(facts.snapshot)
+    if file is None:
+        reason = f"{MICROSHIFT_FILE} is not in the snapshot, and nothing else sets a profile for MicroShift's router"
+        return draft.owes(Unknown(reason), MICROSHIFT_FILE, _MICROSHIFT_FIELD, "not in the snapshot")
+    return draft.declares(
+        MICROSHIFT_FILE,
+        _MICROSHIFT_FIELD,
+        lambda release: declared(file, _MICROSHIFT_STEPS, MICROSHIFT_INGRESS, MICROSHIFT_FILE, meaning(release)),
+    )

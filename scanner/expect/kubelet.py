@@ -9,14 +9,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import TypeAlias
 
-from scanner.expect import node_pools, process
-from scanner.expect.draft import Draft
+from scanner.errors import InputError
 from scanner.expect.facts import Facts
+from scanner.expect.partial_expectation import Draft
+from scanner.expect.process_flags import Told, bounded, by_configuration, profile_of_process
 from scanner.expect.release import meaning, minor, of_kubelet
 from scanner.expect.rollout import settling
+from scanner.kube import kubelet, references
+from scanner.kube.cluster_facts import identity
+from scanner.kube.kinds import CONFIG_MAP, HOSTED_CLUSTER, MACHINE_CONFIG_POOL, NODE, NODE_POOL
 from scanner.kube.kinds import KUBELET_CONFIG as KUBELET_CONFIGS
-from scanner.kube.kinds import MACHINE_CONFIG_POOL, NODE
 from scanner.kube.kubelet import (
     MANIFESTS,
     Configz,
@@ -30,9 +34,84 @@ from scanner.kube.kubelet import (
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.meta import changed, condition
 from scanner.kube.objects import KubeObject
+from scanner.kube.openshift import HostedCluster, NodePool
+from scanner.kube.secrets import ConfigMap
+from scanner.kube.snapshot import Snapshot
 from scanner.kube.tls_profile import KUBELET_CONFIG, PROFILE, Declared, Profile, declared
 from scanner.model.expectation import Because, Lever
 from scanner.model.unlisted_kinds import KUBELET_CONFIGZ
+
+_Held: TypeAlias = tuple[Snapshot, KubeObject]
+"""An object, and the snapshot that holds it."""
+
+_LABEL = f"metadata.labels[{kubelet.NODE_POOL}]"
+_ELSEWHERE = Unknown(
+    "a NodePool of the hosting cluster may name a ConfigMap with a KubeletConfig, which decides before the APIServer "
+    "and is not in this cluster: scan both clusters together (--contexts), or give the profile of these nodes as an "
+    "override in the policy file"
+)
+
+
+def _node_pool_of(facts: Facts, node_name: str) -> Known[_Held]:
+    """The NodePool that a node belongs to."""
+    pools = facts.once(_ours)
+    if not pools:
+        hosting = (each for each in facts.hosts if each.every(HOSTED_CLUSTER))
+        gap = next(filter(None, (each.gap(NODE_POOL) for each in hosting)), None)
+        return Unknown(f"NodePools could not be read: {gap}") if gap else _ELSEWHERE
+    node = facts.snapshot.get(NODE, node_name)
+    if node is None:
+        gap = facts.snapshot.gap(NODE) or "there is no such node"
+        return Unknown(f"the NodePool of Node/{node_name} is not known: {gap}")
+    name = node.labels.get(kubelet.NODE_POOL, "")
+    if not name:
+        return Unknown(f"the NodePool of {node.reference} is not known: the node has no {_LABEL}")
+    found = [each for each in pools if each[1].name == name]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        return Unknown(f"{node.reference} belongs to NodePool {name}, which was not seen")
+    several = ", ".join(str(pool.reference) for _, pool in found[:5])
+    return Unknown(f"{node.reference} belongs to one of several NodePools that have the same name: {several}")
+
+
+def _ours(facts: Facts) -> tuple[_Held, ...]:
+    """The NodePools of this cluster. Another snapshot has to say that it hosts this cluster (HyperShift copies
+    ``HostedCluster.spec.clusterID`` to ClusterVersion); the cluster's own only must not deny it."""
+    every = ((host, pool) for host in facts.hosts for pool in host.every(NODE_POOL))
+    return tuple((host, pool) for host, pool in every if _hosts(host, pool, facts.snapshot))
+
+
+def _hosts(host: Snapshot, pool: KubeObject, guest: Snapshot) -> bool:
+    hosted = host.get(HOSTED_CLUSTER, NodePool.of(pool).cluster_name, pool.namespace)
+    said, own = HostedCluster.of(hosted).cluster_id if hosted else "", identity(guest)
+    return said == own if said and own else host is guest
+
+
+def _config_of_pool(host: Snapshot, pool: KubeObject) -> Known[KubeletConfig | None]:
+    """The KubeletConfig of a pool as its ConfigMap has it; None where no ConfigMap of the pool has one."""
+    found: list[KubeletConfig] = []
+    for link in references.links(pool):
+        namespace = link.namespace or ""
+        held = host.get(CONFIG_MAP, link.name, namespace)
+        called = f"ConfigMap/{namespace}/{link.name}"
+        if held is None:
+            gap = host.missing(CONFIG_MAP, link.name, namespace) or "there is no such ConfigMap"
+            return Unknown(f"{called}, which {pool.reference} names, is not known: {gap}")
+        text = ConfigMap.of(held).data.get(kubelet.MANIFESTS, "")
+        if not text:
+            return Unknown(f"{called}, which {pool.reference} names, has no data[{kubelet.MANIFESTS}]")
+        try:
+            configs = list(kubelet.in_manifests(text))
+        except InputError:
+            return Unknown(f"{called}, which {pool.reference} names, is no YAML or too long to be read")
+        name = {"name": held.name, "namespace": held.namespace}
+        found += [KubeletConfig({"metadata": name, "spec": each.spec}, CONFIG_MAP) for each in configs]
+    if len(found) > 1:
+        several = ", ".join(str(each.reference) for each in found[:5])
+        return Unknown(f"{pool.reference} has several KubeletConfigs, and HyperShift allows one: {several}")
+    return found[0] if found else None
+
 
 _FIELD = ".".join(PROFILE)
 _RAW = "spec.kubeletConfig"
@@ -100,15 +179,15 @@ def _of_node(facts: Facts, draft: Draft, node: KubeObject) -> Draft:
 
 def _hosted(facts: Facts, draft: Draft, name: str) -> Draft:
     """A guest of HyperShift: its nodes are configured where its control plane is."""
-    found = node_pools.pool_of(facts, name)
+    found = _node_pool_of(facts, name)
     if isinstance(found, Unknown):
-        said = "not in this cluster" if found == node_pools.ELSEWHERE else "unknown"
+        said = "not in this cluster" if found == _ELSEWHERE else "unknown"
         return draft.owes(found, "NodePool", "spec.config", said)
     host, pool = found
     node = facts.snapshot.get(NODE, name)
     draft = _of_release(facts, draft, node) if node else draft
-    draft = draft.says(f"Node/{name}", node_pools.LABEL, f"belongs to {pool.reference}")
-    config = node_pools.kubelet_config(host, pool)
+    draft = draft.says(f"Node/{name}", _LABEL, f"belongs to {pool.reference}")
+    config = _config_of_pool(host, pool)
     if isinstance(config, Unknown):
         return draft.owes(config, str(pool.reference), "spec.config", "unknown")
     if config is None:
@@ -127,7 +206,7 @@ def _configured(draft: Draft, config: KubeletConfig, within: str = "") -> Draft:
     that holds the KubeletConfig."""
     source, field = str(config.reference), f"{within}{_FIELD}"
     draft = replace(draft, lever=Lever(where=source, field=field, applied_by="kubelet"))
-    told = process.by_configuration(config.configuration)
+    told = by_configuration(config.configuration)
     own = _declared(draft.release, config)
     if own.profile is None:
         draft = draft.says(source, field, own.said).remark(*own.remarks)
@@ -140,7 +219,7 @@ def _configured(draft: Draft, config: KubeletConfig, within: str = "") -> Draft:
         )
     if not told.anything:
         return draft
-    found = _merged(process.profile(told, source, ""), draft.profile, told)
+    found = _merged(profile_of_process(told, source, ""), draft.profile, told)
     draft = draft.owes(found, source, f"{within}{_RAW}.tlsMinVersion, tlsCipherSuites", told.said)
     return replace(draft, changed=changed(config, tuple(_RAW.split("."))))
 
@@ -149,7 +228,7 @@ def _declared(release: Known[str], config: KubeletConfig) -> Declared:
     return declared(config, PROFILE, KUBELET_CONFIG, str(config.reference), meaning(release))
 
 
-def _merged(found: Known[Profile], under: Known[Profile], told: process.Told) -> Known[Profile]:
+def _merged(found: Known[Profile], under: Known[Profile], told: Told) -> Known[Profile]:
     """What is not set in ``kubeletConfig`` stays what the profile gave."""
     if isinstance(found, Unknown) or isinstance(under, Unknown):
         return found if isinstance(found, Unknown) or (told.minimum and told.suites) else under
@@ -180,15 +259,15 @@ def _plain(facts: Facts, draft: Draft, node: str) -> Draft:
     if isinstance(declared_all, Unknown):
         draft = draft.remark(declared_all.reason)
     elif declared_all is not None:
-        told = process.by_configuration(declared_all)
-        draft = process.bounded(draft, told, _KUBEADM, f"data[kubelet] {_FIELDS}", lever, version)
+        told = by_configuration(declared_all)
+        draft = bounded(draft, told, _KUBEADM, f"data[kubelet] {_FIELDS}", lever, version)
     found = snapshot.get(KUBELET_CONFIGZ, node) if KUBELET_CONFIGZ in snapshot.objects else None
     if found is None:
         reason = "no configz was read (adhere rbac --with configz)"
         return replace(draft, lever=draft.lever or lever).remark(f"what the kubelet on {node} runs with: {reason}")
-    own = process.by_configuration(Configz.of(found).configuration)
+    own = by_configuration(Configz.of(found).configuration)
     if declared_all is not None and not isinstance(declared_all, Unknown):
-        said = process.by_configuration(declared_all)
+        said = by_configuration(declared_all)
         if (said.minimum, set(said.suites)) != (own.minimum, set(own.suites)):
             draft = draft.remark(f"drift: {_KUBEADM} says {said.said}; configz of Node/{node} says {own.said}")
-    return process.bounded(draft, own, f"Node/{node}", f"configz {_FIELDS}", lever, version)
+    return bounded(draft, own, f"Node/{node}", f"configz {_FIELDS}", lever, version)

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from scanner.expect.draft import Draft
-from scanner.expect.facts import Facts, Follow
-from scanner.expect.origins import gateway_listeners, routes
+from scanner.expect.facts import Facts, Follow, gateway_listeners, routes
+from scanner.expect.partial_expectation import Draft
 from scanner.kube.contour import HTTPProxy
 from scanner.kube.gateway import HOLDER_NAMES, Listener, holder_of
 from scanner.kube.gateway_routes import GatewayRoute

@@ -25,19 +25,23 @@ _TRUSTED = "TRUSTED CERTIFICATE"
 """OpenSSL's own: the certificate, and behind it for what it is trusted."""
 _LABELS = frozenset({"CERTIFICATE", "X509 CERTIFICATE", _TRUSTED})
 """RFC 7468 section 5.1 has the first, and warns of the others."""
+_STANDARD = frozenset({"CERTIFICATE"})
+"""The only label that Go's programs read (crypto/x509 ``AppendCertsFromPEM``)."""
+_MOST_TRUSTED = 300
+"""Certificates of a bundle of CAs: twice the number of public roots, which some bundles have beside their own CA."""
 _FIELDS = tuple(
     each.name for each in fields(CertificateFacts) if each.name not in ("der", "sha256", "unreadable", "other_names")
 )
 
 
-def pem_certificates(text: str, most: int = MOST) -> Iterator[Known[bytes]]:
+def pem_certificates(text: str, most: int = MOST, labels: frozenset[str] = _LABELS) -> Iterator[Known[bytes]]:
     """The DER of each certificate in ``text``; a block that says it is one and cannot be read is unknown."""
     at = count = 0
     while (at := text.find(_BEGIN, at)) >= 0:
         at += len(_BEGIN)
         label_end = text.find("-----", at, at + _LONGEST_LABEL)
         label = text[at:label_end] if label_end >= 0 else ""
-        if label not in _LABELS:
+        if label not in labels:
             continue
         if count == most:
             yield Unknown(f"more than {most} certificates: the others were not read")
@@ -46,6 +50,13 @@ def pem_certificates(text: str, most: int = MOST) -> Iterator[Known[bytes]]:
         start = label_end + 5
         end = text.find(f"-----END {label}-----", start, start + _LONGEST)
         yield _decoded(text[start:end], label) if end >= 0 else Unknown(f"certificate {count} in PEM has no end")
+
+
+def trusted_certificates(bundle: str) -> Iterator[bytes]:
+    """The DER of the readable certificates in a bundle, as many as a client may trust."""
+    for each in pem_certificates(bundle[:_LONGEST], _MOST_TRUSTED, _STANDARD):
+        if not isinstance(each, Unknown):
+            yield each
 
 
 def _decoded(content: str, label: str) -> Known[bytes]:
@@ -176,3 +187,11 @@ def decoded(text: str) -> bytes:
     ``ValueError``.
     """
     return base64.b64decode(text.translate(_BREAKS), validate=True)
+
+
+def decoded_text(text: str) -> str:
+    """The text in a field of type ``[]byte``; "" where it is not base64."""
+    try:
+        return decoded(text).decode("ascii", "replace")
+    except ValueError:
+        return ""

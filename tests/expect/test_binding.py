@@ -9,7 +9,7 @@ import pytest
 
 from scanner.config.component_catalogue import load_catalogue
 from scanner.expect import Expectations
-from scanner.expect.api_server import Wishes
+from scanner.expect.authority import Wishes
 from scanner.expect.facts import Facts
 from scanner.kube.kinds import API_SERVER
 from scanner.kube.maybe import Unknown
@@ -20,7 +20,7 @@ from scanner.model.expectation import Expectation
 from scanner.model.scan_policy import Override, ScanPolicy, Selector
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_certificates import config_map
-from tests.expect.test_stored import made
+from tests.expect.test_declared_certificate import made
 
 VAULT = "Deployment/openshift-vault/vault:8200"
 API = "StaticPod/openshift-kube-apiserver/kube-apiserver:6443"

@@ -10,9 +10,9 @@ import pytest
 
 from scanner.config.component_catalogue import load_catalogue
 from scanner.expect import Expectations
-from scanner.expect.pem import certificates
 from scanner.model.endpoint import Certainty
 from scanner.model.expectation import CertificateExpectation
+from scanner.model.pem import trusted_certificates
 from scanner.model.scan_policy import ScanPolicy
 from tests.expect.stories import endpoint, snapshot_of
 
@@ -147,9 +147,9 @@ def test_a_certificate_of_the_route_is_from_whoever_signed_it(own: dict[str, Any
 
 
 def test_pem() -> None:
-    assert list(certificates(f"text\n{pem(b'a')}rubbish{pem(b'b')}")) == [b"a", b"b"]
-    assert list(certificates("-----BEGIN CERTIFICATE-----\nA\n-----END CERTIFICATE-----")) == []
-    assert len(list(certificates(pem(b"a") * 400))) == 300  # the public roots are some 150
+    assert list(trusted_certificates(f"text\n{pem(b'a')}rubbish{pem(b'b')}")) == [b"a", b"b"]
+    assert list(trusted_certificates("-----BEGIN CERTIFICATE-----\nA\n-----END CERTIFICATE-----")) == []
+    assert len(list(trusted_certificates(pem(b"a") * 400))) == 300  # the public roots are some 150
 
 
 @pytest.mark.parametrize(("certainty", "anchors"), [("declared", (b"service-ca",)), ("hinted", ()), ("candidate", ())])

@@ -10,7 +10,7 @@ import pytest
 from scanner.config.component_catalogue import load_catalogue
 from scanner.expect import Expectations
 from scanner.expect.ingress_controller import STATS_PORT
-from scanner.expect.process import COMPONENT_BASE, ETCD
+from scanner.expect.process_flags import COMPONENT_BASE, ETCD
 from scanner.expect.rollout import CHANGE_TAKES, OPERATOR_TAKES
 from scanner.kube.api_server import SPELLINGS
 from scanner.kube.tls_profile import HYPERSHIFT, INGRESS, KUBELET_CONFIG, LIBRARY_GO, MICROSHIFT_INGRESS, Reader

@@ -15,7 +15,7 @@ from scanner.model.scan_policy import ScanPolicy
 from scanner.tls.codepoints import TLS10, TLS13
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_binding import api_server, version
-from tests.expect.test_stored import CATALOGUE, made
+from tests.expect.test_declared_certificate import CATALOGUE, made
 
 MACHINES = "machineconfiguration.openshift.io/v1"
 WORKER = "node-role.kubernetes.io/worker"

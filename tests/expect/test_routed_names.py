@@ -12,7 +12,7 @@ from scanner.model.expectation import OtherName
 from scanner.model.scan_policy import ScanPolicy
 from scanner.model.server_names import NOBODYS
 from tests.expect.stories import endpoint, snapshot_of
-from tests.expect.test_stored import controller, made
+from tests.expect.test_declared_certificate import controller, made
 
 CATALOGUE = load_catalogue("openshift")
 ROUTER = "Deployment/openshift-ingress/router-default:443"

@@ -12,7 +12,7 @@ from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Expectation
 from scanner.model.scan_policy import ScanPolicy
 from tests.expect.stories import endpoint, snapshot_of
-from tests.expect.test_stored import CATALOGUE, made
+from tests.expect.test_declared_certificate import CATALOGUE, made
 
 ROUTED = {"subject": "Route/shop/web", "segment": "Frontend"}
 ROUTE = made(

@@ -11,7 +11,7 @@ from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Expectation
 from scanner.model.scan_policy import ScanPolicy
 from tests.expect.stories import CLUSTERS, endpoint, load, snapshot_of
-from tests.expect.test_stored import CATALOGUE
+from tests.expect.test_declared_certificate import CATALOGUE
 
 
 def under(text: str) -> Expectation:

@@ -9,8 +9,8 @@ import pytest
 from scanner.model.expectation import OtherName
 from scanner.model.server_names import NOBODYS
 from tests.expect.stories import endpoint
-from tests.expect.test_named import gateway, listener
-from tests.expect.test_stored import controller, made
+from tests.expect.test_declared_certificate import controller, made
+from tests.expect.test_declared_secrets import gateway, listener
 from tests.expect.test_ungranted import LISTENER, at, owed
 
 ACCEPTED = {"type": "Accepted", "status": "False", "reason": "NoValidCACertificate"}

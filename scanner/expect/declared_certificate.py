@@ -1,4 +1,4 @@
-"""Which certificate a listener serves, as far as objects say: what is served is compared with it."""
+"""Certificates that a listener serves by what objects say, and those that it must not serve: they lack a grant."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from itertools import islice
 from typing import Final
 
 from scanner.config.certificate_names import load_names
-from scanner.expect.draft import Draft
+from scanner.expect.declared_secrets import DeclaredSecrets, Name, references
 from scanner.expect.facts import Facts
-from scanner.expect.named import Named
-from scanner.expect.pem import certificates, decoded
-from scanner.expect.references import Name
+from scanner.expect.partial_expectation import Draft
 from scanner.kube.api_server import api_server_config
 from scanner.kube.ingress import CONFIG_NAMESPACE
 from scanner.kube.kinds import API_SERVER, SECRET
@@ -20,7 +18,9 @@ from scanner.kube.maybe import Known, Unknown
 from scanner.kube.secrets import KEEPER, Secret, service_ca_secret
 from scanner.kube.service import service_of
 from scanner.kube.snapshot import Snapshot
-from scanner.model.expectation import Stored, StoredIssuer, StoredLeaf
+from scanner.model.endpoint import Endpoint
+from scanner.model.expectation import Stored, StoredIssuer, StoredLeaf, Ungranted
+from scanner.model.pem import decoded_text, trusted_certificates
 from scanner.model.well_known import fits
 from scanner.tls.certificate import parsed_once
 
@@ -35,7 +35,7 @@ _SERVICE_CA: Final = "service-ca"
 _API_SERVER: Final = "kube-apiserver"
 
 
-def stored(facts: Facts, draft: Draft, said: Named | None) -> Stored | None:
+def stored(facts: Facts, draft: Draft, said: DeclaredSecrets | None) -> Stored | None:
     """The certificates that ``draft``'s endpoint may serve, ``said`` being what objects name for it; None where no
     object says which."""
     if said is not None:
@@ -59,11 +59,11 @@ def wants_secrets(snapshot: Snapshot) -> bool:
     return SECRET in snapshot.objects and (gap is None or gap.gap != "not-asked")
 
 
-def _exactly(snapshot: Snapshot, said: Named) -> Stored:
+def _exactly(snapshot: Snapshot, said: DeclaredSecrets) -> Stored:
     """What an object says that it is, which may stand in the object itself."""
     of_secrets = _any(snapshot, said.secrets)
     inline = [_of_pem(pem, place) for place, pem in said.inline]
-    behind = _issuers(certificates(said.behind))
+    behind = _issuers(trusted_certificates(said.behind))
     default = leaf_of(snapshot, said.default) if said.default else None
     unsure = (each for each in said.refused if isinstance(each.allowed, Unknown))
     return replace(
@@ -90,7 +90,7 @@ def leaf_of(snapshot: Snapshot, name: Name) -> Known[StoredLeaf]:
     where = f"Secret/{name[0]}/{name[1]}"
     if secret is None:
         return Unknown(f"{where} was not read: {snapshot.gap(SECRET) or 'there is none, or it was not read'}")
-    found = _of_pem(decoded(Secret.of(secret).tls_crt), f"{where} data[{_FIELD}]")
+    found = _of_pem(decoded_text(Secret.of(secret).tls_crt), f"{where} data[{_FIELD}]")
     keeper = secret.annotations.get(KEEPER)
     if isinstance(found, Unknown) or not keeper:
         return found
@@ -98,7 +98,7 @@ def leaf_of(snapshot: Snapshot, name: Name) -> Known[StoredLeaf]:
 
 
 def _of_pem(pem: str, place: str) -> Known[StoredLeaf]:
-    chain = tuple(islice(certificates(pem), 1 + _LONGEST))
+    chain = tuple(islice(trusted_certificates(pem), 1 + _LONGEST))
     where, _, field = place.partition(" ")
     if not chain:
         return Unknown(f"{where} has no certificate in {field}")
@@ -173,3 +173,32 @@ def _by_administrator(snapshot: Snapshot) -> Iterator[Name]:
     server = snapshot.get(API_SERVER, "cluster")
     for each in api_server_config(server).named_certificates if server else ():
         yield CONFIG_NAMESPACE, each.secret
+
+
+def ungranted(facts: Facts, said: DeclaredSecrets) -> tuple[Ungranted, ...]:
+    """Each of them, with its certificate where that could be read."""
+    asked = wants_secrets(facts.snapshot)
+    return tuple(
+        Ungranted(
+            who=each.who,
+            secret=f"Secret/{'/'.join(each.secret)}",
+            leaf=leaf_of(facts.snapshot, each.secret),
+            asked=asked,
+            doubt=each.allowed.reason if isinstance(each.allowed, Unknown) else "",
+        )
+        for each in said.refused
+    )
+
+
+def beside(facts: Facts, endpoint: Endpoint) -> frozenset[str]:
+    """What else may be shown at ``endpoint``'s place: a listener for more names may answer this one too."""
+    return frozenset(_beside(facts, endpoint))
+
+
+def _beside(facts: Facts, endpoint: Endpoint) -> Iterator[str]:
+    for each in facts.listening.get((endpoint.address, endpoint.port), ()):
+        for reference in references(facts, each) if each.segment != "Backend" else ():
+            if reference.allowed is True:
+                leaf = leaf_of(facts.snapshot, reference.secret)
+                if not isinstance(leaf, Unknown):
+                    yield leaf.sha256

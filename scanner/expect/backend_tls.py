@@ -1,21 +1,30 @@
-"""Whom gateways trust as clients of their backends: BackendTLSPolicy, and ``validation`` in an HTTPProxy's services."""
+"""Gateways that call a backend by TLS: the names and CAs that they verify, and the certificate that they show.
+
+A BackendTLSPolicy's Gateways are in its status (``status.ancestors``). Contour leaves a policy that it cannot apply out
+and goes on in plaintext; it takes CAs from ConfigMaps and Secrets (Contour ``internal/dag/gatewayapi_processor.go``).
+An HTTPProxy has ``validation`` in its services.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from scanner.expect.pem import certificates, decoded
+from scanner.expect.facts import Facts, led
 from scanner.files.source_positions import dotted
 from scanner.kube.contour import HTTPProxy, ProxyService, secret_name
-from scanner.kube.gateway_routes import BackendTLSPolicy
-from scanner.kube.kinds import CONFIG_MAP, SECRET, Kind
+from scanner.kube.gateway import CONTOUR, Gateway, controller_of
+from scanner.kube.gateway_routes import BackendTLSPolicy, ParentRef, PolicyAncestor
+from scanner.kube.kinds import BACKEND_TLS_POLICY, CONFIG_MAP, GATEWAY, SECRET, Kind
+from scanner.kube.maybe import Unknown
+from scanner.kube.meta import of_type
 from scanner.kube.objects import KubeObject
 from scanner.kube.secrets import ConfigMap, Secret
 from scanner.kube.snapshot import Snapshot
 from scanner.model.endpoint import Endpoint, Origin
-from scanner.model.expectation import Client
+from scanner.model.expectation import Client, Upstream
+from scanner.model.pem import decoded_text, trusted_certificates
 
 _KEY: Final = "ca.crt"
 _HOLDERS: Final[dict[str, Kind]] = {CONFIG_MAP.name: CONFIG_MAP, SECRET.name: SECRET}
@@ -34,7 +43,7 @@ def of_policy(snapshot: Snapshot, _: Endpoint, item: KubeObject, __: Origin | No
     names = [each.uri or each.hostname for each in said.subject_alt_names] or [said.hostname]
     bundles = [_held(snapshot, each.kind, policy.namespace or "", each.name) for each in references]
     source = ", ".join(each.where for each in bundles) or f"{policy.reference} {dotted(said.steps)}"
-    anchors = tuple(der for each in bundles for der in certificates(each.text))
+    anchors = tuple(der for each in bundles for der in trusted_certificates(each.text))
     missing = "; ".join(f"{each.where} {each.missing}" for each in bundles if each.missing)
     if not references:
         missing = "its public roots are those of the gateway, which are unknown here"
@@ -61,7 +70,7 @@ def _verified(snapshot: Snapshot, proxy: HTTPProxy, service: ProxyService) -> It
     names = list(said.subject_names) or [said.subject_name]
     missing = f"{held.where} {held.missing}" if held.missing else ""
     who = f"{proxy.reference} service {service.name}"
-    yield from _client(who, held.where, tuple(certificates(held.text)), names, missing)
+    yield from _client(who, held.where, tuple(trusted_certificates(held.text)), names, missing)
 
 
 def _client(who: str, source: str, anchors: tuple[bytes, ...], names: list[str], missing: str) -> Iterator[Client]:
@@ -90,5 +99,67 @@ def _held(snapshot: Snapshot, kind: str, namespace: str, name: str) -> _Held:
     if found is None:
         gap = snapshot.missing(holder, name, namespace)
         return _Held(where=where, missing=f"was not read: {gap}" if gap else "is not there")
-    text = decoded(Secret.of(found).ca_crt) if holder is SECRET else ConfigMap.of(found).data.get(_KEY, "")
+    text = decoded_text(Secret.of(found).ca_crt) if holder is SECRET else ConfigMap.of(found).data.get(_KEY, "")
     return _Held(where=where, text=text)
+
+
+_KINDS: Final[Mapping[str, Kind]] = {BACKEND_TLS_POLICY.name: BACKEND_TLS_POLICY}
+_MOST_ANCESTORS: Final = 16
+"""Ancestors of one policy (MaxItems)."""
+
+
+def upstreams(facts: Facts, endpoint: Endpoint) -> Iterator[Upstream]:
+    """Each Gateway, once for each policy that led to ``endpoint``."""
+    for found, _ in led(facts.snapshot, endpoint, _KINDS):
+        policy = BackendTLSPolicy.of(found)
+        for ancestor in policy.ancestors[:_MOST_ANCESTORS]:
+            gateway = _gateway(facts, policy, ancestor.ancestor_ref)
+            if gateway is not None:
+                yield _upstream(facts, endpoint, policy, ancestor, gateway)
+
+
+def _gateway(facts: Facts, policy: BackendTLSPolicy, named: ParentRef) -> Gateway | None:
+    if named.kind not in ("", GATEWAY.name):
+        return None
+    found = facts.snapshot.get(GATEWAY, named.name, named.namespace or policy.namespace or "")
+    return Gateway.of(found) if found else None
+
+
+def _upstream(
+    facts: Facts, endpoint: Endpoint, policy: BackendTLSPolicy, ancestor: PolicyAncestor, gateway: Gateway
+) -> Upstream:
+    open_ = CONTOUR in (ancestor.controller_name, controller_of(facts.snapshot, gateway))
+    identity, doubt = _identity(facts, gateway)
+    return Upstream(
+        gateway=str(gateway.reference),
+        policy=str(policy.reference),
+        identity=identity,
+        doubt=doubt,
+        plaintext=_not_applied(facts, endpoint, policy, ancestor) if open_ else "",
+        fails_open=open_,
+    )
+
+
+def _identity(facts: Facts, gateway: Gateway) -> tuple[str, str]:
+    """The Secret, and what is not known of it. One that nobody lets the Gateway name is none."""
+    named = gateway.client_certificate_ref
+    if not named.name:
+        return "", ""
+    namespace = named.namespace or gateway.namespace or ""
+    allowed = facts.grants.to_gateway(gateway, namespace, named.name)
+    secret = f"Secret/{namespace}/{named.name}"
+    if isinstance(allowed, Unknown):
+        return secret, allowed.reason
+    return (secret, "") if allowed else ("", "")
+
+
+def _not_applied(facts: Facts, endpoint: Endpoint, policy: BackendTLSPolicy, ancestor: PolicyAncestor) -> str:
+    accepted = of_type(ancestor.conditions, "Accepted")
+    if accepted is not None and accepted.status == "False" and accepted.is_current(policy):
+        return f"its status says Accepted is False, {accepted.reason}"
+    if not policy.validation.ca_certificate_refs:
+        return "it names no CA, and Contour does not know the well-known ones"
+    for client in of_policy(facts.snapshot, endpoint, policy, None):
+        if client.missing.endswith("is not there"):
+            return client.missing
+    return ""

@@ -1,4 +1,4 @@
-"""Whose a listener is: the platform's, a layered product's or a user's. That decides who is bound by the cluster."""
+"""Ownership of a listener: the platform, a layered product or a user. It decides whom the cluster binds."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TypeAlias
 
-from scanner.expect.draft import Draft
 from scanner.expect.facts import Facts
+from scanner.expect.partial_expectation import Draft
 from scanner.kube.kinds import CLUSTER_SERVICE_VERSION, DAEMON_SET, DEPLOYMENT, POD, SERVICE, STATEFUL_SET
 from scanner.kube.objects import KubeObject
 from scanner.kube.service import service_of

@@ -1,4 +1,4 @@
-"""What a process is told about TLS in Kubernetes' own words: flags of static pods, and the kubelet's configuration.
+"""TLS settings of a process in Kubernetes' own words: flags of static pods, and the kubelet's configuration.
 
 Where no object of a platform says what is required, they bound each other: a process may be told more than the profile
 that is asked for, never less.
@@ -10,12 +10,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from scanner.expect.draft import Draft
+from scanner.expect.facts import Facts
+from scanner.expect.partial_expectation import Draft
 from scanner.files.source_positions import shown
+from scanner.kube.kinds import POD
 from scanner.kube.kubelet import KubeletConfiguration
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.pod import Pod
 from scanner.kube.tls_profile import Profile
+from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Lever
 from scanner.tls.codepoints import TLS12
 from scanner.tls.names import GO_SUITES, TLS13_SUITES, is_tls13, suite_named, version_code, version_name
@@ -103,7 +106,7 @@ def _flags(words: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def profile(told: Told, source: str, git_version: str) -> Known[Profile]:
+def profile_of_process(told: Told, source: str, git_version: str) -> Known[Profile]:
     """What a program of Kubernetes speaks that was told this; ``git_version`` (``v1.34.2``) decides Go's defaults."""
     minimum = TLS12
     if told.minimum:
@@ -132,7 +135,7 @@ def bounded(draft: Draft, told: Told, source: str, field: str, lever: Lever, git
     draft = replace(draft, lever=draft.lever or lever)
     if isinstance(floor, Unknown):
         return draft
-    own = profile(told, source, git_version)
+    own = profile_of_process(told, source, git_version)
     if isinstance(own, Unknown):
         return draft.says(source, field, told.said).remark(own.reason)
     draft = draft.remark(*own.notes) if told.anything else draft
@@ -186,3 +189,58 @@ def _go(name: str) -> bool:
 def _defaults(git_version: str) -> tuple[int, ...]:
     match = re.match(r"v?1\.([0-9]{1,3})", git_version, re.ASCII)
     return (*_ECDHE, *_STATIC_RSA) if match and int(match[1]) < _GO_1_22 else _ECDHE
+
+
+FLAGS = {"etcd": ETCD}
+"""By component; the others are Kubernetes' own programs."""
+
+
+def resolve(facts: Facts, draft: Draft) -> Draft:
+    """The profile that is asked for, tightened by what the flags of the process say."""
+    if draft.entry is None or draft.entry.governor != "flags":
+        return draft
+    flags = FLAGS.get(draft.entry.component, COMPONENT_BASE)
+    pod = pod_of(facts, draft.endpoint)
+    if pod is None:
+        gap = facts.snapshot.gap(POD) or "its pod is not among the cluster's objects"
+        return draft.remark(f"the flags of {draft.endpoint.owner.name} could not be read: {gap}")
+    told = by_flags(pod, flags)
+    lever = _lever(pod, draft.entry.component, draft.endpoint, flags)
+    return bounded(
+        draft,
+        told,
+        str(pod.reference),
+        f"--{flags.minimum}, --{flags.suites}",
+        lever,
+        facts.snapshot.origin.git_version,
+    )
+
+
+def _lever(pod: Pod, component: str, endpoint: Endpoint, flags: Flags) -> Lever:
+    """A static pod's flags are in a file of its node, where the kubelet reads them; others' in their owner."""
+    static = pod.is_static
+    containers = [each.name for each in pod.spec.containers]
+    owner = endpoint.owner
+    return Lever(
+        where=str(pod.reference) if static else "/".join(filter(None, (owner.kind, owner.namespace, owner.name))),
+        container=component if component in containers else next(iter(containers), ""),
+        minimum=f"--{flags.minimum}",
+        suites=f"--{flags.suites}",
+        spelling="etcd" if flags is ETCD else "component-base",
+        files=(f"/etc/kubernetes/manifests/{component}.yaml",) if static else (),
+        others=("ConfigMap/kube-system/kubeadm-config",) if static else (),
+    )
+
+
+def pod_of(facts: Facts, endpoint: Endpoint) -> Pod | None:
+    """The pod that listens; any of the component's, where the endpoint does not say which."""
+    if endpoint.pod is not None:
+        found = facts.snapshot.get(POD, endpoint.pod.name, endpoint.pod.namespace)
+        return Pod.of(found) if found else None
+    entry = facts.entry(endpoint)
+    names = {endpoint.owner.name, entry.component if entry else ""}
+    for pod in facts.static_pods:
+        mine = pod.labels.get("component") in names and pod.namespace == endpoint.owner.namespace
+        if mine and endpoint.node in (None, pod.spec.node_name):
+            return pod
+    return None

@@ -13,9 +13,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import Literal, NamedTuple, TypeAlias
 
-from scanner.expect.facts import Facts
-from scanner.expect.origins import all_listeners, gateways, led
-from scanner.expect.withheld import refused
+from scanner.expect.facts import Facts, all_listeners, gateways, led
+from scanner.expect.rejected_listener import rejected
 from scanner.kube.contour import HTTPProxy, MatchCondition, ProxyRoute
 from scanner.kube.gateway import HOLDER_NAMES, ListenerHolder
 from scanner.kube.hostnames import within
@@ -167,7 +166,7 @@ def _of_gateway(facts: Facts, endpoint: Endpoint) -> Said:
     name = endpoint.server_name or ""
     for gateway in gateways(facts.snapshot, endpoint):
         for each in all_listeners(facts, gateway):
-            if (each.holder.kind != GATEWAY and not _taken(each.holder)) or refused(each):
+            if (each.holder.kind != GATEWAY and not _taken(each.holder)) or rejected(each):
                 continue
             if each.protocol == "HTTP" and each.port and (not each.hostname or within(name, each.hostname)):
                 because = f"{each.holder.reference} listener {each.name}: HTTP on port {each.port}"

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.expect.stories import endpoint
-from tests.expect.test_named import gateway, listener, proxy
-from tests.expect.test_stored import secret
+from tests.expect.test_declared_certificate import secret
+from tests.expect.test_declared_secrets import gateway, listener, proxy
 from tests.expect.test_ungranted import LISTENER, SAYS, at, owed
 
 WEB = {"name": "web"}

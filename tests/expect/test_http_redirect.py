@@ -15,7 +15,7 @@ from scanner.kube.snapshot import Snapshot, Unreadable
 from scanner.model.expectation import PlainPort
 from scanner.model.scan_policy import ScanPolicy
 from tests.expect.stories import endpoint, snapshot_of
-from tests.expect.test_stored import made
+from tests.expect.test_declared_certificate import made
 from tests.origins import origin
 
 CATALOGUE = load_catalogue("openshift")
@@ -184,7 +184,7 @@ def test_what_an_httpproxy_permits_is_open_where_not_all_was_looked_at(monkeypat
     """A hundred objects, each of which includes all the others: nobody finds an end of that."""
     names = [f"p{number}" for number in range(100)]
     others = [part(name, includes=[{"name": each} for each in names]) for name in names]
-    monkeypatch.setattr("scanner.expect.plain_port._MOST_ROUTES", 500)
+    monkeypatch.setattr("scanner.expect.http_redirect._MOST_ROUTES", 500)
     port = found("HTTPProxy/shop/web", root(name="p0"), *others, *BALANCED)
     assert port is not None
     assert port.owed is None
@@ -197,7 +197,7 @@ def test_what_is_included_in_a_circle_again_and_again_is_among_what_is_looked_at
     back, there = [{"name": "web"}] * 50, [{"name": "part"}] * 50
     again = proxied()
     again["spec"]["includes"] = there
-    monkeypatch.setattr("scanner.expect.plain_port._MOST_ROUTES", 500)
+    monkeypatch.setattr("scanner.expect.http_redirect._MOST_ROUTES", 500)
     port = found("HTTPProxy/shop/web", again, part("part", includes=back), *BALANCED)
     assert port is not None
     assert port.owed is None

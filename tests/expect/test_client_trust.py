@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scanner.expect.clients import clients
+from scanner.expect.client_trust import clients
 from scanner.model.expectation import Client
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_certificates import config_map, pem

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scanner.expect.contour import falling_back
-from scanner.expect.facts import Facts
-from scanner.expect.origins import gateway_listeners
-from scanner.expect.withheld import hostnames
+from scanner.expect.facts import Facts, gateway_listeners
+from scanner.expect.rejected_listener import hostnames
 from scanner.kube.contour import HTTPProxy
 from scanner.kube.gateway import HOLDER_NAMES
 from scanner.kube.hostnames import within

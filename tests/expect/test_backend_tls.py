@@ -12,8 +12,8 @@ from scanner.kube.kinds import CONFIG_MAP
 from scanner.model.expectation import Upstream
 from scanner.model.scan_policy import ScanPolicy
 from tests.expect.stories import endpoint, snapshot_of
-from tests.expect.test_named import GATEWAY_API, grant
-from tests.expect.test_stored import CATALOGUE, made
+from tests.expect.test_declared_certificate import CATALOGUE, made
+from tests.expect.test_declared_secrets import GATEWAY_API, grant
 from tests.expect.test_upstream import CA, WEB, v1
 from tests.expect.test_upstream import policy as policy_of
 from tests.origins import origin

@@ -5,9 +5,17 @@ from __future__ import annotations
 import pytest
 
 from scanner.config.component_catalogue import load_catalogue
-from scanner.expect import Expectations, microshift
-from scanner.expect.api_server import Wishes
-from scanner.expect.process import COMPONENT_BASE, ETCD, Flags, Told, by_configuration, by_flags, profile
+from scanner.expect import Expectations
+from scanner.expect.authority import Wishes, of_microshift
+from scanner.expect.process_flags import (
+    COMPONENT_BASE,
+    ETCD,
+    Flags,
+    Told,
+    by_configuration,
+    by_flags,
+    profile_of_process,
+)
 from scanner.kube.kinds import POD
 from scanner.kube.kubelet import KubeletConfiguration
 from scanner.kube.maybe import Unknown
@@ -17,7 +25,7 @@ from scanner.model.scan_policy import ScanPolicy
 from scanner.tls.codepoints import TLS10, TLS12, TLS13
 from scanner.tls.names import TLS13_SUITES, is_tls13
 from tests.expect.stories import endpoint, snapshot_of
-from tests.expect.test_stored import made
+from tests.expect.test_declared_certificate import made
 
 
 def pod(*words: str) -> Pod:
@@ -48,7 +56,7 @@ def test_configuration() -> None:
 
 
 def known(told: Told, version: str = "v1.34.0") -> Profile:
-    found = profile(told, "Pod/x", version)
+    found = profile_of_process(told, "Pod/x", version)
     assert isinstance(found, Profile)
     return found
 
@@ -70,8 +78,8 @@ def test_versions(text: str, version: int) -> None:
 
 
 def test_what_starts_no_server_is_unknown() -> None:
-    assert isinstance(profile(Told(minimum="SSL"), "Pod/x", ""), Unknown)
-    assert isinstance(profile(Told(suites=("TLS_NO_SUCH",)), "Pod/x", ""), Unknown)
+    assert isinstance(profile_of_process(Told(minimum="SSL"), "Pod/x", ""), Unknown)
+    assert isinstance(profile_of_process(Told(suites=("TLS_NO_SUCH",)), "Pod/x", ""), Unknown)
 
 
 def test_suites_that_go_lacks_are_left_out_and_named() -> None:
@@ -80,10 +88,10 @@ def test_suites_that_go_lacks_are_left_out_and_named() -> None:
     assert told.notes == ("Pod/x lists 'TLS_DHE_RSA_WITH_AES_128_GCM_SHA256', which Go does not have",)
 
 
-def of_microshift(release: str, *suites: str) -> Declared:
+def on_microshift(release: str, *suites: str) -> Declared:
     version = made("ConfigMap", "kube-public", "microshift-version", data={"version": release})
     file = made("MicroShiftConfig", None, "node", "microshift/v1", apiServer={"tls": {"cipherSuites": list(suites)}})
-    found = microshift.authority(snapshot_of([version, file]), Wishes())
+    found = of_microshift(snapshot_of([version, file]), Wishes())
     assert found is not None
     assert found.fixed is not None
     return found.fixed
@@ -91,14 +99,14 @@ def of_microshift(release: str, *suites: str) -> Declared:
 
 def test_microshift_has_each_suite_of_tls13_once_and_remarks_on_what_it_refuses() -> None:
     listed = ("TLS_AES_128_GCM_SHA256", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_RSA_WITH_AES_128_CBC_SHA")
-    found = of_microshift("4.21.3", *listed)
+    found = on_microshift("4.21.3", *listed)
     assert isinstance(found.profile, Profile)
     assert found.profile.suites == (*TLS13_SUITES, 0xC02F)
     assert found.remarks == ("MicroShift does not start with the cipher suite 'TLS_RSA_WITH_AES_128_CBC_SHA'",)
 
 
 def test_of_a_release_that_is_not_known_no_list_of_suites_means_anything() -> None:
-    found = of_microshift("nightly", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256")
+    found = on_microshift("nightly", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256")
     assert isinstance(found.profile, Unknown)
 
 

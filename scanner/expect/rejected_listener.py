@@ -1,27 +1,90 @@
-"""Listeners that serve nothing: their controller says so, or nobody has let them use their certificate."""
+"""Listeners that serve nothing, by their controller's status or for want of a grant; and status of an older generation.
+
+Where a status is not that of the present spec, what listens may still be what the objects said before.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Final, Protocol
 
-from scanner.expect import contour
-from scanner.expect.facts import Facts
-from scanner.expect.origins import gateway_listeners
-from scanner.expect.references import Reference, references
-from scanner.expect.stale import outdated
+from scanner.expect.contour import proxy_of
+from scanner.expect.declared_secrets import Reference, references
+from scanner.expect.facts import Facts, gateway_listeners, gateways
+from scanner.files.source_positions import shown
 from scanner.kube.gateway import HOLDER_NAMES, Listener, rejection
 from scanner.kube.hostnames import within
 from scanner.kube.kinds import HTTP_PROXY, INGRESS, TLS_ROUTE
-from scanner.kube.meta import Condition, of_type
+from scanner.kube.meta import Condition, conditions, of_type
+from scanner.kube.objects import KubeObject
 from scanner.model.endpoint import Endpoint
+
+_SOME_LISTENERS: Final = "ListenersNotValid"
+"""Why Contour calls a Gateway not programmed of which it programs the other listeners."""
+
+
+def is_stale(holder: KubeObject, conditions: Iterable[Condition]) -> bool:
+    """Whether one of these conditions was set for an older generation of ``holder``."""
+    return not all(each.is_current(holder) for each in conditions)
+
+
+def stale_status(facts: Facts, endpoint: Endpoint) -> str:
+    """Why a proxy may not have been told yet what objects promise of ``endpoint``; empty: nothing says so.
+
+    Of Gateways also that they are not programmed: then what answers at their addresses is nobody's word.
+    """
+    if endpoint.segment == "Backend":
+        return ""
+    return next(filter(None, (*_of_status(facts, endpoint, _of_conditions), outdated(facts, endpoint))), "")
+
+
+def outdated(facts: Facts, endpoint: Endpoint) -> str:
+    """Which of the objects that lead to ``endpoint`` has changed since its controller last spoke of it."""
+    reasons = _of_status(facts, endpoint, _older)
+    proxy = proxy_of(facts, endpoint)
+    of_proxy = _older(proxy, conditions(proxy)) if proxy is not None else ""
+    return next(filter(None, (*reasons, of_proxy)), "")
+
+
+def _of_status(facts: Facts, endpoint: Endpoint, says: _Reader) -> Iterator[str]:
+    """What ``says`` makes of each status of the endpoint's Gateways and of its listeners there."""
+    listeners = list(gateway_listeners(facts.snapshot, endpoint))
+    names = {each.name for each in listeners}
+    holders = (*(each.holder for each in listeners), *gateways(facts.snapshot, endpoint))
+    for holder in {each.reference: each for each in holders}.values():
+        yield says(holder, holder.conditions, spoken=bool(holder.listener_statuses))
+        for status in holder.listener_statuses:
+            if status.name in names:
+                yield says(holder, status.conditions)
+
+
+def _older(holder: KubeObject, every: Iterable[Condition], *, spoken: bool = False) -> str:
+    del spoken
+    return f"the status of {holder.reference} is that of an older generation" if is_stale(holder, every) else ""
+
+
+def _of_conditions(holder: KubeObject, every: Iterable[Condition], *, spoken: bool = False) -> str:
+    """``spoken``: whether each listener speaks for itself."""
+    if older := _older(holder, every):
+        return older
+    for each in every:
+        if each.type == "Programmed" and each.reason == _SOME_LISTENERS and spoken:
+            continue
+        if each.type == "Programmed" and not each.holds:
+            return f"{holder.reference} is not programmed ({shown(each.status)}, {shown(each.reason)})"
+    return ""
+
+
+class _Reader(Protocol):
+    def __call__(self, holder: KubeObject, every: Iterable[Condition], *, spoken: bool = False) -> str: ...
+
 
 _CERTIFICATE: Final = frozenset({"InvalidCertificateRef", "RefNotPermitted"})
 """Reasons of ``ResolvedRefs`` that leave a listener with one certificate without any."""
 _KINDS: Final = frozenset({HTTP_PROXY.name, INGRESS.name, TLS_ROUTE.name, *HOLDER_NAMES})
 
 
-def withheld(facts: Facts, endpoint: Endpoint) -> str:
+def rejection_of(facts: Facts, endpoint: Endpoint) -> str:
     """Why nothing is to be served under ``endpoint``'s name; empty where something is, or another listener of the same
     place may answer."""
     subject = endpoint.subject
@@ -40,7 +103,7 @@ def _reasons(facts: Facts, endpoint: Endpoint) -> Iterator[str]:
     for each in references(facts, endpoint) if settled else ():
         said.setdefault(each.who, []).append(each)
     for who in dict.fromkeys((*listeners, *said)):
-        of_status = refused(listeners[who]) if who in listeners else ""
+        of_status = rejected(listeners[who]) if who in listeners else ""
         yield of_status or _ungranted(said.get(who, []))
 
 
@@ -50,7 +113,7 @@ def _ungranted(every: list[Reference]) -> str:
     return ""
 
 
-def refused(listener: Listener) -> str:
+def rejected(listener: Listener) -> str:
     """The condition of the present generation by which the controller says that a listener serves nothing, or ""."""
     found = rejection(listener) or _unresolved(listener)
     if found is None:
@@ -85,9 +148,9 @@ def answered(facts: Facts, name: str, place: Endpoint, but: str = "") -> bool:
 def hostnames(facts: Facts, endpoint: Endpoint) -> Iterator[str]:
     """The names that what serves ``endpoint`` answers; empty for all."""
     for listener in gateway_listeners(facts.snapshot, endpoint):
-        if not refused(listener):
+        if not rejected(listener):
             yield listener.hostname
-    proxy = contour.proxy_of(facts, endpoint)
+    proxy = proxy_of(facts, endpoint)
     if proxy is not None:
         yield proxy.fqdn.lower()
         yield from [""] if proxy.tls.enable_fallback_certificate else []

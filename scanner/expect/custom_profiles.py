@@ -30,7 +30,7 @@ from scanner.kube.tls_profile import (
 _READERS: tuple[tuple[Kind, Reader], ...] = ((INGRESS_CONTROLLER, INGRESS), (KUBELET_CONFIGS, KUBELET_CONFIG))
 
 
-def customs(facts: Facts) -> Iterator[CustomUse]:
+def custom_uses(facts: Facts) -> Iterator[CustomUse]:
     """The APIServer's first, then those of IngressControllers and KubeletConfigs."""
     for each in facts.snapshot.every(API_SERVER):
         inherited = any(not _typed(other) for other in facts.snapshot.every(INGRESS_CONTROLLER))

@@ -1,17 +1,26 @@
-"""Who calls a listener, whom each of them trusts, and by which name: one object after the other that led there."""
+"""Trust between a listener and its clients: what its clients verify, and whose certificates it accepts.
+
+That a listener must *ask* for a certificate is part of the endpoint, which discovery has from the object; here is what
+it must do with an answer.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from scanner.expect import upstream
-from scanner.expect.origins import led
-from scanner.expect.pem import certificates, decoded
+from scanner.expect.backend_tls import of_policy, of_proxy
+from scanner.expect.contour import proxy_of
+from scanner.expect.facts import Facts, gateway_listeners, gateways, led
+from scanner.expect.ingress_controller import router_name
+from scanner.expect.partial_expectation import Draft
+from scanner.expect.passthrough import passed_through
 from scanner.files.source_positions import dotted
 from scanner.kube.cluster_facts import is_guest
+from scanner.kube.contour import HTTPProxy
+from scanner.kube.gateway import Gateway
 from scanner.kube.hostnames import host_of
-from scanner.kube.ingress import Route
+from scanner.kube.ingress import Route, ingress_controller
 from scanner.kube.kinds import (
     API_SERVICE,
     BACKEND_TLS_POLICY,
@@ -24,6 +33,7 @@ from scanner.kube.kinds import (
     VALIDATING_WEBHOOK,
     Kind,
 )
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.pod import Node
 from scanner.kube.secrets import ConfigMap
@@ -31,6 +41,7 @@ from scanner.kube.service_callers import calls
 from scanner.kube.snapshot import Snapshot
 from scanner.model.endpoint import Endpoint, Origin
 from scanner.model.expectation import Client
+from scanner.model.pem import decoded_text, trusted_certificates
 
 SERVICE_CA_BUNDLES: Final = (
     ("openshift-service-ca", "signing-cabundle", "ca-bundle.crt"),
@@ -60,7 +71,10 @@ def _api_server(_: Snapshot, __: Endpoint, found: KubeObject, origin: Origin) ->
             called = f"{client.service.name}.{client.service.namespace}.svc" if client.service else host_of(url)
             source = f"{found.reference} {dotted((*client.steps, 'caBundle'))}"
             yield Client(
-                who=who, source=source, anchors=tuple(certificates(decoded(client.bundle))), name=called or None
+                who=who,
+                source=source,
+                anchors=tuple(trusted_certificates(decoded_text(client.bundle))),
+                name=called or None,
             )
 
 
@@ -73,11 +87,13 @@ def _route(snapshot: Snapshot, endpoint: Endpoint, found: KubeObject, origin: Or
     route = Route.of(found)
     own = route.tls.destination_ca
     if own.strip():
-        yield Client(who=who, source=f"{found.reference} {field}", anchors=tuple(certificates(own)), name=None)
+        yield Client(who=who, source=f"{found.reference} {field}", anchors=tuple(trusted_certificates(own)), name=None)
         return
     bundle, source = first_bundle(snapshot, SERVICE_CA_BUNDLES)
     if bundle:
-        yield Client(who=who, source=source, anchors=tuple(certificates(bundle)), name=_backend(endpoint, route))
+        yield Client(
+            who=who, source=source, anchors=tuple(trusted_certificates(bundle)), name=_backend(endpoint, route)
+        )
 
 
 def _backend(endpoint: Endpoint, route: Route) -> str | None:
@@ -97,7 +113,7 @@ def _kubelet(snapshot: Snapshot, _: Endpoint, found: KubeObject, origin: Origin)
     yield Client(
         who="kube-apiserver, which calls kubelets",
         source=f"{held.reference} data[ca-bundle.crt]",
-        anchors=tuple(certificates(ConfigMap.of(held).data.get("ca-bundle.crt", ""))),
+        anchors=tuple(trusted_certificates(ConfigMap.of(held).data.get("ca-bundle.crt", ""))),
         name=next((each.address for each in addresses), None) or None,
     )
 
@@ -118,8 +134,67 @@ _READERS: Final[Mapping[str, tuple[Kind, Callable[[Snapshot, Endpoint, KubeObjec
     CUSTOM_RESOURCE_DEFINITION.name: (CUSTOM_RESOURCE_DEFINITION, _api_server),
     API_SERVICE.name: (API_SERVICE, _api_server),
     ROUTE.name: (ROUTE, _route),
-    BACKEND_TLS_POLICY.name: (BACKEND_TLS_POLICY, upstream.of_policy),
-    HTTP_PROXY.name: (HTTP_PROXY, upstream.of_proxy),
+    BACKEND_TLS_POLICY.name: (BACKEND_TLS_POLICY, of_policy),
+    HTTP_PROXY.name: (HTTP_PROXY, of_proxy),
     NODE.name: (NODE, _kubelet),
 }
 """By the kind of the object that leads there."""
+
+
+_VHOST = "spec.virtualhost.tls"
+
+
+def server_trust(facts: Facts, draft: Draft) -> str | None:
+    """The object and field that say whose client certificates ``draft``'s endpoint accepts; None: nothing does."""
+    if draft.endpoint.segment == "Backend" or passed_through(facts, draft) is not None:
+        return None
+    return _of_router(facts, draft) or _of_gateway(facts, draft.endpoint) or _of_proxy(facts, draft.endpoint)
+
+
+def unasked(facts: Facts, draft: Draft) -> str | None:
+    """The object that says how clients are dealt with, where it has nobody asked for a certificate."""
+    endpoint = draft.endpoint
+    if endpoint.segment == "Backend" or endpoint.expects is not None or passed_through(facts, draft) is not None:
+        return None
+    proxy = proxy_of(facts, endpoint)
+    if proxy is not None and proxy.has_tls:
+        return f"{proxy.reference} {_VHOST}"
+    https = [each for each in gateway_listeners(facts.snapshot, endpoint) if each.protocol == "HTTPS"]
+    found = next(gateways(facts.snapshot, endpoint), None) if https else None
+    return f"{found.reference} spec.tls.frontend" if found else None
+
+
+def _of_router(facts: Facts, draft: Draft) -> str | None:
+    name = router_name(facts, draft) if draft.implementation == "haproxy" else Unknown("no router")
+    found = None if isinstance(name, Unknown) else ingress_controller(facts.snapshot, name)
+    if found is None or found.client_tls.asks is None:
+        return None
+    return f"{found.reference} spec.clientTLS"
+
+
+def _of_gateway(facts: Facts, endpoint: Endpoint) -> str | None:
+    """``AllowInsecureFallback`` lets a certificate pass that cannot be verified; only HTTPS listeners validate."""
+    https = [each for each in gateway_listeners(facts.snapshot, endpoint) if each.protocol == "HTTPS"]
+    for gateway in gateways(facts.snapshot, endpoint) if https else ():
+        field = frontend_validation(gateway, https[0].port)
+        if field is not None:
+            return f"{gateway.reference} {field}"
+    return None
+
+
+def frontend_validation(gateway: Gateway, port: int | None) -> str | None:
+    """The field by which HTTPS listeners of ``gateway`` on ``port`` refuse whom they cannot verify (GEP-91); None: they
+    do not."""
+    found = gateway.validation(port)
+    return dotted(found.steps) if found is not None and not found.falls_back else None
+
+
+def _of_proxy(facts: Facts, endpoint: Endpoint) -> str | None:
+    subject = endpoint.subject
+    if subject is None or subject.kind != HTTP_PROXY.name or endpoint.server_name is None:
+        return None
+    proxy = facts.snapshot.get(HTTP_PROXY, subject.name, subject.namespace)
+    validation = HTTPProxy.of(proxy).tls.client_validation if proxy else None
+    if validation is None or not validation.ca_secret or validation.skip_client_cert_validation:
+        return None
+    return f"{subject} {_VHOST}.clientValidation"

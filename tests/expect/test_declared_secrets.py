@@ -11,7 +11,7 @@ from scanner.expect import Expectations
 from scanner.model.expectation import Stored
 from scanner.model.scan_policy import ScanPolicy
 from tests.expect.stories import endpoint, snapshot_of
-from tests.expect.test_stored import CATALOGUE, made, secret
+from tests.expect.test_declared_certificate import CATALOGUE, made, secret
 
 PROXY = "Deployment/edge/proxy:8443#web.example"
 GATEWAY_API = "gateway.networking.k8s.io/v1"
