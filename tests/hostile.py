@@ -46,9 +46,8 @@ from scanner.scan import Settings, scan
 from scanner.tls.certificate import LONGEST_SIGNED, CertificateMessage
 from scanner.tls.client_hello import ClientHello
 from scanner.tls.codepoints import TLS12
-from scanner.tls.exchange import ServerKeyExchange
+from scanner.tls.flight import ServerHello, ServerKeyExchange
 from scanner.tls.records import HANDSHAKE, encode_records
-from scanner.tls.server_hello import ServerHello
 from scanner.tls.wire import Malformed
 from tests.certs import Authority, private_key, slow_to_verify
 from tests.servers import drip, endless, ordinary, patient_clock

@@ -1,7 +1,7 @@
-"""Hello extensions, writing and reading side by side, in the order of their numbers.
+"""Extensions of hellos that are sent or read, in the order of their numbers.
 
-``push_*`` makes the ``Extension`` that goes into a hello, ``pull_*`` reads the data of one that came. Extensions that
-nobody here knows survive as numbers and bytes. Reading raises ``Malformed``.
+``push_*`` makes the ``Extension`` that goes into a ClientHello, ``pull_*`` reads the data of one that came. An unknown
+extension stays a number and bytes. Reading raises ``Malformed``.
 """
 
 from __future__ import annotations
@@ -76,39 +76,9 @@ def pull_server_name(data: bytes) -> str | None:
     return found
 
 
-def push_status_request() -> Extension:
-    """status_request for OCSP from whichever responder (RFC 6066 section 8)."""
-    return Extension(c.STATUS_REQUEST, b"\x01" + vec16(b"") + vec16(b""))
-
-
-def pull_status_request(data: bytes) -> int | None:
-    """The status type, 1 for OCSP; None for a server's empty answer."""
-    if not data:
-        return None
-    reader = Reader(data)
-    kind = reader.u8()
-    if kind == 1:
-        reader.opaque16()
-        reader.opaque16()
-        reader.done()
-    return kind
-
-
 def push_supported_groups(groups: tuple[int, ...]) -> Extension:
     """supported_groups (RFC 8446 section 4.2.7)."""
     return Extension(c.SUPPORTED_GROUPS, vec16(u16s(groups)))
-
-
-def pull_supported_groups(data: bytes) -> tuple[int, ...]:
-    """The groups, most wanted first."""
-    return _u16_vector(data)
-
-
-def _u16_vector(data: bytes) -> tuple[int, ...]:
-    reader = Reader(data)
-    values = reader.vec16().u16s()
-    reader.done()
-    return values
 
 
 def push_ec_point_formats(formats: bytes = b"\x00") -> Extension:
@@ -116,57 +86,14 @@ def push_ec_point_formats(formats: bytes = b"\x00") -> Extension:
     return Extension(c.EC_POINT_FORMATS, vec8(formats))
 
 
-def pull_ec_point_formats(data: bytes) -> bytes:
-    """The formats, one byte each."""
-    return _one_opaque8(data)
-
-
-def _one_opaque8(data: bytes) -> bytes:
-    reader = Reader(data)
-    content = reader.opaque8()
-    reader.done()
-    return content
-
-
 def push_signature_algorithms(schemes: tuple[int, ...]) -> Extension:
     """signature_algorithms (RFC 8446 section 4.2.3)."""
     return Extension(c.SIGNATURE_ALGORITHMS, vec16(u16s(schemes)))
 
 
-def pull_signature_algorithms(data: bytes) -> tuple[int, ...]:
-    """The schemes, most wanted first; of signature_algorithms_cert too."""
-    return _u16_vector(data)
-
-
-def push_signature_algorithms_cert(schemes: tuple[int, ...]) -> Extension:
-    """signature_algorithms_cert (RFC 8446 section 4.2.3): for signatures in certificates."""
-    return Extension(c.SIGNATURE_ALGORITHMS_CERT, vec16(u16s(schemes)))
-
-
-def push_alpn(protocols: tuple[str, ...]) -> Extension:
-    """application_layer_protocol_negotiation (RFC 7301 section 3.1); a server answers with one protocol."""
-    return Extension(c.ALPN, vec16(b"".join(vec8(protocol.encode("ascii")) for protocol in protocols)))
-
-
-def pull_alpn(data: bytes) -> tuple[str, ...]:
-    """The protocols; bytes outside ASCII are escaped."""
-    reader = Reader(data)
-    names = reader.vec16()
-    reader.done()
-    protocols = []
-    while names.left:
-        protocols.append(names.opaque8().decode("ascii", "backslashreplace"))
-    return tuple(protocols)
-
-
 def push_padding(size: int) -> Extension:
     """Padding with ``size`` zero bytes (RFC 7685); the extension itself is four bytes longer."""
     return Extension(c.PADDING, bytes(size))
-
-
-def push_encrypt_then_mac() -> Extension:
-    """encrypt_then_mac (RFC 7366), empty on both sides."""
-    return Extension(c.ENCRYPT_THEN_MAC, b"")
 
 
 def push_extended_master_secret() -> Extension:
@@ -182,19 +109,6 @@ def push_session_ticket(ticket: bytes = b"") -> Extension:
 def push_supported_versions(versions: tuple[int, ...]) -> Extension:
     """supported_versions of a ClientHello (RFC 8446 section 4.2.1)."""
     return Extension(c.SUPPORTED_VERSIONS, vec8(u16s(versions)))
-
-
-def pull_supported_versions(data: bytes) -> tuple[int, ...]:
-    """The versions of a ClientHello, most wanted first."""
-    reader = Reader(data)
-    versions = reader.vec8().u16s()
-    reader.done()
-    return versions
-
-
-def push_selected_version(version: int) -> Extension:
-    """supported_versions of a ServerHello or HelloRetryRequest (RFC 8446 section 4.2.1)."""
-    return Extension(c.SUPPORTED_VERSIONS, u16(version))
 
 
 def pull_selected_version(data: bytes) -> int:
@@ -213,30 +127,9 @@ def push_psk_key_exchange_modes(modes: bytes = b"\x01") -> Extension:
     return Extension(c.PSK_KEY_EXCHANGE_MODES, vec8(modes))
 
 
-def pull_psk_key_exchange_modes(data: bytes) -> bytes:
-    """The modes, one byte each."""
-    return _one_opaque8(data)
-
-
 def push_key_share(shares: tuple[tuple[int, bytes], ...] = ()) -> Extension:
     """key_share of a ClientHello (RFC 8446 section 4.2.8); empty asks for a HelloRetryRequest."""
     return Extension(c.KEY_SHARE, vec16(b"".join(u16(group) + vec16(key) for group, key in shares)))
-
-
-def pull_key_share(data: bytes) -> tuple[tuple[int, bytes], ...]:
-    """Groups and keys of a ClientHello."""
-    reader = Reader(data)
-    entries = reader.vec16()
-    reader.done()
-    shares = []
-    while entries.left:
-        shares.append((entries.u16(), entries.opaque16()))
-    return tuple(shares)
-
-
-def push_server_share(group: int, key: bytes) -> Extension:
-    """key_share of a ServerHello."""
-    return Extension(c.KEY_SHARE, u16(group) + vec16(key))
 
 
 def pull_server_share(data: bytes) -> tuple[int, bytes]:
@@ -248,11 +141,6 @@ def pull_server_share(data: bytes) -> tuple[int, bytes]:
     return group, key
 
 
-def push_retry_group(group: int) -> Extension:
-    """key_share of a HelloRetryRequest: the group that the server wants."""
-    return Extension(c.KEY_SHARE, u16(group))
-
-
 def pull_retry_group(data: bytes) -> int:
     """The group that a HelloRetryRequest wants."""
     return _one_u16(data)
@@ -261,18 +149,3 @@ def pull_retry_group(data: bytes) -> int:
 def push_renegotiation_info(connection: bytes = b"") -> Extension:
     """renegotiation_info (RFC 5746 section 3.2); empty in a first handshake."""
     return Extension(c.RENEGOTIATION_INFO, vec8(connection))
-
-
-def pull_renegotiation_info(data: bytes) -> bytes:
-    """The verify data of the handshake before; empty in a first one."""
-    return _one_opaque8(data)
-
-
-def push_grease(value: int = c.GREASE[0]) -> Extension:
-    """An empty extension of a reserved type, which servers must ignore (RFC 8701 section 3.1)."""
-    return Extension(value, b"")
-
-
-def is_grease(code: int) -> bool:
-    """Whether a two-byte code point is one of those that RFC 8701 reserves."""
-    return code & 0x0F0F == 0x0A0A and code >> 8 == code & 0xFF

@@ -1,17 +1,287 @@
-"""A server's answer to one ClientHello, read as far as it is in clear. Sans-IO: bytes in, attributes out."""
+"""A server's answer to one ClientHello as far as it is in clear: its messages, and a reader of the whole flight.
+
+ServerHello, HelloRetryRequest and Alert of SSLv3 to TLS 1.3 (RFC 8446 sections 4.1.3 and 6), SSLv2's SERVER-HELLO, and
+up to TLS 1.2 ServerKeyExchange and CertificateRequest (RFC 5246 sections 7.4.3 and 7.4.4). Sans-IO: bytes in,
+attributes out.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from dataclasses import dataclass
+from struct import Struct
+from typing import Final, Literal, NamedTuple
 
 from scanner.tls import records
 from scanner.tls.certificate import CERTIFICATE, CertificateMessage
-from scanner.tls.codepoints import SSL3, TLS12
-from scanner.tls.exchange import CERTIFICATE_REQUEST, SERVER_KEY_EXCHANGE, CertificateRequest, ServerKeyExchange
+from scanner.tls.codepoints import KEY_SHARE, SSL3, SUPPORTED_VERSIONS, TLS12
+from scanner.tls.extensions import (
+    Extension,
+    encode_extensions,
+    find,
+    pull_retry_group,
+    pull_selected_version,
+    pull_server_share,
+    read_extensions,
+)
 from scanner.tls.names import key_exchange
-from scanner.tls.server_hello import SERVER_HELLO, Alert, ServerHello, Ssl2ServerHello
-from scanner.tls.wire import Malformed
+from scanner.tls.wire import Malformed, Reader, read_message, u16, u16s, u24, vec8, vec16, vec24
+
+SERVER_HELLO: Final = 2
+
+RETRY_RANDOM: Final = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
+"""SHA-256 of "HelloRetryRequest": what tells one from a ServerHello (RFC 8446 section 4.1.3)."""
+
+_HEAD, _CHOICE = Struct(">H32sB"), Struct(">HB")
+_SHORTEST = 4 + _HEAD.size + _CHOICE.size
+"""Bytes of a ServerHello without session id and extensions, its header included."""
+_MAX_SESSION_ID = 32
+_SSL2_SERVER_HELLO = 4
+
+
+class Alert(NamedTuple):
+    """An alert: level 1 warns, 2 is fatal (RFC 8446 section 6)."""
+
+    level: int
+    description: int
+
+    def encode(self) -> bytes:
+        """Two bytes."""
+        return bytes((self.level, self.description))
+
+    @classmethod
+    def decode(cls, data: bytes) -> Alert:
+        """Of two bytes. Raises ``Malformed``."""
+        reader = Reader(data)
+        alert = cls(reader.u8(), reader.u8())
+        reader.done()
+        return alert
+
+
+class ServerHello(NamedTuple):
+    """What a server chose; also a HelloRetryRequest, which has the same shape. A tuple: a scan makes thousands."""
+
+    version: int
+    """legacy_version: for the version that was chosen see ``selected_version``."""
+    random: bytes
+    suite: int
+    session_id: bytes = b""
+    compression: int = 0
+    extensions: tuple[Extension, ...] | None = None
+    """None: no block at all."""
+
+    @property
+    def is_hello_retry_request(self) -> bool:
+        """Whether it asks for another ClientHello."""
+        return self.random == RETRY_RANDOM
+
+    @property
+    def selected_version(self) -> int:
+        """The version that was chosen: supported_versions, else the legacy field (RFC 8446 section 4.2.1)."""
+        data = find(self.extensions, SUPPORTED_VERSIONS)
+        return self.version if data is None else pull_selected_version(data)
+
+    @property
+    def selected_group(self) -> int | None:
+        """The group of key_share: chosen, or wanted by a HelloRetryRequest. None without one, as up to TLS 1.2."""
+        data = find(self.extensions, KEY_SHARE)
+        if data is None:
+            return None
+        return pull_retry_group(data) if self.is_hello_retry_request else pull_server_share(data)[0]
+
+    def encode(self) -> bytes:
+        """The handshake message with its four-byte header, not in a record."""
+        block = b"" if self.extensions is None else vec16(encode_extensions(self.extensions))
+        body = u16(self.version) + self.random + vec8(self.session_id) + u16(self.suite)
+        return bytes((SERVER_HELLO,)) + vec24(body + bytes((self.compression,)) + block)
+
+    @classmethod
+    def decode(cls, message: bytes) -> ServerHello:
+        """Of a whole handshake message; supported_versions and key_share are checked too. Raises ``Malformed``."""
+        size = len(message)
+        if size < _SHORTEST or message[0] != SERVER_HELLO or int.from_bytes(message[1:4], "big") != size - 4:
+            read_message(message, SERVER_HELLO, "ServerHello")
+            raise Malformed(f"ServerHello of {size - 4} bytes")
+        version, random, ids = _HEAD.unpack_from(message, 4)
+        at = _SHORTEST + ids
+        if version >> 8 != 3:
+            raise Malformed(f"ServerHello of version 0x{version:04X}")
+        if ids > _MAX_SESSION_ID or at > size:
+            raise Malformed(f"session id of {ids} bytes, {min(_MAX_SESSION_ID, size - _SHORTEST)} allowed")
+        suite, compression = _CHOICE.unpack_from(message, at - _CHOICE.size)
+        extensions = None
+        if at < size:
+            if at + 2 > size or int.from_bytes(message[at : at + 2], "big") != size - at - 2:
+                raise Malformed(f"extensions that do not fill the {size - at} bytes that are left")
+            extensions = read_extensions(message[at + 2 :])
+        session_id = message[_SHORTEST - _CHOICE.size : at - _CHOICE.size]
+        hello = cls(version, random, suite, session_id, compression, extensions)
+        _ = hello.selected_version, hello.selected_group  # so that nobody who reads them later meets Malformed
+        return hello
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ssl2ServerHello:
+    """SERVER-HELLO of SSLv2 (draft-hickman-netscape-ssl-00 section 5.2.2)."""
+
+    session_id_hit: int = 0
+    certificate_type: int = 1
+    version: int
+    certificate: bytes
+    """DER; empty when a session is resumed."""
+    suites: tuple[int, ...]
+    """Cipher kinds that both sides have, three bytes each. Empty: the server speaks SSLv2 and shares none."""
+    connection_id: bytes = b""
+
+    def encode(self) -> bytes:
+        """The message, without its record header."""
+        kinds = b"".join(u24(suite) for suite in self.suites)
+        head = bytes((_SSL2_SERVER_HELLO, self.session_id_hit, self.certificate_type)) + u16(self.version)
+        sizes = u16(len(self.certificate)) + u16(len(kinds)) + u16(len(self.connection_id))
+        return head + sizes + self.certificate + kinds + self.connection_id
+
+    @classmethod
+    def decode(cls, message: bytes) -> Ssl2ServerHello:
+        """Of a whole message. Raises ``Malformed``."""
+        reader = Reader(message)
+        if reader.u8() != _SSL2_SERVER_HELLO:
+            raise Malformed(f"SSLv2 message {message[0]} is no SERVER-HELLO")
+        hit, kind, version = reader.u8(), reader.u8(), reader.u16()
+        certificate, kinds, connection = reader.u16(), reader.u16(), reader.u16()
+        if kinds % 3:
+            raise Malformed(f"{kinds} bytes of three-byte cipher kinds")
+        hello = cls(
+            session_id_hit=hit,
+            certificate_type=kind,
+            version=version,
+            certificate=reader.take(certificate),
+            suites=tuple(reader.u24() for _ in range(kinds // 3)),
+            connection_id=reader.take(connection),
+        )
+        reader.done()
+        return hello
+
+
+SERVER_KEY_EXCHANGE: Final = 12
+CERTIFICATE_REQUEST: Final = 13
+
+Kind = Literal["ecdhe", "dhe", "rsa"]
+_KINDS: dict[str, Kind] = {
+    "ECDHE": "ecdhe",
+    "ECDH_anon": "ecdhe",
+    "DHE": "dhe",
+    "DH_anon": "dhe",
+    "RSA": "rsa",  # only the export suites send one (RFC 2246 section 7.4.3)
+}
+"""By ``names.key_exchange``: those whose message we read."""
+
+_EXPLICIT_PRIME, _EXPLICIT_CHAR2, _NAMED_CURVE = 1, 2, 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerKeyExchange:
+    """The server's half of the key exchange. Numbers as sent; the signature is not checked."""
+
+    kind: Kind
+    group: int | None = None
+    """ECDHE on a named curve."""
+    curve: bytes = b""
+    """ECDHE on explicit curve parameters: these, curve type included (RFC 4492 section 5.4)."""
+    public: bytes = b""
+    """The server's point or number."""
+    prime: bytes = b""
+    """DHE: p. RSA: the modulus."""
+    generator: bytes = b""
+    """DHE: g. RSA: the exponent."""
+    signed: bytes = b""
+    """Signature scheme (TLS 1.2) and signature; empty from an anonymous server."""
+
+    @property
+    def bits(self) -> int | None:
+        """Size of the DHE prime or RSA modulus, None for ECDHE."""
+        return None if self.kind == "ecdhe" else int.from_bytes(self.prime, "big").bit_length()
+
+    def encode(self) -> bytes:
+        """The handshake message with its four-byte header."""
+        if self.kind == "ecdhe":
+            curve = self.curve if self.group is None else bytes((_NAMED_CURVE,)) + u16(self.group)
+            params = curve + vec8(self.public)
+        else:
+            params = vec16(self.prime) + vec16(self.generator)
+            params += vec16(self.public) if self.kind == "dhe" else b""
+        return bytes((SERVER_KEY_EXCHANGE,)) + vec24(params + self.signed)
+
+    @classmethod
+    def decode(cls, message: bytes, key_exchange: str) -> ServerKeyExchange | None:
+        """Of a whole handshake message; ``key_exchange`` as in ``names``. None for one that we do not read (PSK, SRP).
+
+        Raises ``Malformed``.
+        """
+        body = read_message(message, SERVER_KEY_EXCHANGE, "ServerKeyExchange")
+        kind = _KINDS.get(key_exchange)
+        if kind is None:
+            return None
+        if kind == "ecdhe":
+            group, curve = _read_curve(body)
+            return cls(kind=kind, group=group, curve=curve, public=body.opaque8(), signed=body.rest())
+        prime, generator = body.opaque16(), body.opaque16()
+        public = body.opaque16() if kind == "dhe" else b""
+        return cls(kind=kind, prime=prime, generator=generator, public=public, signed=body.rest())
+
+
+def _read_curve(body: Reader) -> tuple[int | None, bytes]:
+    """ECParameters: the named group, or the bytes of an explicit curve (RFC 4492 section 5.4)."""
+    kind = body.u8()
+    if kind == _NAMED_CURVE:
+        return body.u16(), b""
+    if kind == _EXPLICIT_PRIME:
+        head = vec8(body.opaque8())
+    elif kind == _EXPLICIT_CHAR2:
+        head = body.take(2) + _read_basis(body)
+    else:
+        raise Malformed(f"elliptic curve type {kind}")
+    fields = b"".join([vec8(body.opaque8()) for _ in ("a", "b", "base", "order", "cofactor")])
+    return None, bytes((kind,)) + head + fields
+
+
+def _read_basis(body: Reader) -> bytes:
+    """Basis type and its one (trinomial) or three (pentanomial) exponents."""
+    basis = body.u8()
+    if basis not in (1, 2):
+        raise Malformed(f"characteristic-2 basis {basis}")
+    return bytes((basis,)) + b"".join([vec8(body.opaque8()) for _ in range(1 if basis == 1 else 3)])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CertificateRequest:
+    """The server wants a client certificate (RFC 5246 section 7.4.4; without schemes before TLS 1.2)."""
+
+    types: bytes
+    """ClientCertificateType values, one byte each."""
+    schemes: tuple[int, ...] | None = None
+    """TLS 1.2: signature schemes."""
+    authorities: tuple[bytes, ...] = ()
+    """Distinguished names in DER."""
+
+    def encode(self) -> bytes:
+        """The handshake message with its four-byte header."""
+        schemes = b"" if self.schemes is None else vec16(u16s(self.schemes))
+        names = vec16(b"".join(vec16(name) for name in self.authorities))
+        return bytes((CERTIFICATE_REQUEST,)) + vec24(vec8(self.types) + schemes + names)
+
+    @classmethod
+    def decode(cls, message: bytes, version: int) -> CertificateRequest:
+        """Of a whole handshake message of SSLv3 to TLS 1.2. Raises ``Malformed``."""
+        body = read_message(message, CERTIFICATE_REQUEST, "CertificateRequest")
+        types = body.opaque8()
+        schemes = body.vec16().u16s() if version >= TLS12 else None
+        names = body.vec16()
+        body.done()
+        authorities = []
+        while names.left:
+            authorities.append(names.opaque16())
+        return cls(types=types, schemes=schemes, authorities=tuple(authorities))
+
 
 SERVER_HELLO_DONE: Final = 14
 _HELLO_REQUEST, _CERTIFICATE_STATUS = 0, 22

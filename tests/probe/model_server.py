@@ -25,8 +25,9 @@ from scanner.probe.plans import Question, interrogate
 from scanner.tls import codepoints
 from scanner.tls.client_hello import ClientHello
 from scanner.tls.codepoints import KEY_SHARE, SIGNATURE_ALGORITHMS, SSL2, SSL3, TLS10, TLS11, TLS12, TLS13, VERSIONS
-from scanner.tls.extensions import find, pull_key_share, pull_signature_algorithms
+from scanner.tls.extensions import find
 from scanner.tls.names import authentication, key_exchange
+from tests.tls.hello_codecs import pull_key_share, pull_signature_algorithms
 
 Order = Literal["server", "client"]
 

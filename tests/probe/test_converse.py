@@ -18,12 +18,10 @@ from scanner.probe.converse import BANNER, REPLY_LIMIT, Peer, cleaned, converse
 from scanner.probe.dial import Where
 from scanner.probe.offers import Offer, Reply
 from scanner.probe.refusal_evidence import Manner, Outcome
-from scanner.tls import extensions as ext
 from scanner.tls.certificate import CertificateMessage
 from scanner.tls.codepoints import SSL2, SSL3, TLS10, TLS12, TLS13
-from scanner.tls.exchange import CertificateRequest, ServerKeyExchange
+from scanner.tls.flight import RETRY_RANDOM, CertificateRequest, ServerHello, ServerKeyExchange, Ssl2ServerHello
 from scanner.tls.records import HANDSHAKE, encode_records
-from scanner.tls.server_hello import RETRY_RANDOM, ServerHello, Ssl2ServerHello
 from tests.servers import (
     HTTP_400,
     MALFORMED,
@@ -43,6 +41,7 @@ from tests.servers import (
     tls_part,
 )
 from tests.servers import ordinary as credential
+from tests.tls.hello_codecs import push_retry_group, push_selected_version
 
 SUITE12, SUITE13, X25519, P256 = 0xC02F, 0x1301, 0x001D, 0x0017
 OFFER12 = Offer("TLSv1.2", TLS12, candidates.suites(TLS12), candidates.groups(TLS12))
@@ -63,7 +62,7 @@ def flight12(*extra: bytes, hello: bytes = HELLO12) -> bytes:
 
 def retry(group: int = X25519) -> bytes:
     """A HelloRetryRequest."""
-    extensions = (ext.push_selected_version(TLS13), ext.push_retry_group(group))
+    extensions = (push_selected_version(TLS13), push_retry_group(group))
     hello = ServerHello(version=TLS12, random=RETRY_RANDOM, suite=SUITE13, extensions=extensions)
     return encode_records(HANDSHAKE, TLS12, hello.encode())
 

@@ -24,9 +24,8 @@ from scanner.probe.handshake import LAST_WORDS, Full, handshake
 from scanner.tls.certificate import CertificateMessage, parse_certificate
 from scanner.tls.client_hello import ClientHello
 from scanner.tls.codepoints import TLS12, TLS13
-from scanner.tls.exchange import ServerKeyExchange
+from scanner.tls.flight import ServerHello, ServerKeyExchange
 from scanner.tls.records import HANDSHAKE, encode_records
-from scanner.tls.server_hello import ServerHello
 from tests.certs import HOSTILE_NAMES, Authority, hostile, weakly_signed
 from tests.servers import (
     HTTP_400,

@@ -17,6 +17,15 @@ from scanner.tls import extensions as ext
 from scanner.tls.client_hello import ClientHello, Ssl2ClientHello
 from scanner.tls.codepoints import SSL2, SSL3, TLS10, TLS11, TLS12, TLS13
 from scanner.tls.records import HANDSHAKE, RecordReader
+from tests.tls.hello_codecs import (
+    pull_ec_point_formats,
+    pull_key_share,
+    pull_psk_key_exchange_modes,
+    pull_renegotiation_info,
+    pull_signature_algorithms,
+    pull_supported_groups,
+    pull_supported_versions,
+)
 
 RANDOM = bytes(range(32))
 NAME = "listener.example"
@@ -75,13 +84,13 @@ def test_tls13() -> None:
     assert hello.session_id == RANDOM
     assert hello.suites == candidates.suites(TLS13)
     assert types(hello) == [*TLS13_HELLO, c.PADDING]
-    assert ext.pull_supported_versions(pulled(hello, c.SUPPORTED_VERSIONS)) == (TLS13,)
-    assert ext.pull_psk_key_exchange_modes(pulled(hello, c.PSK_KEY_EXCHANGE_MODES)) == b"\x01"
-    assert ext.pull_key_share(pulled(hello, c.KEY_SHARE)) == ()
+    assert pull_supported_versions(pulled(hello, c.SUPPORTED_VERSIONS)) == (TLS13,)
+    assert pull_psk_key_exchange_modes(pulled(hello, c.PSK_KEY_EXCHANGE_MODES)) == b"\x01"
+    assert pull_key_share(pulled(hello, c.KEY_SHARE)) == ()
 
 
 def test_two_shares_where_they_are_asked_for() -> None:
-    shares = dict(ext.pull_key_share(pulled(decoded(replace(wide(TLS13), shares="common")), c.KEY_SHARE)))
+    shares = dict(pull_key_share(pulled(decoded(replace(wide(TLS13), shares="common")), c.KEY_SHARE)))
     assert {group: len(key) for group, key in shares.items()} == {0x001D: 32, 0x0017: 65}
     EllipticCurvePublicKey.from_encoded_point(SECP256R1(), shares[0x0017])  # raises where the point is not on the curve
 
@@ -91,14 +100,14 @@ def test_shares_stand_in_the_order_of_the_groups(data: st.DataObject) -> None:
     """RFC 8446, section 4.2.8: "in the same order" as in supported_groups, and none for a group that is not there."""
     groups = tuple(data.draw(st.permutations((0x0017, 0x0018, 0x001D, 0x11EC)))[: data.draw(st.integers(1, 4))])
     hello = decoded(replace(wide(TLS13), groups=groups, shares="common"))
-    shares = [group for group, _ in ext.pull_key_share(pulled(hello, c.KEY_SHARE))]
+    shares = [group for group, _ in pull_key_share(pulled(hello, c.KEY_SHARE))]
     assert shares == [group for group in groups if group in (0x0017, 0x001D)]
 
 
 @pytest.mark.parametrize("version", [TLS10, TLS11, TLS12])
 def test_no_hello_without_tls13_names_a_hybrid_and_each_names_finite_fields(version: int) -> None:
     for offer in (wide(version), lean(version)):
-        groups = set(ext.pull_supported_groups(pulled(decoded(offer), c.SUPPORTED_GROUPS)))
+        groups = set(pull_supported_groups(pulled(decoded(offer), c.SUPPORTED_GROUPS)))
         assert not {group for group in groups if group > 0x0104}
         assert groups >= {0x0100, 0x0101, 0x0102, 0x0103, 0x0104}
 
@@ -114,10 +123,10 @@ def test_likely_signature_schemes_stand_first() -> None:
 def test_the_values_of_extensions(version: int) -> None:
     hello = decoded(wide(version))
     assert ext.pull_server_name(pulled(hello, c.SERVER_NAME)) == NAME
-    assert ext.pull_supported_groups(pulled(hello, c.SUPPORTED_GROUPS)) == candidates.groups(version)
-    assert ext.pull_signature_algorithms(pulled(hello, c.SIGNATURE_ALGORITHMS)) == ALL_SCHEMES
-    assert ext.pull_ec_point_formats(pulled(hello, c.EC_POINT_FORMATS)) == b"\x00"
-    assert ext.pull_renegotiation_info(pulled(hello, c.RENEGOTIATION_INFO)) == b""
+    assert pull_supported_groups(pulled(hello, c.SUPPORTED_GROUPS)) == candidates.groups(version)
+    assert pull_signature_algorithms(pulled(hello, c.SIGNATURE_ALGORITHMS)) == ALL_SCHEMES
+    assert pull_ec_point_formats(pulled(hello, c.EC_POINT_FORMATS)) == b"\x00"
+    assert pull_renegotiation_info(pulled(hello, c.RENEGOTIATION_INFO)) == b""
     assert pulled(hello, c.EXTENDED_MASTER_SECRET) == pulled(hello, c.SESSION_TICKET) == b""
 
 
@@ -194,7 +203,7 @@ def test_a_lean_hello_is_short(version: int) -> None:
     assert len(sent) < BAD_LENGTHS.start
     if version > SSL3:
         hello = ClientHello.decode(sent)
-        assert ext.pull_signature_algorithms(pulled(hello, c.SIGNATURE_ALGORITHMS)) == LEAN_SCHEMES
+        assert pull_signature_algorithms(pulled(hello, c.SIGNATURE_ALGORITHMS)) == LEAN_SCHEMES
         assert types(hello) == types(decoded(wide(version)))
 
 

@@ -12,8 +12,9 @@ from scanner.tls import extensions as ext
 from scanner.tls.certificate import CertificateMessage
 from scanner.tls.client_hello import ClientHello, Ssl2ClientHello
 from scanner.tls.codepoints import TLS10, TLS12
-from scanner.tls.exchange import CertificateRequest, ServerKeyExchange
-from scanner.tls.server_hello import RETRY_RANDOM, Alert, ServerHello, Ssl2ServerHello
+from scanner.tls.extensions import Extension
+from scanner.tls.flight import RETRY_RANDOM, Alert, CertificateRequest, ServerHello, ServerKeyExchange, Ssl2ServerHello
+from tests.tls.hello_codecs import push_retry_group, push_selected_version, push_server_share
 
 
 class Message(Protocol):
@@ -61,7 +62,7 @@ PAIRS = (
                 ext.push_server_name("a.example"),
                 ext.push_supported_versions((0x0304, 0x0303)),
                 ext.push_key_share(),
-                ext.push_grease(0x1A1A),
+                Extension(0x1A1A, b""),
             ),
         ),
         commented("""
@@ -111,7 +112,7 @@ PAIRS = (
             random=RETRY_RANDOM,
             session_id=COUNTED,
             suite=0x1301,
-            extensions=(ext.push_selected_version(0x0304), ext.push_retry_group(0x001D)),
+            extensions=(push_selected_version(0x0304), push_retry_group(0x001D)),
         ),
         commented("""
             02 000054 0303               # server_hello, 84 bytes
@@ -130,7 +131,7 @@ PAIRS = (
             version=TLS12,
             random=COUNTED,
             suite=0x1303,
-            extensions=(ext.push_server_share(0x0017, b"\x04\x05"), ext.push_selected_version(0x0304)),
+            extensions=(push_server_share(0x0017, b"\x04\x05"), push_selected_version(0x0304)),
         ),
         commented("""
             02 000038 0303               # server_hello, 56 bytes

@@ -15,13 +15,21 @@ from scanner.tls import codepoints as c
 from scanner.tls import extensions as ext
 from scanner.tls.certificate import CertificateMessage
 from scanner.tls.client_hello import ClientHello
-from scanner.tls.exchange import CertificateRequest, ServerKeyExchange
 from scanner.tls.extensions import Extension
-from scanner.tls.flight import ServerFlight, looks_like_tls
+from scanner.tls.flight import (
+    RETRY_RANDOM,
+    Alert,
+    CertificateRequest,
+    ServerFlight,
+    ServerHello,
+    ServerKeyExchange,
+    Ssl2ServerHello,
+    looks_like_tls,
+)
 from scanner.tls.records import ALERT, CHANGE_CIPHER_SPEC, HANDSHAKE, encode_records
-from scanner.tls.server_hello import RETRY_RANDOM, Alert, ServerHello, Ssl2ServerHello
-from scanner.tls.wire import Malformed
+from scanner.tls.wire import Malformed, u16s, vec16
 from tests.certs import Authority
+from tests.tls.hello_codecs import push_retry_group, push_selected_version, push_server_share
 from tests.tls.messages import ANONYMOUS_FLIGHT, COUNTED
 
 HELLO12 = ServerHello(version=c.TLS12, random=COUNTED, suite=0xC02F)
@@ -29,13 +37,13 @@ HELLO13 = ServerHello(
     version=c.TLS12,
     random=COUNTED,
     suite=0x1301,
-    extensions=(ext.push_selected_version(c.TLS13), ext.push_server_share(0x001D, COUNTED)),
+    extensions=(push_selected_version(c.TLS13), push_server_share(0x001D, COUNTED)),
 )
 RETRY = ServerHello(
     version=c.TLS12,
     random=RETRY_RANDOM,
     suite=0x1301,
-    extensions=(ext.push_selected_version(c.TLS13), ext.push_retry_group(0x0018)),
+    extensions=(push_selected_version(c.TLS13), push_retry_group(0x0018)),
 )
 CERTIFICATE = CertificateMessage(chain=(b"leaf", b"issuer"))
 EXCHANGE = ServerKeyExchange(kind="ecdhe", group=0x001D, public=b"point", signed=b"signature")
@@ -247,14 +255,14 @@ BASE = (
     ext.push_server_name("a.example"),
     ext.push_supported_groups(GROUPS),
     ext.push_signature_algorithms(SCHEMES),
-    ext.push_signature_algorithms_cert(SCHEMES),
+    Extension(c.SIGNATURE_ALGORITHMS_CERT, vec16(u16s(SCHEMES))),
     ext.push_ec_point_formats(),
     ext.push_extended_master_secret(),
     ext.push_renegotiation_info(),
     ext.push_session_ticket(),
-    ext.push_status_request(),
-    ext.push_encrypt_then_mac(),
-    ext.push_grease(0x2A2A),
+    Extension(c.STATUS_REQUEST, bytes.fromhex("01 0000 0000")),
+    Extension(c.ENCRYPT_THEN_MAC, b""),
+    Extension(0x2A2A, b""),
 )
 
 
@@ -322,3 +330,27 @@ def test_openssl_names_its_group_when_no_share_is_sent(server: ssl.SSLContext) -
     assert seen.hello.is_hello_retry_request
     assert (seen.hello.selected_version, seen.hello.suite) == (c.TLS13, 0x1302)
     assert seen.hello.selected_group in GROUPS
+
+
+def dhe(prime: bytes) -> ServerKeyExchange:
+    return ServerKeyExchange(kind="dhe", prime=prime, generator=b"\x02", public=b"\x03")
+
+
+def test_sizes() -> None:
+    assert dhe(b"\x00\x17").bits == 5
+    assert dhe(b"").bits == 0
+    assert ServerKeyExchange(kind="rsa", prime=b"\xff\xff", generator=b"\x03").bits == 16
+    assert ServerKeyExchange(kind="ecdhe", group=29).bits is None
+
+
+@pytest.mark.parametrize("exchange", ["PSK", "ECDHE_PSK", "SRP", "unknown", "any"])
+def test_what_we_do_not_read_is_none(exchange: str) -> None:
+    assert ServerKeyExchange.decode(bytes.fromhex("0c 000001 ff"), exchange) is None
+
+
+@pytest.mark.parametrize(
+    ("message", "why"), [("0c 000003 040001", "elliptic curve type 4"), ("0c 000004 02000703", "basis 3")]
+)
+def test_unknown_kinds_of_curves_are_malformed(message: str, why: str) -> None:
+    with pytest.raises(Malformed, match=why):
+        ServerKeyExchange.decode(bytes.fromhex(message), "ECDHE")

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanner.tls import extensions as ext
 from scanner.tls.codepoints import KEY_SHARE, SUPPORTED_VERSIONS, TLS11, TLS12, TLS13
 from scanner.tls.extensions import Extension
-from scanner.tls.server_hello import RETRY_RANDOM, ServerHello, Ssl2ServerHello
+from scanner.tls.flight import RETRY_RANDOM, ServerHello, Ssl2ServerHello
 from scanner.tls.wire import Malformed
+from tests.tls.hello_codecs import push_retry_group, push_selected_version, push_server_share
 
 harmless = st.integers(0, 0xFFFF).filter(lambda number: number not in (SUPPORTED_VERSIONS, KEY_SHARE))
 hellos = st.builds(
@@ -40,20 +40,20 @@ def test_the_retry_random_is_the_hash_that_the_standard_says() -> None:
 
 
 def test_version_and_group_of_tls13() -> None:
-    chosen = hello(ext.push_selected_version(TLS13), ext.push_server_share(0x11EC, b"k"))
+    chosen = hello(push_selected_version(TLS13), push_server_share(0x11EC, b"k"))
     assert (chosen.selected_version, chosen.selected_group) == (TLS13, 0x11EC)
     assert not chosen.is_hello_retry_request
 
 
 def test_version_and_group_of_a_retry() -> None:
-    chosen = hello(ext.push_selected_version(TLS13), ext.push_retry_group(0x0017), random=RETRY_RANDOM)
+    chosen = hello(push_selected_version(TLS13), push_retry_group(0x0017), random=RETRY_RANDOM)
     assert (chosen.selected_version, chosen.selected_group) == (TLS13, 0x0017)
     assert chosen.is_hello_retry_request
 
 
 def test_a_retry_may_name_no_group() -> None:
     """It then only brings a cookie (RFC 8446 section 4.1.4)."""
-    assert hello(ext.push_selected_version(TLS13), random=RETRY_RANDOM).selected_group is None
+    assert hello(push_selected_version(TLS13), random=RETRY_RANDOM).selected_group is None
 
 
 def test_version_without_the_extension() -> None:
