@@ -16,6 +16,7 @@ from scanner.certificates import READS, Certificates
 from scanner.cli.certificate_files import Files, password
 from scanner.cli.certs_listing import Listing, rows, unread, without_bytes
 from scanner.cli.cluster_options import ClusterAsked, held_cluster, snapshots
+from scanner.cli.output import print_whole
 from scanner.cli.progress import colors
 from scanner.cli.shared_options import check, earlier, load_policy
 from scanner.cli.streams import say, width
@@ -153,8 +154,7 @@ def _end(listing: Listing, format_: str, fail_on: FailOn, code: int, search: _Se
     """Print the listing, what could not be read, and the exit code with its reasons."""
     page = Page(out=sys.stdout, color=colors(sys.stdout), width=width())
     if format_ == "json":
-        for line in listing.document():
-            click.echo(line)
+        print_whole(listing.write_json)
     else:
         listing.table(page)
     if search:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TextIO
 
 from scanner.certificate_rows import inventory_row
 from scanner.kube.maybe import Known, Unknown
@@ -15,12 +15,13 @@ from scanner.model.key import key_of
 from scanner.model.report import FindingRow
 from scanner.pki.inventory import Inventory
 from scanner.pki.recognition import use_of
-from scanner.report.escape import json_text, plain
+from scanner.report.escape import plain
 from scanner.report.escape import width as columns
 from scanner.report.grouping import merged
+from scanner.report.headline import importance
 from scanner.report.page import Page, pad
+from scanner.report.stream import dumps, write_document
 from scanner.report.text_findings import findings as write_findings
-from scanner.report.text_findings import importance
 from scanner.report.wording import counted
 from scanner.tls.certificate import CertificateFacts
 
@@ -87,14 +88,16 @@ class Listing:
                 where, role, category, *_ = (plain(cell, _LONGEST) for cell in self._cells(each))
                 page.folded(6, "    ", f"{category}, {role}: {where}")
 
-    def document(self) -> Iterator[str]:
+    def write_json(self, out: TextIO) -> None:
         """JSON (``docs/schema/certs-v1.json``), a certificate a line."""
-        yield f'{{"schema": {_json(SCHEMA)}, "certificates": ['
-        last = len(self.held) - 1
-        for number, each in enumerate(self.held):
-            yield _json(self.record(each)) + ("," if number < last else "")
-        rest = {"findings": self.findings, "judged_by": self.configuration, "problems": self.problems}
-        yield f"], {_json(rest)[1:]}"
+        members: dict[str, object] = {
+            "schema": SCHEMA,
+            "certificates": (dumps(self.record(each)) for each in self.held),
+            "findings": self.findings,
+            "judged_by": self.configuration,
+            "problems": self.problems,
+        }
+        write_document(out, members)
 
     def record(self, held: HeldCertificate) -> dict[str, object]:
         """One certificate of the JSON document."""
@@ -172,7 +175,3 @@ def _key(facts: CertificateFacts) -> str | None:
 
 def _day(when: datetime | None) -> str | None:
     return when.strftime("%Y-%m-%d") if when else None
-
-
-def _json(value: object) -> str:
-    return json_text(json.dumps(value, ensure_ascii=False))

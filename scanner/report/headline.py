@@ -10,7 +10,15 @@ import re
 from scanner.model.endpoint import host_port
 from scanner.model.finding import SEVERITIES, Outcome
 from scanner.model.finding import outcome as outcome_of
-from scanner.model.report import NEVER_FAILS, EndpointRow, FindingRow, Summary, unchecked_name, unchecked_trust
+from scanner.model.report import (
+    NEVER_FAILS,
+    VERDICTS,
+    EndpointRow,
+    FindingRow,
+    Summary,
+    unchecked_name,
+    unchecked_trust,
+)
 
 SYMBOLS: dict[str, str] = {"fail": "✗", "deviates": "~", "inconclusive": "?", "pass": "✓", "not_applicable": "–"}
 WORDS: dict[str, str] = {
@@ -100,6 +108,12 @@ def _drop_repeated(before: str, name: str) -> str:
 def rank(finding: FindingRow) -> int:
     """The most severe first when sorted."""
     return -SEVERITIES.index(finding["severity"]) if finding["severity"] in SEVERITIES else 0
+
+
+def importance(finding: FindingRow) -> tuple[int, bool, int]:
+    """Sort key of findings: by verdict; what is not counted in the exit code after what is; then by severity."""
+    verdict = VERDICTS.index(finding["verdict"]) if finding["verdict"] in VERDICTS else len(VERDICTS)
+    return verdict, finding["status"] in NEVER_FAILS, rank(finding)
 
 
 def severity_rank(severity: str) -> int:

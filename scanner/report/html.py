@@ -19,7 +19,7 @@ from scanner.data import data
 from scanner.model.component_tally import ComponentRow, name_of
 from scanner.model.finding import OUTCOMES, SEVERITIES, Outcome
 from scanner.model.report import NEVER_FAILS, VERDICTS, EndpointRow, Report
-from scanner.report import headline, html_certificates, text_findings
+from scanner.report import headline, html_certificates
 from scanner.report.coverage import exit_line, missing, stopped, trust_line, unseen
 from scanner.report.escape import visible
 from scanner.report.html_row import RowView, view
@@ -51,7 +51,7 @@ def write(report: Report, out: TextIO) -> None:
     certificates = report.certificates and html_certificates.view(report.certificates, report.finished)
     told = certificates.told if certificates else frozenset()
     others = [one for one in report.findings if headline.same(one) not in told]
-    objects = nsmallest(MOST_FINDINGS, others, key=text_findings.importance)
+    objects = nsmallest(MOST_FINDINGS, others, key=headline.importance)
     style, script = _source("report.css"), _source("report.js")
     page = environment.get_template("report.html.j2").generate(
         report=report,

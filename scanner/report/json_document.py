@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TextIO
 
 from scanner.model.report import SCHEMA, Report, Summary, exit_code
 from scanner.report.coverage import exit_line
-from scanner.report.stream import dumps
+from scanner.report.stream import dumps, write_document
 
 
 def write(report: Report, out: TextIO) -> None:
     """One object: a line for every member of the header, for every finding on no endpoint, every certificate, and every
     endpoint (easy to ``grep``)."""
-    header: dict[str, object] = {
+    certificates = report.certificates
+    members: dict[str, object] = {
         "schema": SCHEMA,
         "scanner": report.scanner,
         "started": report.started,
@@ -24,29 +24,12 @@ def write(report: Report, out: TextIO) -> None:
         "summary": summary(report.summary),
         "exit": {"code": exit_code(report, report.fail_on), "fail_on": report.fail_on, "reasons": exit_line(report)},
         "components": report.summary.components.rows(),
+        "findings": map(dumps, report.findings),
+        "inventory": certificates.summary if certificates else None,
+        "certificates": map(dumps, certificates.rows() if certificates else ()),
+        "endpoints": map(dumps, report.rows()) if report.lines is None else iter(report.lines()),
     }
-    certificates = report.certificates
-    out.write("{\n")
-    for key, value in header.items():
-        out.write(f"{dumps(key)}: {dumps(value)},\n")
-    _array(out, "findings", map(dumps, report.findings))
-    inventory = certificates.summary if certificates else None
-    out.write(f',\n"inventory": {dumps(inventory)},\n')
-    _array(out, "certificates", map(dumps, certificates.rows() if certificates else ()))
-    out.write(",\n")
-    _array(out, "endpoints", report.lines() if report.lines is not None else map(dumps, report.rows()))
-    out.write("\n}\n")
-
-
-def _array(out: TextIO, name: str, lines: Iterable[str]) -> None:
-    """A member with one line for each of its values."""
-    out.write(f"{dumps(name)}: [")
-    separator = "\n"
-    for line in lines:
-        out.write(separator)
-        out.write(line)  # apart, because a line is long
-        separator = ",\n"
-    out.write("\n]")
+    write_document(out, members)
 
 
 def summary(counts: Summary) -> dict[str, object]:

@@ -8,13 +8,16 @@ Jenkins keep one case per pair of those, so the replicas behind one id are merge
 * Certificates of the platform have a suite for each well-known name; those that share one are merged alike. What is
   said of others stands under where they are. The properties of the scan's own suite are the sums of the inventory.
 * ``package`` and ``properties`` of a suite say component, owner and standing, for dashboards that group by them.
-* ``skipped``: not applicable, and what is kept but must not break a build: waived, readiness, converging.
+* ``skipped``: not applicable, informational, and what is kept but must not break a build: waived, readiness,
+  converging.
+
+``report.lint.junit`` gives ``write_suites`` the suites of a lint report.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, TextIO
@@ -43,7 +46,9 @@ _TEXTS = 100
 
 
 @dataclass(slots=True)
-class _Case:
+class Case:
+    """One test of a CI system."""
+
     name: str
     outcome: Outcome = "pass"
     message: str = ""
@@ -63,36 +68,46 @@ class _Case:
         if worse:
             self.texts[-1] = text
 
+    def add_finding(self, finding: FindingRow, where: str) -> None:
+        """Add a finding at ``where``: a replica, a certificate or a place in a file."""
+        message = headline.kind(finding["status"]) + finding["message"]
+        self.add(_outcome(finding), message, _text(finding, where))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suite:
+    """Cases of one class name."""
+
+    name: str
+    cases: list[Case]
+    package: str = ""
+    properties: dict[str, str] = field(default_factory=dict)
+
 
 def write(report: Report, out: TextIO) -> None:
-    """The whole document, in three passes: who has replicas, the totals for the root, the suites."""
-    totals: Counter[Outcome] = Counter()
+    """Write the report of a scan. Its rows are read three times: for the replicas, the totals and the suites."""
     replicas = Counter(row["id"] for row in report.rows())
-    for suite in _suites(report, replicas):
-        totals.update(case.outcome for case in suite.cases)
-    root = {"name": "adhere", **_counts(totals), "timestamp": plain(report.started), "time": _seconds(report)}
+    write_suites(out, "adhere", lambda: _suites(report, replicas), report.started, time=_seconds(report))
+
+
+def write_suites(out: TextIO, name: str, suites: Callable[[], Iterable[Suite]], started: str, **more: str) -> None:
+    """Write a document. ``suites`` is called twice: for the totals of the root, and for the suites."""
+    totals = Counter(case.outcome for suite in suites() for case in suite.cases)
+    root = {"name": name, **_counts(totals), "timestamp": plain(started), **more}
     start = ElementTree.tostring(ElementTree.Element("testsuites", root), "unicode", short_empty_elements=False)
     out.write("<?xml version='1.0' encoding='UTF-8'?>\n" + start.removesuffix("</testsuites>") + "\n")
-    for suite in _suites(report, replicas):
-        element = _element(suite, plain(report.started))
+    for suite in suites():
+        element = _element(suite, plain(started))
         ElementTree.indent(element)
         out.write(ElementTree.tostring(element, "unicode") + "\n")
     out.write("</testsuites>\n")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Suite:
-    name: str
-    cases: list[_Case]
-    package: str = ""
-    properties: dict[str, str] = field(default_factory=dict)
-
-
-def _suites(report: Report, replicas: Counter[str]) -> Iterator[_Suite]:
+def _suites(report: Report, replicas: Counter[str]) -> Iterator[Suite]:
     """The scan itself, the certificates that have names, what belongs to no endpoint, then every endpoint id."""
     certificates = report.certificates
     properties = _counted(report) | (_sums(certificates) if certificates else {})
-    yield _Suite(name="adhere", cases=[_coverage(report)], properties=properties)
+    yield Suite(name="adhere", cases=[_coverage(report)], properties=properties)
     told: set[object] = set()
     yield from _named(certificates.rows(), told) if certificates else ()
     about: dict[str, list[FindingRow]] = {}
@@ -100,7 +115,7 @@ def _suites(report: Report, replicas: Counter[str]) -> Iterator[_Suite]:
         if headline.same(finding) not in told:
             about.setdefault(finding["about"] or "objects", []).append(finding)
     for name, findings in about.items():
-        yield _Suite(name=name, cases=_cases(findings, ""))
+        yield Suite(name=name, cases=cases_of(findings, ""))
     waiting: dict[str, list[_Seen]] = {}
     for row in report.rows():
         waiting.setdefault(row["id"], []).append(_seen(row))
@@ -108,13 +123,13 @@ def _suites(report: Report, replicas: Counter[str]) -> Iterator[_Suite]:
             yield _endpoint_suite(row, waiting.pop(row["id"]))
 
 
-def _endpoint_suite(row: EndpointRow, replicas: list[_Seen]) -> _Suite:
+def _endpoint_suite(row: EndpointRow, replicas: list[_Seen]) -> Suite:
     cases, name = _endpoint_cases(replicas), row["id"]
     if row["standing"] == "listed":
-        return _Suite(name=name, cases=cases)
+        return Suite(name=name, cases=cases)
     words = {"component": row["component"], "owner": owner_name(row["owner"]), "standing": row["standing"]}
     properties = {key: word for key, word in words.items() if word}
-    return _Suite(name=name, cases=cases, package=row["component"] or properties["owner"], properties=properties)
+    return Suite(name=name, cases=cases, package=row["component"] or properties["owner"], properties=properties)
 
 
 def _counted(report: Report) -> dict[str, str]:
@@ -149,9 +164,9 @@ def _names(rows: Iterable[NamesRow]) -> dict[str, str]:
     return found
 
 
-def _named(rows: Iterable[InventoryRow], told: set[object]) -> Iterator[_Suite]:
+def _named(rows: Iterable[InventoryRow], told: set[object]) -> Iterator[Suite]:
     """A suite for each well-known name of which anything is said; ``told`` learns which findings are in them."""
-    suites: dict[str, _Suite] = {}
+    suites: dict[str, Suite] = {}
     for row in rows:
         if not row["names"]:
             continue
@@ -159,24 +174,24 @@ def _named(rows: Iterable[InventoryRow], told: set[object]) -> Iterator[_Suite]:
         words = {"component": row["component"], "category": row["category"], "namespace": row["namespace"]}
         properties = {key: word for key, word in words.items() if word}
         suite = suites.setdefault(
-            name, _Suite(name=name, cases=[], package=row["component"] or "", properties=properties)
+            name, Suite(name=name, cases=[], package=row["component"] or "", properties=properties)
         )
         cases = {case.name: case for case in suite.cases}
         where = next(iter(row["places"]), "")
-        suite.cases[:] = _cases(row["findings"], where, cases) if row["findings"] else _unjudged(row, where, cases)
+        suite.cases[:] = cases_of(row["findings"], where, cases) if row["findings"] else _unjudged(row, where, cases)
         told.update(headline.same(each) for each in row["findings"])
     yield from suites.values()
 
 
-def _unjudged(row: InventoryRow, where: str, cases: dict[str, _Case]) -> list[_Case]:
+def _unjudged(row: InventoryRow, where: str, cases: dict[str, Case]) -> list[Case]:
     """What no rule had anything to say of is no pass."""
-    cases.setdefault("verdict", _Case("verdict")).add("skipped", row["status"], _lines([where, row["why"]]))
+    cases.setdefault("verdict", Case("verdict")).add("skipped", row["status"], _lines([where, row["why"]]))
     return list(cases.values())
 
 
-def _coverage(report: Report) -> _Case:
+def _coverage(report: Report) -> Case:
     """A scan that was cut short, or looked at nothing, is never green."""
-    case, told = _Case("coverage"), report.coverage
+    case, told = Case("coverage"), report.coverage
     judged = f"{told['judged']} of {told['endpoints']} endpoints judged"
     if told["interrupted"]:
         case.add("error", stopped(told), "")
@@ -204,18 +219,18 @@ def _seen(row: EndpointRow) -> _Seen:
     return _Seen(row["instance"], outcome, row["status"], reason, row["detail"], row["findings"])
 
 
-def _endpoint_cases(replicas: list[_Seen]) -> list[_Case]:
-    cases: dict[str, _Case] = {}
+def _endpoint_cases(replicas: list[_Seen]) -> list[Case]:
+    cases: dict[str, Case] = {}
     for each in replicas:
         where = each.instance if len(replicas) > 1 else ""
-        found = _cases(each.findings, where, cases)
+        found = cases_of(each.findings, where, cases)
         if _unsaid(each, found):
-            case = cases.setdefault("verdict", _Case("verdict"))
+            case = cases.setdefault("verdict", Case("verdict"))
             case.add(each.outcome, each.reason, _lines([where, each.detail]))
     return list(cases.values())
 
 
-def _unsaid(seen: _Seen, cases: list[_Case]) -> bool:
+def _unsaid(seen: _Seen, cases: list[Case]) -> bool:
     """Whether no case carries the endpoint's verdict: then one of its own must, or a bad endpoint would be green."""
     if not cases:
         return True
@@ -225,22 +240,18 @@ def _unsaid(seen: _Seen, cases: list[_Case]) -> bool:
     return all(_WORST.index(case.outcome) > _WORST.index(outcome) for case in cases)
 
 
-def _cases(findings: Iterable[FindingRow], where: str, cases: dict[str, _Case] | None = None) -> list[_Case]:
+def cases_of(findings: Iterable[FindingRow], where: str, cases: dict[str, Case] | None = None) -> list[Case]:
+    """Add findings to the cases of their rules, by id. ``where``: replica, certificate or place in a file."""
     cases = {} if cases is None else cases
     for finding in findings:
-        outcome = _outcome(finding)
-        case = cases.setdefault(finding["rule"], _Case(finding["rule"]))
-        case.add(outcome, headline.kind(finding["status"]) + finding["message"], _text(finding, where))
+        cases.setdefault(finding["rule"], Case(finding["rule"])).add_finding(finding, where)
     return list(cases.values())
 
 
 def _outcome(finding: FindingRow) -> Outcome:
     outcome = _OUTCOMES[finding["verdict"]]
-    if outcome == "failure" and finding["status"] in NEVER_FAILS:
-        return "skipped"
-    if outcome == "error" and finding["severity"] == "info":
-        return "skipped"  # it could not have failed either
-    return outcome
+    excused = finding["severity"] == "info" or (outcome == "failure" and finding["status"] in NEVER_FAILS)
+    return "skipped" if excused and outcome != "pass" else outcome
 
 
 def _text(finding: FindingRow, where: str) -> str:
@@ -264,7 +275,7 @@ def _lines(texts: Iterable[str]) -> str:
     return "\n".join(plain(text, _LIMIT) for text in texts if text)
 
 
-def _element(of: _Suite, started: str) -> ElementTree.Element:
+def _element(of: Suite, started: str) -> ElementTree.Element:
     counts = _counts(Counter(case.outcome for case in of.cases))
     suite = ElementTree.Element("testsuite", {"name": plain(of.name, _LIMIT), **counts, "timestamp": started})
     if of.package:
@@ -274,7 +285,7 @@ def _element(of: _Suite, started: str) -> ElementTree.Element:
         for word, value in of.properties.items():
             ElementTree.SubElement(properties, "property", {"name": plain(word, _LIMIT), "value": plain(value, _LIMIT)})
     for case in of.cases:
-        named = {"classname": plain(of.name, _LIMIT), "name": plain(case.name)}
+        named = {"classname": plain(of.name, _LIMIT), "name": plain(case.name, _LIMIT)}
         test = ElementTree.SubElement(suite, "testcase", named)
         texts = (*case.texts, f"and {case.more} more, in the JSON report" if case.more else "")
         text = "\n\n".join(filter(None, texts))

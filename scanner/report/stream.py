@@ -1,14 +1,14 @@
-"""Rows on disk, one JSON object a line: what an interrupted scan has finished is kept, and nothing lies in memory."""
+"""JSON of reports, and files of rows: one object a line, kept while a scan runs, so that nothing lies in memory."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self, cast
+from typing import Any, BinaryIO, Self, TextIO, cast
 
 from scanner.errors import InputError, ResourceError
 from scanner.model.report import VERDICTS, EndpointRow, FindingRow
@@ -26,6 +26,23 @@ _NONE_REFUSED = '"refused":[]'
 def dumps(value: object) -> str:
     """``value`` as compact JSON on one line, safe to print (``escape.json_text``)."""
     return json_text(_ENCODER.encode(value))
+
+
+def write_document(out: TextIO, members: Mapping[str, object]) -> None:
+    """Write one JSON object, a line for each member. An iterator is an array of encoded values, a line for each."""
+    before = "{"
+    for key, value in members.items():
+        out.write(f"{before}\n{dumps(key)}: ")
+        if isinstance(value, Iterator):
+            out.write("[")
+            for number, line in enumerate(value):
+                out.write(",\n" if number else "\n")
+                out.write(line)  # apart, because a line is long
+            out.write("\n]")
+        else:
+            out.write(dumps(value))
+        before = ","
+    out.write("\n}\n")
 
 
 def row_text(row: EndpointRow) -> str:

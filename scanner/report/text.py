@@ -127,7 +127,7 @@ def _details(page: Page, report: Report) -> None:
     if report.findings:
         page.title("CLUSTER-WIDE FINDINGS")
         told = merged(report.findings)
-        worst = nsmallest(_MOST_FINDINGS, told, key=text_findings.importance)
+        worst = nsmallest(_MOST_FINDINGS, told, key=headline.importance)
         text_findings.findings(page, worst)
         if len(told) > len(worst):
             page.line(f"  and {len(told) - len(worst)} more, all of them in the JSON report")

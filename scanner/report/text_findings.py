@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from scanner.model.report import NEVER_FAILS, VERDICTS, FindingRow
+from scanner.model.report import FindingRow
 from scanner.report import headline
 from scanner.report.escape import plain
 from scanner.report.page import Page, pad
@@ -19,22 +19,13 @@ _RIGHT = 3
 
 def findings(page: Page, found: list[FindingRow]) -> None:
     """Each finding with what was seen, what would be right, how to mend it and how to see it again."""
-    for finding in sorted(found, key=importance):
+    for finding in sorted(found, key=headline.importance):
         severity = finding["severity"] if finding["verdict"] == "fail" else finding["verdict"]
         kind = plain(headline.kind(finding["status"]))
         label = page.paint(severity, pad(plain(severity), LABEL))
         page.folded(LABEL + 3, f"  {label} ", f"{plain(finding['rule'])}: {kind}{plain(finding['message'], 600)}")
         for name, say in _FIELDS.items():
             say(page, name, finding)
-
-
-def importance(finding: FindingRow) -> tuple[int, bool, int]:
-    """What needs a reader first is least; what breaks nothing comes behind what does."""
-    return VERDICTS.index(_verdict(finding)), finding["status"] in NEVER_FAILS, headline.rank(finding)
-
-
-def _verdict(finding: FindingRow) -> str:
-    return finding["verdict"] if finding["verdict"] in VERDICTS else "not_applicable"
 
 
 def _items(page: Page, name: str, items: list[str]) -> None:

@@ -25,7 +25,7 @@ from scanner.report import headline
 from scanner.report.escape import plain
 from scanner.report.grouping import PLACES, merged, owner_name
 from scanner.report.page import Page
-from scanner.report.stream import dumps
+from scanner.report.stream import dumps, write_document
 from scanner.report.text_findings import findings
 from scanner.report.wording import counted, exit_text
 
@@ -439,7 +439,7 @@ def _change(page: Page, change: Change) -> None:
 
 def write_json(comparison: Comparison, out: TextIO, *, assumed: dict[str, str] | None = None) -> None:
     """For scripts (``docs/schema/whatif-v1.json``): the counts, then a line for each change."""
-    head: dict[str, object] = {
+    members: dict[str, object] = {
         "schema": SCHEMA,
         "assumed": assumed or {},
         "before": {each: comparison.before[each] for each in OUTCOMES},
@@ -456,12 +456,9 @@ def write_json(comparison: Comparison, out: TextIO, *, assumed: dict[str, str] |
             "undecided": comparison.undecided,
             "mended": comparison.mended,
         },
+        "changes": (dumps(_change_row(change)) for change in comparison.changes),
     }
-    out.write("{\n")
-    for key, value in head.items():
-        out.write(f"{dumps(key)}: {dumps(value)},\n")
-    out.write('"changes": [' + ",".join("\n" + dumps(_change_row(change)) for change in comparison.changes))
-    out.write("\n]\n}\n")
+    write_document(out, members)
 
 
 def _rotations_row(told: Rotations) -> dict[str, object]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TextIO
 
 from scanner.model.lint_report import SCHEMA, LintReport
-from scanner.report.stream import dumps
+from scanner.report.stream import dumps, write_document
 
 
 def write(report: LintReport, out: TextIO) -> None:
     """One object: a line for every member, and one for every object that was looked at."""
-    header: dict[str, object] = {
+    members: dict[str, object] = {
         "schema": SCHEMA,
         "scanner": report.scanner,
         "started": report.started,
@@ -22,10 +22,6 @@ def write(report: LintReport, out: TextIO) -> None:
         "unreadable": report.unreadable,
         "skipped": report.skipped,
         "findings": report.findings,
+        "objects": map(dumps, report.objects),
     }
-    out.write("{\n")
-    for key, value in header.items():
-        out.write(f"{dumps(key)}: {dumps(value)},\n")
-    out.write(f"{dumps('objects')}: [")
-    out.write(",".join(f"\n{dumps(each)}" for each in report.objects))
-    out.write("\n]\n}\n")
+    write_document(out, members)

@@ -1,9 +1,9 @@
-"""In which order findings are told, and where they are said to be."""
+"""The order of lint findings, and their places as text."""
 
 from __future__ import annotations
 
-from scanner.model.finding import SEVERITIES
 from scanner.model.lint_report import LintFindingRow, LintReport
+from scanner.report.headline import importance
 
 
 def place(finding: LintFindingRow) -> str:
@@ -17,12 +17,8 @@ def ranked(report: LintReport) -> list[LintFindingRow]:
     return sorted(report.every(), key=_by_place)
 
 
-def _by_place(finding: LintFindingRow) -> tuple[str, int, int, int, str, str]:
+def _by_place(finding: LintFindingRow) -> tuple[object, ...]:
+    """Sort key: of one place, what depends on an absent object comes last, one absent object after the other."""
     where, unseen = finding["place"], finding["unseen"]
-    file, line, column = (where["file"], where["line"], where["column"]) if where else (finding["about"] or "", 0, 0)
-    return file, line, column, -weight(finding), unseen["object"] if unseen else "", finding["rule"]
-
-
-def weight(finding: LintFindingRow) -> int:
-    """The more, the worse; what could not be decided is no worse than what is informational."""
-    return SEVERITIES.index(finding["severity"]) + 1 if finding["verdict"] == "fail" else 0
+    position = (where["file"], where["line"], where["column"]) if where else (finding["about"] or "", 0, 0)
+    return *position, unseen["object"] if unseen else "", importance(finding), finding["rule"]

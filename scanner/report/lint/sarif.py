@@ -15,7 +15,8 @@ from urllib.parse import quote
 from scanner.model.lint_report import LintFindingRow, LintReport, PlaceRow
 from scanner.model.report import NEVER_FAILS, RuleRow
 from scanner.report.escape import plain
-from scanner.report.lint.order import ranked, weight
+from scanner.report.headline import importance
+from scanner.report.lint.order import ranked
 from scanner.report.stream import dumps
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -28,7 +29,7 @@ _SCORES = {"critical": "9.5", "high": "8.0", "medium": "5.5", "low": "3.0", "inf
 
 def write(report: LintReport, out: TextIO) -> None:
     """The whole log: one run."""
-    found = sorted(ranked(report), key=lambda each: -weight(each))
+    found = sorted(ranked(report), key=importance)
     index = {each["id"]: number for number, each in enumerate(report.rules)}
     driver = {
         "name": report.scanner["name"],

@@ -94,7 +94,7 @@ def test_what_is_open_and_informational_is_not_called_undecided() -> None:
     text = written(report(judged(quiet, verdict="pass")), "text")
     assert ": info: a: cannot be decided here" in text
     assert "1 finding (1 info) on 1 object" in text.splitlines()[-1]
-    assert ": undecided: a, b: cannot" in written(report(judged(quiet, open_, verdict="inconclusive")), "text")
+    assert ": undecided: b, a: cannot" in written(report(judged(quiet, open_, verdict="inconclusive")), "text")
 
 
 def test_what_was_not_seen_is_told_at_the_end_the_most_wanted_first() -> None:
