@@ -1,7 +1,7 @@
 """Where did the configuration stop? The documents' own procedure, walked for a component from objects alone. Pure.
 
 The order is that of the enhancement "Cluster-wide TLS Security Profile", "Support Procedures", with the stations in
-between that its operators have. ``STEPS`` is the table; a step is a function of a ``Patient``.
+between that its operators have. ``STEPS`` is the table; a step is a function of a ``Component``.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from scanner.assessment import Survey
-from scanner.doctor import authorities, events, keys, kubeadm, listeners, operators, rollouts
-from scanner.doctor.patient import NO_EVENTS, NOT_READ, Patient, Served, served
+from scanner.doctor import cluster_profile, diagnosed_component, events, kubeadm, operators
+from scanner.doctor.diagnosed_component import NO_EVENTS, NOT_READ, Component, Served, served
 from scanner.kube import kinds
 from scanner.kube.kinds import Kind
 from scanner.kube.maybe import Known, Unknown
@@ -45,22 +45,22 @@ class Check:
 
     name: str
     reads: tuple[Kind, ...] = ()
-    look: Callable[[Patient], Answer]
-    commands: Callable[[Patient], tuple[str, ...]]
+    look: Callable[[Component], Answer]
+    commands: Callable[[Component], tuple[str, ...]]
 
 
 STEPS: tuple[Check, ...] = (
     Check(
         name="the profile of the cluster",
         reads=(kinds.API_SERVER, kinds.CLUSTER_VERSION, kinds.HOSTED_CLUSTER, kinds.HOSTED_CONTROL_PLANE),
-        look=authorities.profile,
-        commands=authorities.profile_commands,
+        look=cluster_profile.profile,
+        commands=cluster_profile.profile_commands,
     ),
     Check(
         name="adherence and its feature gate",
         reads=(kinds.API_SERVER, kinds.FEATURE_GATE, kinds.CUSTOM_RESOURCE_DEFINITION),
-        look=authorities.adheres,
-        commands=authorities.adherence_commands,
+        look=cluster_profile.adheres,
+        commands=cluster_profile.adherence_commands,
     ),
     Check(
         name="what the operator observed",
@@ -76,17 +76,17 @@ STEPS: tuple[Check, ...] = (
     Check(
         name="what the operator reports",
         reads=(kinds.CLUSTER_OPERATOR,),
-        look=rollouts.conditions,
-        commands=rollouts.conditions_commands,
+        look=operators.conditions,
+        commands=operators.conditions_commands,
     ),
     Check(
         name="the rollout",
         reads=(kinds.MACHINE_CONFIG_POOL, kinds.NODE),
-        look=rollouts.rollout,
-        commands=rollouts.rollout_commands,
+        look=operators.rollout,
+        commands=operators.rollout_commands,
     ),
     Check(name="events and logs", look=events.events, commands=events.events_commands),
-    Check(name="what is served", look=listeners.serves, commands=listeners.serves_commands),
+    Check(name="what is served", look=diagnosed_component.serves, commands=diagnosed_component.serves_commands),
 )
 """In the order in which a configuration travels."""
 
@@ -113,19 +113,19 @@ def diagnose(
     """A diagnosis for each component that has a listener, or for the one of that name. ``survey`` is of a snapshot that
     has read ``READS`` beside its own; ``maps`` are ``injected``; ``seen`` is what a saved scan saw; ``hear`` is asked
     once, for the namespaces of all of them."""
-    patients = list(_patients(survey, component, maps, seen))
-    yield from map(_diagnosis, _with_events(patients, hear))
+    components = list(_components(survey, component, maps, seen))
+    yield from map(_diagnosis, _with_events(components, hear))
 
 
-def _with_events(patients: Sequence[Patient], hear: Hear) -> Iterator[Patient]:
-    names = dict.fromkeys(name for each in patients for name in events.places(each))
+def _with_events(components: Sequence[Component], hear: Hear) -> Iterator[Component]:
+    names = dict.fromkeys(name for each in components for name in events.places(each))
     heard = hear(tuple(names)) if names else NO_EVENTS
-    return (replace(each, events=heard) for each in patients)
+    return (replace(each, events=heard) for each in components)
 
 
-def _patients(
+def _components(
     survey: Survey, component: str | None, maps: Known[tuple[KubeObject, ...]], seen: Iterable[Served] | None
-) -> Iterator[Patient]:
+) -> Iterator[Component]:
     heard = None if seen is None else tuple(seen)
     groups: dict[tuple[str, str], list[tuple[Endpoint, Expectation]]] = {}
     for endpoint in survey.discovery.endpoints:
@@ -136,7 +136,7 @@ def _patients(
         mine = None if heard is None else tuple(each for each in heard if each.component == name)
         if mine is not None:
             mine = tuple(each for each in mine if _plane(survey, each.namespace) == plane)
-        yield _patient(survey, name, listening, maps, mine)
+        yield _component(survey, name, listening, maps, mine)
 
 
 def diagnosis_of(
@@ -150,8 +150,8 @@ def diagnosis_of(
     """The diagnosis of what ``endpoint`` is part of, looking at that listener alone; ``seen`` is of its replicas."""
     owed = survey.expectations.of(endpoint)
     name = owed.component or endpoint.component or endpoint.owner.name
-    patient = _patient(survey, name, [(endpoint, owed)], maps, None if seen is None else tuple(seen))
-    return _diagnosis(next(_with_events([patient], hear)))
+    component = _component(survey, name, [(endpoint, owed)], maps, None if seen is None else tuple(seen))
+    return _diagnosis(next(_with_events([component], hear)))
 
 
 def _plane(survey: Survey, namespace: str | None) -> str:
@@ -159,20 +159,20 @@ def _plane(survey: Survey, namespace: str | None) -> str:
     return namespace if namespace in survey.expectations.facts.hosted and namespace else ""
 
 
-def _patient(
+def _component(
     survey: Survey,
     name: str,
     listening: list[tuple[Endpoint, Expectation]],
     maps: Known[tuple[KubeObject, ...]],
     seen: tuple[Served, ...] | None,
-) -> Patient:
+) -> Component:
     facts = survey.expectations.facts
     known = facts.catalogue.component(name)
     endpoints = tuple(endpoint for endpoint, _ in listening)
-    return Patient(
+    return Component(
         facts=facts,
         cluster=survey.facts,
-        component=name,
+        name=name,
         operator=known.operator if known and not _plane(survey, endpoints[0].owner.namespace) else "",
         endpoints=endpoints,
         owed=tuple(owed for _, owed in listening),
@@ -182,14 +182,14 @@ def _patient(
     )
 
 
-def _steps(patient: Patient) -> Iterator[Step]:
+def _steps(component: Component) -> Iterator[Step]:
     """Those that a cluster of its kind has; keys of certificates where a PKI object asks anything of them."""
-    asked = keys.keys(patient)
-    for each in STEPS if patient.world != "kubernetes" else STEPS_OF_KUBERNETES:
+    asked = events.keys(component)
+    for each in STEPS if component.platform != "kubernetes" else STEPS_OF_KUBERNETES:
         if each.look is events.events and asked.outcome != "not-applicable":
-            commands = keys.keys_commands(patient)
+            commands = events.keys_commands(component)
             yield Step(name="keys of its certificates", answer=asked, commands=commands, proven=False)
-        yield Step(name=each.name, answer=each.look(patient), commands=each.commands(patient))
+        yield Step(name=each.name, answer=each.look(component), commands=each.commands(component))
 
 
 STEPS_OF_KUBERNETES: tuple[Check, ...] = (
@@ -200,14 +200,14 @@ STEPS_OF_KUBERNETES: tuple[Check, ...] = (
 """In a cluster without operators of the platform."""
 
 
-def _diagnosis(patient: Patient) -> Diagnosis:
-    profiles = dict.fromkeys(each.profile for each in patient.owed)
+def _diagnosis(component: Component) -> Diagnosis:
+    profiles = dict.fromkeys(each.profile for each in component.owed)
     return Diagnosis(
-        component=patient.component,
-        place=patient.authority.source if patient.hosted else "",
-        operator=patient.operator,
-        listeners=len({each.id for each in patient.endpoints}),
+        component=component.name,
+        place=component.authority.source if component.hosted else "",
+        operator=component.operator,
+        listeners=len({each.id for each in component.endpoints}),
         owes=", or ".join(each.reason if isinstance(each, Unknown) else each.name for each in profiles),
-        bound=patient.bound,
-        steps=tuple(_steps(patient)),
+        bound=component.bound,
+        steps=tuple(_steps(component)),
     )

@@ -1,21 +1,28 @@
-"""Events: the warnings of a component's namespaces, and of its operator's, that speak of what a profile is made of.
+"""Events and certificates of a component: warnings of its namespaces, and its keys against the PKI configuration.
 
-They stop nothing: whoever may create events writes them. But where a configuration stopped they often say why.
+Whoever may create events writes them, so they stop nothing. But where a configuration stopped they often say why.
+
+Keys: the enhancement "Configurable PKI for OpenShift Internal Certificates", "Support Procedures": the object and its
+gate, the operator's Degraded condition, its events of failed generation, and the keys against the configuration.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from shlex import quote
 
-from scanner.doctor.patient import Patient
+from scanner.doctor.diagnosed_component import Component
 from scanner.kube.kinds import CLUSTER_OPERATOR
 from scanner.kube.maybe import Unknown
+from scanner.kube.meta import conditions
 from scanner.kube.objects import KubeObject
 from scanner.kube.openshift import ClusterOperator
 from scanner.kube.view import Number, Part, Text, View
 from scanner.model.diagnosis import Answer
+from scanner.model.finding import Status
+from scanner.pki.inventory import Entry
 
 
 class InvolvedObject(View):
@@ -52,16 +59,16 @@ _SPEAKS = re.compile(r"(?i)\b(?:tls|ssl|x509)|certificate|cipher|handshake|confi
 """Words of a reason or a message that have to do with TLS, certificates or a configuration."""
 
 
-def events(patient: Patient) -> Answer:
+def events(component: Component) -> Answer:
     """What the warnings say; the newest first."""
-    if isinstance(patient.events, Unknown):
-        return Answer(outcome="not-read", said=(patient.events.reason,))
-    names = places(patient)
+    if isinstance(component.events, Unknown):
+        return Answer(outcome="not-read", said=(component.events.reason,))
+    names = places(component)
     if not names:
         return Answer(outcome="not-applicable", said=("it runs in no namespace: its journal has what it says",))
-    read = patient.events
+    read = component.events
     gaps = [f"events of {each}: {read.missed[each]}" for each in names if each in read.missed]
-    told = [each for each in warnings(patient) if _SPEAKS.search(f"{each.reason} {each.message}")]
+    told = [each for each in warnings(component) if _SPEAKS.search(f"{each.reason} {each.message}")]
     if told:
         first = f"of {', '.join(names)}, warnings that speak of TLS, certificates or configuration: {len(told)}"
         more = [f"and {len(told) - _MOST} more"] if len(told) > _MOST else []
@@ -72,17 +79,17 @@ def events(patient: Patient) -> Answer:
     return Answer(outcome="not-applicable", said=(said,))
 
 
-def places(patient: Patient) -> list[str]:
+def places(component: Component) -> list[str]:
     """The component's namespaces, and its operator's as the ClusterOperator names them."""
-    return list(dict.fromkeys((*patient.namespaces, *_related(patient))))[:_MOST]
+    return list(dict.fromkeys((*component.namespaces, *_related(component))))[:_MOST]
 
 
-def warnings(patient: Patient) -> list[Event]:
+def warnings(component: Component) -> list[Event]:
     """Every warning of ``places`` that was read; the newest first."""
-    if isinstance(patient.events, Unknown):
+    if isinstance(component.events, Unknown):
         return []
-    names = places(patient)
-    found = [Event.of(each) for each in patient.events.found if each.namespace in names]
+    names = places(component)
+    found = [Event.of(each) for each in component.events.found if each.namespace in names]
     return sorted((each for each in found if each.type == "Warning"), key=lambda each: each.when, reverse=True)
 
 
@@ -96,20 +103,105 @@ def line(each: Event) -> str:
     return f"{each.when[:20]} {name} {what}".strip()
 
 
-def events_commands(patient: Patient) -> tuple[str, ...]:
+def events_commands(component: Component) -> tuple[str, ...]:
     """Where to look; logs are not read."""
-    shown = [f"{patient.oc} get events -n {quote(name)} --sort-by=.lastTimestamp" for name in places(patient)]
+    shown = [f"{component.oc} get events -n {quote(name)} --sort-by=.lastTimestamp" for name in places(component)]
     logs = [
-        f"{patient.oc} logs -n {quote(each.namespace or '')} {each.kind.lower()}/{quote(each.name)} | grep -i tls"
-        for each in list(patient.workloads)[:1]
+        f"{component.oc} logs -n {quote(each.namespace or '')} {each.kind.lower()}/{quote(each.name)} | grep -i tls"
+        for each in list(component.workloads)[:1]
         if each.kind in ("Deployment", "DaemonSet", "StatefulSet")
     ]
     return (*shown, *logs)
 
 
-def _related(patient: Patient) -> Iterator[str]:
+def _related(component: Component) -> Iterator[str]:
     """``status.relatedObjects`` of the ClusterOperator: its namespaces, the operator's among them."""
-    found = patient.facts.snapshot.get(CLUSTER_OPERATOR, patient.operator) if patient.world == "openshift" else None
+    found = (
+        component.facts.snapshot.get(CLUSTER_OPERATOR, component.operator)
+        if component.platform == "openshift"
+        else None
+    )
     for each in ClusterOperator.of(found).related_objects if found else ():
         if each.resource == "namespaces" and each.name.endswith("-operator"):
             yield each.name
+
+
+_RULE = "pki-key"
+_FAILED = re.compile(r"(?i)generation\w{0,20}fail")
+_OF_CERTIFICATES = re.compile(
+    r"(?i)\bpki\b|cert(?:ificate)?[ _-]?(?:rotation|generation)|rotation ?error|\bkey[ _-]?(?:size|pair|algorithm)"
+    r"|\bcurve\b|(?:generat|creat|issu|renew|rotat)\w{0,5} [^.;:]{0,60}certificate"
+)
+"""A condition that speaks of making certificates. One that a peer's certificate is not trusted does not."""
+_WORDS: Mapping[Status, str] = {
+    "violation": "not as required",
+    "needs-forced-rotation": "not as required, and nothing renews it",
+    "not-tested": "not determined",
+    "pending-rotation": "not as required until its rotation",
+    "not-implemented": "its operator does not follow the PKI object in this release",
+    "ok": "as required",
+    "informational": "stronger than required, or replaced",
+}
+_STOPPED: tuple[Status, ...] = ("violation", "needs-forced-rotation")
+_NAMED: tuple[Status, ...] = (*_STOPPED, "not-tested", "pending-rotation")
+"""Those whose certificates are named, in this order."""
+
+
+def keys(component: Component) -> Answer:
+    """Whether the keys of the operator's certificates are as the PKI configuration asks.
+
+    A condition is the operator's own word. Anybody who may create events writes them, so they stop nothing.
+    """
+    certificates = component.certificates
+    if certificates is None or component.platform not in ("openshift", "hypershift") or not component.operator:
+        return Answer(outcome="not-applicable", said=("no PKI object governs certificates of it",))
+    if certificates.names_seen() is None:
+        return Answer(outcome="not-applicable", said=(certificates.configuration(),))
+    mine = [each for each in certificates.inventory.entries() if _is_of(each, component.operator)]
+    found = [(one.status, one.message) for each in mine for one in each.findings if one.rule == _RULE]
+    counts = Counter(status for status, _ in found)
+    degraded, failed = list(_degraded(component)), list(_failures(component))
+    sums = ", ".join(_sums(counts)) or "nothing is required of a key of it that was seen"
+    named = [message[:_LONGEST] for status in _NAMED for each, message in found if each == status]
+    more = [f"and {len(named) - _MOST} more"] if len(named) > _MOST else []
+    said = (f"{certificates.configuration()}: {sums}", *degraded, *named[:_MOST], *more, *failed)
+    if degraded or any(counts[status] for status in _STOPPED):
+        return Answer(outcome="stopped", said=said)
+    if failed or counts["not-tested"] or counts["pending-rotation"]:  # on its way, or overdue: not there yet
+        return Answer(outcome="unknown", said=said)
+    return Answer(outcome="ok" if found else "not-applicable", said=said)
+
+
+def _is_of(entry: Entry, operator: str) -> bool:
+    return any(each.operator == operator for each in entry.classified.makers)
+
+
+def _sums(counts: Mapping[Status, int]) -> Iterator[str]:
+    yield from (f"{counts[status]} {words}" for status, words in _WORDS.items() if counts.get(status))
+
+
+def _failures(component: Component) -> list[str]:
+    """Warnings by which an operator says that it could not make a certificate."""
+    found = [line(each) for each in warnings(component) if _FAILED.search(each.reason)]
+    return [*found[:_MOST], *([f"and {len(found) - _MOST} more such events"] if len(found) > _MOST else [])]
+
+
+def _degraded(component: Component) -> Iterator[str]:
+    """What the ClusterOperator says of certificates, where it is Degraded."""
+    found = component.facts.snapshot.get(CLUSTER_OPERATOR, component.operator)
+    for each in conditions(found) if found else ():
+        message = f"{each.reason}: {each.message}"
+        if each.type == "Degraded" and each.holds and _OF_CERTIFICATES.search(message):
+            yield f"ClusterOperator/{component.operator} Degraded=True {message[:_LONGEST]}"
+
+
+def keys_commands(component: Component) -> tuple[str, ...]:
+    """Where to look."""
+    if component.platform not in ("openshift", "hypershift") or not component.operator:
+        return ()
+    return (
+        "oc get pki cluster -o yaml",
+        f"oc get clusteroperator {quote(component.operator)} -o yaml",
+        "oc get events -A --field-selector reason=CertificateGenerationFailed",
+        "adhere certs --cluster --secrets",
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from scanner.doctor.patient import Patient
+from scanner.doctor.diagnosed_component import Component
 from scanner.expect.process_flags import (
     COMPONENT_BASE,
     FLAGS,
@@ -77,106 +77,106 @@ _PARTS: Mapping[str, ControlPlanePart] = {
 _KUBELET = "kubelet"
 
 
-def declared(patient: Patient) -> Answer:
+def declared(component: Component) -> Answer:
     """Whether kubeadm's ConfigMap asks for what the profile requires."""
-    told = _declared(patient)
+    told = _declared(component)
     if told is None:
         external = "etcd is external: its operator configures it"
-        why = external if _external(patient) else f"kubeadm configures no {patient.component}"
+        why = external if _external(component) else f"kubeadm configures no {component.name}"
         return Answer(outcome="not-applicable", said=(_NO_OPERATOR, why))
     if isinstance(told, Unknown):
         return Answer(outcome="unknown", said=(told.reason,))
-    said = f"{_place(patient)}: {_words(told)}"
-    ill = next(filter(None, (_ill(patient, told, _floor(patient, each)) for each in patient.endpoints)), "")
+    said = f"{_place(component)}: {_words(told)}"
+    ill = next(filter(None, (_ill(component, told, _floor(component, each)) for each in component.endpoints)), "")
     if not ill:
         return Answer(outcome="ok", said=(said,))
-    others = [_ill(patient, own, _floor(patient, each)) for each, _, own in _running(patient)]
-    if len(others) == len(patient.endpoints) and not any(others):
+    others = [_ill(component, own, _floor(component, each)) for each, _, own in _running(component)]
+    if len(others) == len(component.endpoints) and not any(others):
         undone = "its processes run with what is required all the same: kubeadm's next upgrade undoes that"
         return Answer(outcome="ok", said=(said, ill, undone))
     return Answer(outcome="stopped", said=(f"{said}: {ill}",))
 
 
-def running(patient: Patient) -> Answer:
+def running(component: Component) -> Answer:
     """Whether each process runs with what kubeadm's ConfigMap says; without one, with what the profile requires."""
-    wanted, found = _declared(patient), list(_running(patient))
+    wanted, found = _declared(component), list(_running(component))
     if not found:
-        return _unseen(patient)
+        return _unseen(component)
     reference = wanted if isinstance(wanted, Told) else None
     stopped, said = list[str](), list[str]()
     for endpoint, name, own in found:
-        floor = _floor(patient, endpoint)
-        if reference is not None and not _ill(patient, reference, floor):
-            floor = _meant(patient, reference)
-        ill = "" if reference is not None and _alike(own, reference) else _ill(patient, own, floor)
+        floor = _floor(component, endpoint)
+        if reference is not None and not _ill(component, reference, floor):
+            floor = _meant(component, reference)
+        ill = "" if reference is not None and _alike(own, reference) else _ill(component, own, floor)
         line = f"{name}: {_words(own)}" + (f": {ill}" if ill else "")
         if not ill and reference is not None and not _alike(own, reference):
-            line += f"; {_place(patient)} says {_words(reference)}, which kubeadm's next upgrade writes"
+            line += f"; {_place(component)} says {_words(reference)}, which kubeadm's next upgrade writes"
         (stopped if ill else said).append(line)
     lines = tuple(dict.fromkeys((*stopped, *said)))
     more = [f"and {len(lines) - _MOST} more"] if len(lines) > _MOST else []
-    if missing := len(patient.endpoints) - len(found):
+    if missing := len(component.endpoints) - len(found):
         more.append(f"what runs at {missing} of its listeners could not be read")
     outcome: Outcome = "stopped" if stopped else "unknown" if missing else "ok"
     return Answer(outcome=outcome, said=(*lines[:_MOST], *more))
 
 
-def _unseen(patient: Patient) -> Answer:
-    if patient.component == _KUBELET:
+def _unseen(component: Component) -> Answer:
+    if component.name == _KUBELET:
         return Answer(outcome="not-read", said=("no configz was read (adhere rbac --with configz)",))
-    if all(_governor(patient, each) != "flags" for each in patient.endpoints):
+    if all(_governor(component, each) != "flags" for each in component.endpoints):
         return Answer(outcome="not-applicable", said=("no flags of it are known that set TLS",))
-    gap = patient.facts.snapshot.gap(POD) or "its pod is not among the cluster's objects"
-    return Answer(outcome="unknown", said=(f"the flags of {patient.component} could not be read: {gap}",))
+    gap = component.facts.snapshot.gap(POD) or "its pod is not among the cluster's objects"
+    return Answer(outcome="unknown", said=(f"the flags of {component.name} could not be read: {gap}",))
 
 
-def _running(patient: Patient) -> Iterator[tuple[Endpoint, str, Told]]:
+def _running(component: Component) -> Iterator[tuple[Endpoint, str, Told]]:
     """Each process of it that can be seen: a pod's flags, or a kubelet's configz."""
-    snapshot = patient.facts.snapshot
-    for each in patient.endpoints:
-        if patient.component == _KUBELET:
+    snapshot = component.facts.snapshot
+    for each in component.endpoints:
+        if component.name == _KUBELET:
             node = each.node or each.owner.name
             found = snapshot.get(KUBELET_CONFIGZ, node) if KUBELET_CONFIGZ in snapshot.objects else None
             if found is not None:
                 yield each, f"configz of Node/{node}", by_configuration(Configz.of(found).configuration)
-        elif _governor(patient, each) == "flags" and (pod := pod_of(patient.facts, each)) is not None:
-            yield each, str(pod.reference), by_flags(pod, _flags(patient))
+        elif _governor(component, each) == "flags" and (pod := pod_of(component.facts, each)) is not None:
+            yield each, str(pod.reference), by_flags(pod, _flags(component))
 
 
-def _governor(patient: Patient, endpoint: Endpoint) -> str:
-    entry = patient.facts.entry(endpoint)
+def _governor(component: Component, endpoint: Endpoint) -> str:
+    entry = component.facts.entry(endpoint)
     return entry.governor if entry else ""
 
 
-def _flags(patient: Patient) -> Flags:
-    return FLAGS.get(patient.component, COMPONENT_BASE)
+def _flags(component: Component) -> Flags:
+    return FLAGS.get(component.name, COMPONENT_BASE)
 
 
-def _declared(patient: Patient) -> Known[Told] | None:
+def _declared(component: Component) -> Known[Told] | None:
     """What kubeadm keeps for it; None where it keeps nothing."""
-    if patient.component == _KUBELET:
-        kubelets = patient.facts.kubelet_config
+    if component.name == _KUBELET:
+        kubelets = component.facts.kubelet_config
         return by_configuration(kubelets) if isinstance(kubelets, KubeletConfiguration) else kubelets
-    part, kept = _PARTS.get(patient.component), patient.facts.kubeadm_config
+    part, kept = _PARTS.get(component.name), component.facts.kubeadm_config
     if part is None or kept is None:
         return None
     if isinstance(kept, Unknown):
         return kept
-    if _external(patient):
+    if _external(component):
         return None
-    return by_arguments(extra_arguments(kept, *part.steps), _flags(patient))
+    return by_arguments(extra_arguments(kept, *part.steps), _flags(component))
 
 
-def _external(patient: Patient) -> bool:
+def _external(component: Component) -> bool:
     """Whether it is an etcd that kubeadm does not run."""
-    kept = patient.facts.kubeadm_config
-    return patient.component == "etcd" and isinstance(kept, Fields) and _EXTERNAL_ETCD.read(kept)
+    kept = component.facts.kubeadm_config
+    return component.name == "etcd" and isinstance(kept, Fields) and _EXTERNAL_ETCD.read(kept)
 
 
-def _place(patient: Patient) -> str:
-    if patient.component == _KUBELET:
+def _place(component: Component) -> str:
+    if component.name == _KUBELET:
         return "ConfigMap/kube-system/kubelet-config data[kubelet]"
-    return f"ConfigMap/kube-system/kubeadm-config {'.'.join(_PARTS[patient.component].steps)}.extraArgs"
+    return f"ConfigMap/kube-system/kubeadm-config {'.'.join(_PARTS[component.name].steps)}.extraArgs"
 
 
 def _words(told: Told) -> str:
@@ -187,54 +187,56 @@ def _alike(one: Told, other: Told) -> bool:
     return (one.minimum, set(one.suites)) == (other.minimum, set(other.suites))
 
 
-def _meant(patient: Patient, told: Told) -> Known[Profile]:
-    return profile_of_process(told, _place(patient), patient.facts.snapshot.origin.git_version)
+def _meant(component: Component, told: Told) -> Known[Profile]:
+    return profile_of_process(told, _place(component), component.facts.snapshot.origin.git_version)
 
 
-def _floor(patient: Patient, endpoint: Endpoint) -> Known[Profile]:
+def _floor(component: Component, endpoint: Endpoint) -> Known[Profile]:
     """What is asked for there: the policy's override, or the profile of the whole cluster."""
-    for each in patient.facts.policy.overrides:
+    for each in component.facts.policy.overrides:
         if each.selector.matches(endpoint):
-            return patient.facts.overrides[each.profile] if each.binding else Unknown("the policy binds it to nothing")
-    return patient.authority.declared().profile or Unknown("no profile is asked for")
+            return (
+                component.facts.overrides[each.profile] if each.binding else Unknown("the policy binds it to nothing")
+            )
+    return component.authority.declared().profile or Unknown("no profile is asked for")
 
 
-def _ill(patient: Patient, told: Told, floor: Known[Profile]) -> str:
+def _ill(component: Component, told: Told, floor: Known[Profile]) -> str:
     """Why ``told`` is not as strict as ``floor``, or ""; what has no meaning is neither."""
-    own = profile_of_process(told, patient.component, patient.facts.snapshot.origin.git_version)
+    own = profile_of_process(told, component.name, component.facts.snapshot.origin.git_version)
     if isinstance(own, Unknown):
         return own.reason
     more = "" if isinstance(floor, Unknown) else weaker(floor, own)
     return f"weaker than {floor.name}, with {more}" if more and not isinstance(floor, Unknown) else ""
 
 
-def declared_commands(patient: Patient) -> tuple[str, ...]:
+def declared_commands(component: Component) -> tuple[str, ...]:
     """Where to look."""
-    name = "kubelet-config" if patient.component == _KUBELET else "kubeadm-config"
-    if patient.component != _KUBELET and patient.component not in _PARTS:
+    name = "kubelet-config" if component.name == _KUBELET else "kubeadm-config"
+    if component.name != _KUBELET and component.name not in _PARTS:
         return ()
     return (f"kubectl -n kube-system get cm {name} -o yaml",)
 
 
-def running_commands(patient: Patient) -> tuple[str, ...]:
+def running_commands(component: Component) -> tuple[str, ...]:
     """Where to look, and what brings the ConfigMap to a node."""
-    if patient.component == _KUBELET:
+    if component.name == _KUBELET:
         return (
             "kubectl get --raw /api/v1/nodes/NODE/proxy/configz",
             "grep -A 20 tls /var/lib/kubelet/config.yaml   # on each node",
             "kubeadm upgrade node phase kubelet-config && systemctl restart kubelet   # on a node that is behind",
         )
-    part = _PARTS.get(patient.component)
+    part = _PARTS.get(component.name)
     if part is None:
         return ()
-    flags = _flags(patient)
-    pods = f"kubectl -n kube-system get pods -l component={patient.component} -o yaml"
-    if _external(patient):
+    flags = _flags(component)
+    pods = f"kubectl -n kube-system get pods -l component={component.name} -o yaml"
+    if _external(component):
         return (pods,)
     return (
         pods,
         (
-            f"grep -e --{flags.minimum} -e --{flags.suites} /etc/kubernetes/manifests/{patient.component}.yaml"
+            f"grep -e --{flags.minimum} -e --{flags.suites} /etc/kubernetes/manifests/{component.name}.yaml"
             "   # on each node of the control plane"
         ),
         "kubectl -n kube-system get cm kubeadm-config -o jsonpath='{.data.ClusterConfiguration}' > kubeadm.yaml",

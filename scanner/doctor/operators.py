@@ -1,4 +1,4 @@
-"""What operators made of the profile: their ``observedConfig``, and the ConfigMaps that the platform fills in for them.
+"""Operators of the platform: what they made of the profile, what they report, and whether it is rolled out.
 
 Facts by reading openshift/origin ``test/extended/tls`` and cluster-version-operator: the operators of the control
 plane copy the profile into ``spec.observedConfig`` of their own object, whatever tlsAdherence says; into a ConfigMap
@@ -12,17 +12,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from shlex import quote
 
-from scanner.doctor.patient import Patient
+from scanner.doctor.diagnosed_component import Component
 from scanner.errors import InputError
 from scanner.expect.authority import Authority
 from scanner.expect.implementations import effective
+from scanner.expect.rollout import OPERATOR_TAKES
 from scanner.files import yaml_values
 from scanner.files.source_positions import shown
 from scanner.kube import kinds
-from scanner.kube.kinds import Kind
+from scanner.kube.kinds import CLUSTER_OPERATOR, MACHINE_CONFIG_POOL, NODE, Kind
+from scanner.kube.kubelet import MachineConfigPool, pool_of, updating
 from scanner.kube.maybe import Unknown
+from scanner.kube.meta import Condition, condition
 from scanner.kube.objects import KubeObject
-from scanner.kube.openshift import OperatorConfig, OperatorFile, ServingInfo
+from scanner.kube.openshift import NodeStatus, OperatorConfig, OperatorFile, ServingInfo
 from scanner.kube.secrets import ConfigMap
 from scanner.model.diagnosis import Answer, Outcome
 from scanner.model.expectation import Because
@@ -85,22 +88,22 @@ INJECTED: frozenset[str] = frozenset(
 """Components that read such a ConfigMap."""
 
 
-def observer(patient: Patient) -> Observer | None:
+def observer(component: Component) -> Observer | None:
     """The object that keeps what was observed for this component, where its cluster has one."""
-    found = OBSERVERS.get(patient.component)
-    if found is None or patient.world not in ("openshift", "hypershift"):
+    found = OBSERVERS.get(component.name)
+    if found is None or component.platform not in ("openshift", "hypershift"):
         return None
-    return found if patient.world == "openshift" or found.in_guest else None
+    return found if component.platform == "openshift" or found.in_guest else None
 
 
-def observed(patient: Patient) -> Answer:
+def observed(component: Component) -> Answer:
     """Whether the component's operator has seen the profile."""
-    found = observer(patient)
+    found = observer(component)
     if found is None:
-        own = _own(patient)
+        own = _own(component)
         said = tuple(f"{each.source} {each.field}: {each.said}, which decides for some or all of it" for each in own)
-        return Answer(outcome="not-applicable", said=said or (_no_observer(patient),))
-    snapshot = patient.facts.snapshot
+        return Answer(outcome="not-applicable", said=said or (_no_observer(component),))
+    snapshot = component.facts.snapshot
     if gap := snapshot.gap(found.kind):
         option = "" if found.static else " --with doctor"
         may = f"adhere rbac{option} prints the role that may"
@@ -108,24 +111,24 @@ def observed(patient: Patient) -> Answer:
     each = snapshot.get(found.kind, "cluster")
     if each is None:
         return Answer(outcome="unknown", said=(f"there is no {found.kind.name}/cluster",))
-    return _of(OperatorConfig.of(each), found, patient.authority)
+    return _of(OperatorConfig.of(each), found, component.authority)
 
 
-def _own(patient: Patient) -> list[Because]:
+def _own(component: Component) -> list[Because]:
     """Configuration of the component's own that decides instead of the cluster's: KubeletConfig, IngressController."""
-    decided = [step for owed in patient.owed for step in owed.because if step.decides]
-    found = [step for step in decided if step.source != patient.authority.source and _OBJECT.fullmatch(step.source)]
+    decided = [step for owed in component.owed for step in owed.because if step.decides]
+    found = [step for step in decided if step.source != component.authority.source and _OBJECT.fullmatch(step.source)]
     return list(dict.fromkeys(replace(step, beat=None) for step in found))[:_MOST]
 
 
-def _no_observer(patient: Patient) -> str:
-    if patient.component not in OBSERVERS:
+def _no_observer(component: Component) -> str:
+    if component.name not in OBSERVERS:
         return "its operator keeps what it observed in no object"
     return {
         "hypershift": "its operator runs with the hosted control plane, in another cluster",
         "hosted": "the control plane's own operator configures it from the HostedControlPlane",
         "microshift": "MicroShift has no operators: each process gets the file's profile",
-    }.get(patient.world, "this cluster has no such operator")
+    }.get(component.platform, "this cluster has no such operator")
 
 
 def _of(each: OperatorConfig, found: Observer, authority: Authority) -> Answer:
@@ -185,11 +188,11 @@ def _version(name: str) -> int | None:
         return None
 
 
-def observed_commands(patient: Patient) -> tuple[str, ...]:
+def observed_commands(component: Component) -> tuple[str, ...]:
     """Where to look."""
-    found = observer(patient)
+    found = observer(component)
     if found is None:
-        return tuple(dict.fromkeys(_object(step.source, patient.oc) for step in _own(patient)))
+        return tuple(dict.fromkeys(_object(step.source, component.oc) for step in _own(component)))
     return (f"oc get {found.kind.resource} cluster -o jsonpath='{{.{'.'.join(found.steps)}}}'",)
 
 
@@ -203,19 +206,19 @@ def _object(source: str, oc: str) -> str:
 # --- ConfigMaps that the platform fills in ---------------------------------------------------------------------------
 
 
-def injected(patient: Patient) -> Answer:
+def injected(component: Component) -> Answer:
     """Whether the profile stands in the ConfigMaps of the component's namespaces that ask for it."""
-    if patient.world not in ("openshift", "hypershift"):
+    if component.platform not in ("openshift", "hypershift"):
         return Answer(outcome="not-applicable", said=("nothing here writes a profile into ConfigMaps",))
-    if isinstance(patient.injected, Unknown):
-        if patient.component not in INJECTED:
+    if isinstance(component.injected, Unknown):
+        if component.name not in INJECTED:
             return Answer(outcome="not-applicable", said=("no ConfigMap is known that the platform fills in for it",))
-        return Answer(outcome="not-read", said=(patient.injected.reason,))
-    mine = [each for each in patient.injected if each.namespace in patient.namespaces]
+        return Answer(outcome="not-read", said=(component.injected.reason,))
+    mine = [each for each in component.injected if each.namespace in component.namespaces]
     if not mine:
-        said = f"no ConfigMap of {', '.join(patient.namespaces) or 'the node'} has the annotation {INJECT}"
-        return Answer(outcome="unknown" if patient.component in INJECTED else "not-applicable", said=(said,))
-    return _worst([answer for each in mine for answer in _documents(each, patient.authority)])
+        said = f"no ConfigMap of {', '.join(component.namespaces) or 'the node'} has the annotation {INJECT}"
+        return Answer(outcome="unknown" if component.name in INJECTED else "not-applicable", said=(said,))
+    return _worst([answer for each in mine for answer in _documents(each, component.authority)])
 
 
 def _documents(each: KubeObject, authority: Authority) -> Iterator[Answer]:
@@ -239,8 +242,155 @@ def _worst(answers: list[Answer]) -> Answer:
     return Answer(outcome="unknown", said=("its ConfigMaps hold no configuration",))
 
 
-def injected_commands(patient: Patient) -> tuple[str, ...]:
+def injected_commands(component: Component) -> tuple[str, ...]:
     """Where to look."""
-    if patient.world not in ("openshift", "hypershift") or patient.component not in INJECTED:
+    if component.platform not in ("openshift", "hypershift") or component.name not in INJECTED:
         return ()
-    return tuple(f"oc get configmap -n {quote(name)} -o yaml   # those with {INJECT}" for name in patient.namespaces)
+    return tuple(f"oc get configmap -n {quote(name)} -o yaml   # those with {INJECT}" for name in component.namespaces)
+
+
+_CONDITIONS = ("Available", "Progressing", "Degraded")
+_NOT_THERE = {
+    "hosted": "the operators of a hosted control plane are in its namespace, and report in the guest cluster",
+    "microshift": "MicroShift has no ClusterOperators",
+    "kubernetes": "only OpenShift has ClusterOperators",
+}
+
+
+def conditions(component: Component) -> Answer:
+    """What the component's operator says of its own work."""
+    if component.platform in _NOT_THERE:
+        return Answer(outcome="not-applicable", said=(_NOT_THERE[component.platform],))
+    if not component.operator:
+        return Answer(outcome="not-applicable", said=("no ClusterOperator is known to report on it",))
+    snapshot = component.facts.snapshot
+    found = snapshot.get(CLUSTER_OPERATOR, component.operator)
+    if found is None:
+        reason = snapshot.gap(CLUSTER_OPERATOR) or "there is none of that name"
+        return Answer(outcome="unknown", said=(f"ClusterOperator/{component.operator}: {reason}",))
+    said = [each for name in _CONDITIONS if (each := condition(found, name)) is not None]
+    if not said:
+        return Answer(outcome="unknown", said=(f"{found.reference} has no conditions",))
+    return _judged_conditions(component, found, said)
+
+
+def _judged_conditions(component: Component, found: KubeObject, said: list[Condition]) -> Answer:
+    words = tuple(f"{each.type}={each.status}{': ' + each.message if each.message else ''}" for each in said)
+    states = {each.type: each for each in said}
+    ill = any(
+        name in states and states[name].status == bad for name, bad in (("Available", "False"), ("Degraded", "True"))
+    )
+    if ill and component.follows:
+        return Answer(outcome="ok", said=(*words, "not because of this: every listener serves what is required"))
+    if ill:
+        return Answer(outcome="stopped", said=(str(found.reference), *words))
+    progressing = states.get("Progressing")
+    if progressing is not None and progressing.holds and not component.follows:
+        since = progressing.since
+        late = since is not None and component.facts.snapshot.taken_at - since > OPERATOR_TAKES
+        when = f" since {since:%Y-%m-%d %H:%M} UTC" if since else ""
+        why = f"at work{when}" + (", longer than any rollout takes" if late else ": a change is on its way")
+        return Answer(outcome="stopped" if late else "unknown", said=(*words, why))
+    return Answer(outcome="ok", said=words)
+
+
+def conditions_commands(component: Component) -> tuple[str, ...]:
+    """Where to look."""
+    if component.platform in _NOT_THERE or not component.operator:
+        return ()
+    return (f"oc get clusteroperator {quote(component.operator)} -o yaml",)
+
+
+def rollout(component: Component) -> Answer:
+    """Whether the newest configuration is on every node, as far as an object says so."""
+    if component.name == "kubelet" or component.operator == "machine-config":
+        return _pools(component)
+    found = observer(component)
+    each = component.facts.snapshot.get(found.kind, "cluster") if found and found.static else None
+    if each is not None and OperatorConfig.of(each).node_statuses:
+        return _revisions(OperatorConfig.of(each))
+    if component.platform == "microshift":
+        return Answer(outcome="not-read", said=("it takes the file's profile when it is started again",))
+    if each is not None:
+        return Answer(outcome="not-read", said=(f"{each.reference} has no status.nodeStatuses that name revisions",))
+    return Answer(outcome="not-read", said=("the rollout of workloads is not read; the ClusterOperator reports on it",))
+
+
+def _revisions(each: OperatorConfig) -> Answer:
+    """``status.nodeStatuses`` of an operator of static pods (openshift/api ``operator/v1/types.go``)."""
+    newest = each.latest_revision
+    behind = [node for node in each.node_statuses if node.current_revision != newest]
+    if newest is None:
+        return Answer(outcome="unknown", said=(f"{each.reference} does not say which revision is the newest",))
+    if not behind:
+        return Answer(outcome="ok", said=(f"{each.reference}: every node runs revision {newest}",))
+    failed = [node for node in behind if node.last_failed_revision == newest]
+    said = tuple(_node(node, newest) for node in behind[:_MOST])
+    return Answer(outcome="stopped" if failed else "unknown", said=(str(each.reference), *said))
+
+
+def _node(node: NodeStatus, newest: int) -> str:
+    failed = node.last_failed_revision == newest
+    errors = "; ".join(node.last_failed_revision_errors[:2])[:300]
+    at = f"{node.node_name}: revision {node.current_revision}, and {newest} is the newest"
+    if (target := node.target_revision or 0) > (node.current_revision or 0):
+        at += f", {target} is being installed"
+    return at + (f": that failed{': ' + errors if errors else ''}" if failed else "")
+
+
+def _pools(component: Component) -> Answer:
+    snapshot = component.facts.snapshot
+    if MACHINE_CONFIG_POOL in snapshot.absent:
+        return Answer(outcome="not-applicable", said=("this cluster has no MachineConfigPools",))
+    if component.platform == "hypershift":
+        return Answer(outcome="not-applicable", said=("the nodes of a guest cluster are rolled out by its NodePools",))
+    if gap := snapshot.gap(MACHINE_CONFIG_POOL) or snapshot.gap(NODE):
+        return Answer(outcome="unknown", said=(f"pools and nodes could not be read: {gap}",))
+    said, stopped = list(_ill_pools(component)), True
+    if not said:
+        said, stopped = list(_behind(component)), False
+    if not said:
+        return Answer(outcome="ok", said=("every node runs what its pool wants",))
+    return Answer(outcome="stopped" if stopped else "unknown", said=tuple(said[:_MOST]))
+
+
+def _nodes(component: Component) -> list[KubeObject]:
+    names = dict.fromkeys(each.runs_on or each.node for each in component.endpoints)
+    return [found for name in names if name and (found := component.facts.snapshot.get(NODE, name))]
+
+
+def _ill_pools(component: Component) -> Iterator[str]:
+    """Pools that will not get on by themselves."""
+    pools = [pool_of(component.facts.snapshot, node) for node in _nodes(component)]
+    for pool in {each.name: each for each in pools if isinstance(each, MachineConfigPool)}.values():
+        degraded, updated = condition(pool, "Degraded"), condition(pool, "Updated")
+        if degraded is not None and degraded.holds:
+            yield f"{pool.reference} Degraded=True{': ' + degraded.message if degraded.message else ''}"
+        elif pool.paused and updated is not None and not updated.holds:
+            yield f"{pool.reference} spec.paused is true, and not every node has what it wants"
+
+
+def _behind(component: Component) -> Iterator[str]:
+    for node in _nodes(component):
+        pool = pool_of(component.facts.snapshot, node)
+        if isinstance(pool, Unknown):
+            yield pool.reason
+        elif found := updating(pool, node):
+            yield found[0]
+
+
+def rollout_commands(component: Component) -> tuple[str, ...]:
+    """Where to look."""
+    if component.platform == "microshift":
+        return ("systemctl status microshift",)
+    if (component.name == "kubelet" or component.operator == "machine-config") and component.platform == "openshift":
+        return ("oc get machineconfigpool -o wide",)
+    found = observer(component)
+    if found is not None and found.static:
+        return (f"oc get {found.kind.resource} cluster -o jsonpath='{{.status.nodeStatuses}}'",)
+    rolled = ("Deployment", "DaemonSet", "StatefulSet")
+    return tuple(
+        f"{component.oc} rollout status -n {quote(each.namespace or '')} {each.kind.lower()}/{quote(each.name)}"
+        for each in list(component.workloads)[:_MOST]
+        if each.kind in rolled
+    )

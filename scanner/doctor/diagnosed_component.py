@@ -1,9 +1,10 @@
-"""A patient: one component, and all that the steps of its diagnosis look at."""
+"""One component of a control plane, all that the steps of its diagnosis read, and what a saved scan saw of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Literal
 
 from scanner.certificates import Certificates
@@ -13,12 +14,12 @@ from scanner.kube.cluster_facts import ClusterFacts
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import KubeObject
 from scanner.model.component_tally import Honours, honours
-from scanner.model.diagnosis import Events
+from scanner.model.diagnosis import Answer, Events, Outcome
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Expectation
 from scanner.model.row import EndpointRow
 
-World = Literal["openshift", "hypershift", "microshift", "kubernetes", "hosted"]
+Platform = Literal["openshift", "hypershift", "microshift", "kubernetes", "hosted"]
 """Where a component runs. ``hypershift``: in a guest cluster. ``hosted``: in a control plane for another cluster."""
 
 NOT_READ = Unknown("ConfigMaps are not read from the API, only those of a must-gather or of manifests")
@@ -56,12 +57,12 @@ def served(row: EndpointRow) -> Served:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patient:
+class Component:
     """One component of one control plane."""
 
     facts: Facts
     cluster: ClusterFacts
-    component: str
+    name: str
     operator: str = ""
     """Of the catalogue; empty where none is known."""
     endpoints: tuple[Endpoint, ...]
@@ -83,7 +84,7 @@ class Patient:
         return self.endpoints[0].owner.namespace in self.facts.hosted
 
     @property
-    def world(self) -> World:
+    def platform(self) -> Platform:
         """Where it runs."""
         return "hosted" if self.hosted else self.cluster.distribution
 
@@ -106,7 +107,7 @@ class Patient:
     @property
     def oc(self) -> str:
         """The program for this cluster."""
-        return "kubectl" if self.world == "kubernetes" else "oc"
+        return "kubectl" if self.platform == "kubernetes" else "oc"
 
     @property
     def namespaces(self) -> tuple[str, ...]:
@@ -121,3 +122,53 @@ class Patient:
 
 def _once(names: Iterable[str | None]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name))
+
+
+_MOST = 5
+"""Listeners named."""
+_WORST_FIRST: tuple[tuple[Honours, Outcome, str], ...] = (
+    ("no", "stopped", "something else than is required"),
+    ("not-determined", "unknown", "not judged"),
+)
+
+
+def serves(component: Component) -> Answer:
+    """Whether every listener serves what it owes."""
+    if component.seen is None:
+        return Answer(outcome="not-read", said=("not checked: no saved scan (--results DIR)",))
+    if not component.seen:
+        return Answer(outcome="unknown", said=("the saved scan has no listener of it",))
+    tls = [each for each in component.seen if each.honours is not None]
+    if not tls:
+        return Answer(outcome="not-applicable", said=("none of its listeners has to speak TLS",))
+    bound = [each for each in tls if each.binding != "not-enforced"]
+    if not bound:
+        count = sum(each.honours == "yes" for each in tls)
+        said = f"nothing holds it to the profile; it is followed all the same at {count} of {_addresses(tls)}"
+        return Answer(outcome="not-applicable", said=(said,))
+    return _judged(bound)
+
+
+def _judged(bound: list[Served]) -> Answer:
+    for follows, outcome, what in _WORST_FIRST:
+        ill = [each for each in bound if each.honours == follows]
+        if ill:
+            said = f"{what} at {len(ill)} of {_addresses(bound)}"
+            return Answer(outcome=outcome, said=(said, *_evidence(ill)))
+    return Answer(outcome="ok", said=(f"what is required, at {_addresses(bound)}",))
+
+
+def _addresses(every: list[Served]) -> str:
+    return "1 address" if len(every) == 1 else f"{len(every)} addresses"
+
+
+def _evidence(ill: Iterable[Served]) -> list[str]:
+    every = {each.id: each for each in reversed(list(ill))}
+    names = list(every)[::-1]
+    said = [line for name in names[:_MOST] for line in (name, *(f"  {why}" for why in every[name].why))]
+    return [*said, f"and {len(names) - _MOST} more"] if len(names) > _MOST else said
+
+
+def serves_commands(component: Component) -> tuple[str, ...]:
+    """How to ask them."""
+    return (f"adhere scan --cluster --include {quote('component=' + component.name)} --save DIR",)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shlex import quote
 
-from scanner.doctor.patient import Patient
+from scanner.doctor.diagnosed_component import Component
 from scanner.expect.authority import MICROSHIFT_FILE, Authority
 from scanner.kube.api_server import ADHERENCE, SPELLINGS, STRICT, feature_gates, has_field
 from scanner.kube.kinds import API_SERVER
@@ -13,15 +13,15 @@ from scanner.model.diagnosis import Answer
 from scanner.tls.names import version_name
 
 _REFUSED = "admission refuses: "
-"""How ``declared_profile`` begins to tell what the API server would not have let in."""
+"""How ``declared_profile`` begins a remark on what the API server would not have let in."""
 
 
-def profile(patient: Patient) -> Answer:
+def profile(component: Component) -> Answer:
     """Whether the profile can be read, and would pass admission (the document's troubleshooting steps 1 and 3)."""
-    authority, world = patient.authority, patient.world
-    if world == "kubernetes":
+    authority, platform = component.authority, component.platform
+    if platform == "kubernetes":
         return Answer(outcome="not-applicable", said=("no object of this cluster says what its components must do",))
-    if world in ("openshift", "hypershift") and (gap := patient.facts.snapshot.gap(API_SERVER)):
+    if platform in ("openshift", "hypershift") and (gap := component.facts.snapshot.gap(API_SERVER)):
         return Answer(outcome="unknown", said=(f"{authority.source} could not be read: {gap}",))
     return _declared(authority)
 
@@ -46,14 +46,14 @@ def _unseen(authority: Authority) -> bool:
     return authority.fixed is not None and isinstance(authority.fixed.profile, Unknown) and not authority.holder.raw
 
 
-def profile_commands(patient: Patient) -> tuple[str, ...]:
+def profile_commands(component: Component) -> tuple[str, ...]:
     """Where to look."""
-    source = patient.authority.source
-    if patient.world == "kubernetes":
+    source = component.authority.source
+    if component.platform == "kubernetes":
         return ()
-    if patient.world == "microshift":
+    if component.platform == "microshift":
         return (f"microshift show-config | grep -A 8 'tls:'   # of {MICROSHIFT_FILE}",)
-    if patient.world == "hosted":
+    if component.platform == "hosted":
         return (f"oc get {_named(source)} -o jsonpath='{{.spec.configuration.apiServer}}'",)
     return ("oc get apiserver cluster -o yaml", "oc get apiserver cluster -o jsonpath='{.spec.tlsSecurityProfile}'")
 
@@ -64,16 +64,16 @@ def _named(source: str) -> str:
     return f"{kind.lower()} -n {quote(namespace)} {quote(name)}"
 
 
-def adheres(patient: Patient) -> Answer:
+def adheres(component: Component) -> Answer:
     """Whether ``tlsAdherence`` and its feature gate ask this component to follow (troubleshooting step 2)."""
-    said = patient.authority.adherence
+    said = component.authority.adherence
     if said is None:
-        why = "MicroShift's file" if patient.world == "microshift" else "a cluster like this one"
+        why = "MicroShift's file" if component.platform == "microshift" else "a cluster like this one"
         return Answer(outcome="not-applicable", said=(f"{why} has no tlsAdherence",))
-    words = (f"{said.source} {said.field}: {said.said}", *_gate(patient), *said.remarks)
-    if patient.facts.snapshot.gap(API_SERVER) and not patient.hosted:
+    words = (f"{said.source} {said.field}: {said.said}", *_gate(component), *said.remarks)
+    if component.facts.snapshot.gap(API_SERVER) and not component.hosted:
         return Answer(outcome="unknown", said=words)
-    if patient.bound:
+    if component.bound:
         return Answer(outcome="ok", said=(*words, "this component is held to its profile"))
     asked = said.beat is not None and SPELLINGS.get(said.beat, STRICT) == STRICT
     if asked:
@@ -81,22 +81,22 @@ def adheres(patient: Patient) -> Answer:
     return Answer(outcome="ok", said=(*words, "nothing holds this component to the cluster's profile: readiness"))
 
 
-def _gate(patient: Patient) -> tuple[str, ...]:
-    if patient.hosted:
+def _gate(component: Component) -> tuple[str, ...]:
+    if component.hosted:
         return ()
-    snapshot, release = patient.facts.snapshot, patient.authority.releases.desired
+    snapshot, release = component.facts.snapshot, component.authority.releases.desired
     state = feature_gates(snapshot, "" if isinstance(release, Unknown) else release).state(ADHERENCE)
     field = {True: "has the field", False: "does not have the field", None: "could not be seen"}
     schema = field[has_field(snapshot, "tlsAdherence")]
     return (f"FeatureGate/cluster: TLSAdherence is {state}; the schema of APIServer {schema}",)
 
 
-def adherence_commands(patient: Patient) -> tuple[str, ...]:
+def adherence_commands(component: Component) -> tuple[str, ...]:
     """Where to look."""
-    if patient.world == "hosted":
-        source = _named(patient.authority.source)
+    if component.platform == "hosted":
+        source = _named(component.authority.source)
         return (f"oc get {source} -o jsonpath='{{.spec.configuration.apiServer.tlsAdherence}}'",)
-    if patient.world not in ("openshift", "hypershift"):
+    if component.platform not in ("openshift", "hypershift"):
         return ()
     return (
         "oc get apiserver cluster -o jsonpath='{.spec.tlsAdherence}'",
