@@ -14,8 +14,8 @@ from scanner.model.scan_policy import ScanPolicy
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_declared_certificate import CATALOGUE, made
 from tests.expect.test_declared_secrets import GATEWAY_API, grant
-from tests.expect.test_upstream import CA, WEB, v1
-from tests.expect.test_upstream import policy as policy_of
+from tests.expect.test_upstream_trust import CA, WEB, v1
+from tests.expect.test_upstream_trust import policy as policy_of
 from tests.origins import origin
 
 CONTOUR = "projectcontour.io/gateway-controller"

@@ -11,7 +11,7 @@ from scanner.model.server_names import NOBODYS
 from tests.expect.stories import endpoint
 from tests.expect.test_declared_certificate import controller, made
 from tests.expect.test_declared_secrets import gateway, listener
-from tests.expect.test_ungranted import LISTENER, at, owed
+from tests.expect.test_missing_grant import LISTENER, at, owed
 
 ACCEPTED = {"type": "Accepted", "status": "False", "reason": "NoValidCACertificate"}
 
