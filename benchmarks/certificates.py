@@ -24,7 +24,7 @@ from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot
 from scanner.model.inventory import certificate_report
 from scanner.model.report import Coverage, Report, ScannerRow, Summary
-from scanner.pki import stored
+from scanner.pki import certificate_sources
 from scanner.report import FORMATS
 from scanner.report.rows import finding_row, timestamp
 
@@ -44,7 +44,7 @@ def main() -> int:
     number = int(sys.argv[1]) if sys.argv[1:] else 50_000
     snapshot = _snapshot(number)
     before = _peak()
-    spent, count = timed(lambda: sum(1 for _ in stored.held(snapshot)))
+    spent, count = timed(lambda: sum(1 for _ in certificate_sources.held(snapshot)))
     print(f"{count} certificates: found and parsed in {spent:.1f} s of CPU, {spent / count * 1e6:.0f} us each")
     parsed = _peak()
     spent, report = timed(lambda: _judged(snapshot))

@@ -12,7 +12,7 @@ from scanner.model.pki_config import PkiConfig, Rule
 from scanner.model.report import NEVER_FAILS, VERDICTS
 from scanner.pki.compliance import KEY
 from scanner.pki.inventory import Entry
-from scanner.pki.rotation import renewal
+from scanner.pki.renewal import renewal
 from scanner.report.rows import finding_row, timestamp
 
 _OVERRIDES = 20

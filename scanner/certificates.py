@@ -23,19 +23,19 @@ from scanner.model.observation import Observation
 from scanner.model.pki_config import PkiConfig
 from scanner.model.scan_policy import ScanPolicy
 from scanner.model.well_known import Names
-from scanner.pki import admission, governing, stored
-from scanner.pki.configuration import Configuration
+from scanner.pki import certificate_sources, governing, object_rules
+from scanner.pki.certificate_sources import served
 from scanner.pki.definitions import with_registered
 from scanner.pki.governing import Governing
 from scanner.pki.inventory import Inventory, collect
+from scanner.pki.listener_profile import Serving
 from scanner.pki.name_coverage import name_coverage
+from scanner.pki.object_rules import Configuration
 from scanner.pki.rules import of_listener, of_objects
-from scanner.pki.served import served
-from scanner.pki.with_profile import Serving
 
 READS: tuple[Kind, ...] = tuple(
     kind
-    for kind in union((governing.READS, admission.READS, stored.READS, (CLUSTER_SERVICE_VERSION,)))
+    for kind in union((governing.READS, object_rules.READS, certificate_sources.READS, (CLUSTER_SERVICE_VERSION,)))
     if kind.opt_in is None
 )
 """Every kind that is looked at, but for Secrets: a scan asks for these only where it is told to."""
@@ -72,7 +72,7 @@ class Certificates:
     def inventory(self) -> Inventory:
         """Everything that was found so far."""
         empty = Inventory(self._names, self._governing, self.snapshot.taken_at, self._policy)
-        return collect(empty, map(self._told, stored.held(self.snapshot)))
+        return collect(empty, map(self._told, certificate_sources.held(self.snapshot)))
 
     def _told(self, held: HeldCertificate) -> HeldCertificate:
         self._tell(held)
@@ -91,7 +91,7 @@ class Certificates:
         names = load_names(hosted=hosted_namespaces(self.snapshot), release=release)
         layered = frozenset(each.namespace or "" for each in installed_operators(self.snapshot))
         names = names.without(layered)
-        signers = stored.signers(self.snapshot, names)
+        signers = certificate_sources.signers(self.snapshot, names)
         return replace(with_registered(names, self.snapshot), signers=signers)
 
     @cached_property

@@ -38,10 +38,10 @@ from scanner.model.report import OwnerRow, UnreadableRow
 from scanner.model.rule import Rule, ScanRule
 from scanner.model.unlisted_kinds import INSTALL_CONFIG
 from scanner.model.well_known import Names
-from scanner.pki.configuration import DEFINITIONS, OBJECT, Configuration, placed
+from scanner.pki.config import of_spec
 from scanner.pki.definitions import registered
-from scanner.pki.installation import INSTALLATION, before_installation
-from scanner.pki.reading import of_spec
+from scanner.pki.install_config import INSTALLATION, before_installation
+from scanner.pki.object_rules import DEFINITIONS, OBJECT, Configuration, placed
 from scanner.report.rows import finding_row, rule_row, timestamp
 
 __all__ = ["LINT_READS", "declared", "lint_report", "referred", "reviewed"]

@@ -11,8 +11,7 @@ from scanner.errors import InputError
 from scanner.files.regular_file import NOT_REGULAR, content
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.held_certificate import HeldCertificate, Place
-from scanner.pki.containers import MAX_BYTES, Contained, Named, contents, with_role
-from scanner.pki.pem import apart
+from scanner.pki.containers import MAX_BYTES, Contained, Named, apart, contents, with_role
 
 MAX_FILES = 100_000
 """Of one directory with all below it."""

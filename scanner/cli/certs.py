@@ -31,8 +31,7 @@ from scanner.model.held_certificate import HeldCertificate
 from scanner.model.pki_config import PkiConfig
 from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING, EXIT_OK, FailOn, FindingRow, fails
 from scanner.pki.config import ALWAYS, pki_config_of_file
-from scanner.pki.day_one import asked_of_installer, install_config
-from scanner.pki.installation import INSTALLATION, before_installation
+from scanner.pki.install_config import INSTALLATION, asked_of_installer, before_installation, install_config
 from scanner.pki.secret_references import TO_SECRETS
 from scanner.report.escape import plain
 from scanner.report.page import Page

@@ -102,9 +102,9 @@ def asked_for(*, secrets: bool | None) -> Wanted:
 def _wanted(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     """The Secrets of a cluster whose certificates matter, by namespace and name."""
     from scanner.config.certificate_names import load_names  # noqa: PLC0415 - few scans read Secrets
-    from scanner.pki.secret_references import wanted_secrets  # noqa: PLC0415
+    from scanner.pki.secret_references import secret_references  # noqa: PLC0415
 
-    return wanted_secrets(snapshot, load_names(hosted=hosted_namespaces(snapshot)))
+    return secret_references(snapshot, load_names(hosted=hosted_namespaces(snapshot)))
 
 
 def as_wanted(found: Snapshot, *, secrets: bool | None) -> Snapshot:

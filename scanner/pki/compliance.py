@@ -12,18 +12,17 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import get_args
 
-from scanner.kube.kinds import SECRET
 from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Because
 from scanner.model.finding import Finding, Severity, Status, Verdict
 from scanner.model.key import RSA_2048, Algorithm, Key, key_of
 from scanner.model.pki_config import Required
 from scanner.model.rule import ScanRule
-from scanner.model.well_known import Owner, WellKnown, fits
-from scanner.pki.history import Past, in_force
-from scanner.pki.reading import RECOMMENDED
+from scanner.model.well_known import Owner, WellKnown
+from scanner.pki.config import RECOMMENDED
+from scanner.pki.governing import Past, in_force
+from scanner.pki.renewal import fix_of, renewal
 from scanner.pki.resolution import Category, required
-from scanner.pki.rotation import renewal
 from scanner.pki.subject import Subject, finding
 from scanner.tls.certificate import CertificateFacts
 
@@ -189,7 +188,7 @@ def _wrong(subject: Subject, wanted: Required, key: Key) -> str:
 def _called(subject: Subject) -> tuple[str, ...]:
     """What an override may call it. Where another owner makes them, Secrets have the same names as elsewhere."""
     if subject.classified.maker is not None:
-        return tuple(name for name in (_path(subject).rpartition("/")[2],) if name in subject.config.overrides)
+        return tuple(name for name in (subject.secret.rpartition("/")[2],) if name in subject.config.overrides)
     return tuple(each.name for each in subject.classified.names)
 
 
@@ -222,39 +221,6 @@ def _renewal(subject: Subject, names: tuple[WellKnown, ...]) -> str:
     if found.by < subject.now:
         return f", and should have been renewed by {day}"
     return f", and is renewed {'before it ends on' if found.ends else 'by'} {day}"
-
-
-def fix_of(subject: Subject) -> str:
-    """What to delete so that it is made again, and who feels that."""
-    names = subject.classified.names
-    here = _path(subject)
-    names = tuple(name for name in names if fits(here, name.delete)) or names
-    breaks = ", or ".join(dict.fromkeys(name.breaks for name in names if name.breaks))
-    if secrets := tuple(dict.fromkeys(each for name in names for each in name.delete)):
-        felt = f"; that breaks {breaks}" if breaks else ""
-        if subject.held.facts.is_ca and not fits(here, secrets):
-            # A bundle may be behind: the Secret may hold a newer signer, which is as it should be.
-            again = f"delete it, so that its operator makes a new one{felt}"
-            return f"if {_which(here, secrets)} still has this certificate, {again}"
-        return f"delete {_which(here, secrets)}, so that its operator makes it again{felt}"
-    if here and subject.held.place.role == "leaf" and names and all(each.rotates == "operator" for each in names):
-        return f"delete Secret {here}, so that its operator makes it again{f'; that breaks {breaks}' if breaks else ''}"
-    if breaks:
-        return f"there is no Secret whose deletion makes it again; replacing it breaks {breaks}"
-    return "find out who made it, and let that make it again"
-
-
-def _path(subject: Subject) -> str:
-    """``namespace/name`` of the Secret that holds it, if one does."""
-    reference = subject.held.place.reference
-    return f"{reference.namespace}/{reference.name}" if reference and reference.kind == SECRET.name else ""
-
-
-def _which(here: str, secrets: tuple[str, ...]) -> str:
-    """That very one, where it is known; nobody should delete those of all nodes at once."""
-    if fits(here, secrets) or (len(secrets) == 1 and "*" not in secrets[0]):
-        return f"Secret {here if fits(here, secrets) else secrets[0]}"
-    return f"the Secret that holds it ({' or '.join(secrets)})"
 
 
 def _finding(

@@ -1,5 +1,4 @@
-"""Certificates in the files that people keep them in: PEM, DER, PKCS #12, Java key stores, kubeconfig. Bytes in, values
-out; no key stays."""
+"""Certificates in files (PEM, DER, PKCS #12, Java key stores, kubeconfig), and their chains. No key stays."""
 
 from __future__ import annotations
 
@@ -7,16 +6,67 @@ import binascii
 from base64 import b64decode
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 
 from scanner.errors import InputError
 from scanner.files.yaml_values import load
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Fields
-from scanner.model.held_certificate import Role
-from scanner.pki import jks, pkcs12
-from scanner.pki.pem import MOST, Parser, chain_first, chain_of, inside, looks_like_a_key, pem_certificates, roles
+from scanner.model.held_certificate import HeldCertificate, Role
+from scanner.model.pem import MOST, Parser, inside, looks_like_a_key, pem_certificates
+from scanner.pki.keystores import JKS_MAGICS, jks_entries, pkcs12_bags
 from scanner.tls.certificate import CertificateFacts
 from scanner.tls.wire import Malformed
+
+_LONGEST_CHAIN = 10
+
+
+def issued(certificate: CertificateFacts, issuer: CertificateFacts) -> bool:
+    """Whether the names say that one issued the other, which is not itself."""
+    return certificate.issuer is not None and certificate.issuer == issuer.subject and not certificate.self_issued
+
+
+def chain_of(certificate: CertificateFacts, behind: Iterable[CertificateFacts]) -> tuple[CertificateFacts, ...]:
+    """Those of ``behind`` that continue the chain, in their order, as long as each issued the one before."""
+    chain: list[CertificateFacts] = []
+    for each in behind:
+        if len(chain) == _LONGEST_CHAIN or not issued(chain[-1] if chain else certificate, each):
+            break
+        chain.append(each)
+    return tuple(chain)
+
+
+def chain_first(found: Sequence[CertificateFacts]) -> list[CertificateFacts]:
+    """The first, its issuer, that one's and so on, then the rest as they stand: files need not keep an order."""
+    ordered, rest = list(found[:1]), list(found[1:])
+    while ordered and len(ordered) <= _LONGEST_CHAIN:
+        behind = next((each for each in rest if issued(ordered[-1], each)), None)
+        if behind is None:
+            break
+        rest.remove(behind)
+        ordered.append(behind)
+    return ordered + rest
+
+
+def roles(found: Sequence[CertificateFacts], *, keyed: bool = False) -> Iterator[Role]:
+    """What each certificate of a file is there for; ``keyed``: the first has its key beside it."""
+    for number, each in enumerate(found):
+        if number == 0 and keyed:
+            yield "client" if each.extended_key_usage == ("clientAuth",) and not each.is_ca else "leaf"
+        elif not each.is_ca:
+            yield "client" if each.extended_key_usage == ("clientAuth",) else "leaf"
+        else:
+            yield "issuer" if number and issued(found[number - 1], each) else "trusted"
+
+
+def apart(held: HeldCertificate) -> HeldCertificate:
+    """With a digest of its own, that of its place, where it has no bytes: else all that cannot be read, wherever it is,
+    would be one certificate, with the name and the findings of the first."""
+    if held.facts.der:
+        return held
+    digest = sha256(str(held.place).encode("utf-8", "backslashreplace")).hexdigest()
+    return replace(held, facts=replace(held.facts, sha256=digest))
+
 
 MAX_BYTES = 16 << 20
 """Of one file."""
@@ -59,7 +109,7 @@ def contents(data: bytes, passwords: Sequence[bytes] = ()) -> Contents:
     """The certificates in a file's bytes; never raises, whatever they are."""
     if len(data) > MAX_BYTES:
         return Contents(format="", problems=(f"larger than {MAX_BYTES >> 20} MiB",))
-    if data[:4] in jks.MAGICS:
+    if data[:4] in JKS_MAGICS:
         return _of_jks(data)
     if b"clusters" in data and any(word in data for word in _KUBECONFIG):
         found = _of_kubeconfig(data)
@@ -106,7 +156,7 @@ def _of_der(data: bytes, passwords: Sequence[bytes]) -> Contents:
 
 def _of_pkcs12(data: bytes, passwords: Sequence[bytes]) -> Contents:
     try:
-        bags = pkcs12.bags(data, passwords)[:MOST]
+        bags = pkcs12_bags(data, passwords)[:MOST]
     except Malformed as error:
         return Contents(format="PKCS #12", problems=(str(error),))
     parser = Parser()
@@ -125,7 +175,7 @@ def _of_jks(data: bytes) -> Contents:
     certificates: list[Contained] = []
     problems = []
     try:
-        for entry in jks.entries(data):
+        for entry in jks_entries(data):
             chain = [parser.facts(der) for der in entry.chain]
             certificates += _labelled(_arranged(chain, keyed=entry.keyed), f"alias {entry.alias}", keyed=entry.keyed)
             if len(certificates) > MOST:

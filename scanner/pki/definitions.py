@@ -16,7 +16,7 @@ from scanner.kube.snapshot import Snapshot
 from scanner.model.finding import Severity
 from scanner.model.pki_config import Usage
 from scanner.model.well_known import Names, Owner, Recognition, WellKnown
-from scanner.pki.shapes import CATEGORIES, WELL_KNOWN
+from scanner.pki.config_schemas import CATEGORIES, WELL_KNOWN
 
 NAMESPACE: Final = "openshift-config"
 _MOST: Final = 1000

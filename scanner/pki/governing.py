@@ -1,4 +1,7 @@
-"""Which configuration governs the certificates of a namespace: MicroShift's file, and HyperShift's two clusters. Pure.
+"""The PKI configuration that governs a namespace, now and before. Pure.
+
+An object says when it was last changed, and nothing of what it said until then. A snapshot shows what was in force from
+the last change before it to the moment at which it was taken, and nothing of the time after.
 
 HyperShift (the enhancement, "Hypershift / Hosted Control Planes"): the management cluster's PKI object governs the
 hosted control planes, which run there; a guest cluster's own governs the components that run in the guest. Neither is
@@ -7,12 +10,14 @@ ever judged by the other's.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Final
 
 from scanner.kube.cluster_facts import hosted_namespaces, is_guest
-from scanner.kube.kinds import CONFIG_MAP, HOSTED_CLUSTER, HOSTED_CONTROL_PLANE, INFRASTRUCTURE, Kind
+from scanner.kube.kinds import CONFIG_MAP, HOSTED_CLUSTER, HOSTED_CONTROL_PLANE, INFRASTRUCTURE, NAMESPACE, PKI, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.openshift import MicroShiftConfig
 from scanner.kube.snapshot import Snapshot
@@ -20,11 +25,66 @@ from scanner.model.expectation import Because
 from scanner.model.pki_config import PkiConfig
 from scanner.model.unlisted_kinds import MICROSHIFT_CONFIG
 from scanner.pki import config as objects
-from scanner.pki.history import READS as BEFORE
-from scanner.pki.history import Past, past
-from scanner.pki.reading import of_spec
+from scanner.pki.config import ALWAYS, of_spec, pki_config
+from scanner.pki.install_config import install_config_of_cluster
 
-READS: tuple[Kind, ...] = (*objects.READS, CONFIG_MAP, HOSTED_CLUSTER, HOSTED_CONTROL_PLANE, INFRASTRUCTURE, *BEFORE)
+INSTALLATION: Final = timedelta(days=1)
+"""Before and after a cluster's first namespace: the installer makes its signers hours before there is a cluster, and
+operators replace what else it made within a day (the enhancement, "Initial Cluster Installation")."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """A configuration that was in force once."""
+
+    config: PkiConfig
+    since: datetime
+    until: datetime
+    """The last moment at which it is known to have been."""
+    slack: timedelta = timedelta(0)
+    """How much earlier and later it was so, too."""
+    said: str
+    """Where that is from, a clause for people."""
+
+
+def past(earlier: Iterable[Snapshot], now: Snapshot) -> tuple[Past, ...]:
+    """Every configuration that is known to have been in force: of earlier snapshots of the same cluster, and of its own
+    install-config."""
+    seen = (each for snapshot in sorted(earlier, key=lambda one: one.taken_at) for each in _seen(snapshot))
+    return (*_installed(now), *seen)
+
+
+def in_force(history: Iterable[Past], at: datetime, tolerance: timedelta) -> Past | None:
+    """What was configured at that time, or None where nothing tells. Of several the last counts: the API server's own
+    word before the install-config's."""
+    # Differences: a certificate or an object may name the first and the last day that a calendar has.
+    found = [each for each in history if each.since - at < tolerance + each.slack and at - each.until <= each.slack]
+    return found[-1] if found else None
+
+
+def _seen(snapshot: Snapshot) -> Iterator[Past]:
+    if PKI not in snapshot.objects:
+        return
+    config = pki_config(snapshot)
+    if config.reason == "unreadable" or (config.in_force and config.since is None):
+        return
+    # Without an object nothing tells since when: it is taken to be as it always was.
+    since = snapshot.taken_at if config.since_vague else config.since or ALWAYS
+    said = f"the snapshot of {snapshot.taken_at.date().isoformat()}"
+    yield Past(config=config, since=since, until=snapshot.taken_at, said=said)
+
+
+def _installed(snapshot: Snapshot) -> Iterator[Past]:
+    """The signers of the installation have the keys that its install-config asked for."""
+    config = install_config_of_cluster(snapshot)
+    system = snapshot.get(NAMESPACE, "kube-system") if NAMESPACE in snapshot.objects else None
+    made = system.created if system else None
+    if config is None or made is None or not config.in_force:
+        return
+    yield Past(config=config, since=made, until=made, slack=INSTALLATION, said=config.source)
+
+
+READS: tuple[Kind, ...] = (*objects.READS, CONFIG_MAP, HOSTED_CLUSTER, HOSTED_CONTROL_PLANE, INFRASTRUCTURE, NAMESPACE)
 MICROSHIFT_FILE: Final = "/etc/microshift/config.yaml"
 _ELSEWHERE: Final = (
     "openshift-kube-apiserver",
@@ -57,14 +117,14 @@ class Governing:
     snapshot: Snapshot
     earlier: tuple[Snapshot, ...] = ()
     """Of the same cluster, the oldest first."""
-    given: PkiConfig | None = None
+    user_provided: PkiConfig | None = None
     """A file's, which takes the place of the cluster's own."""
 
     @cached_property
     def own(self) -> PkiConfig:
         """The cluster's own: what was given in its place, of MicroShift the file's, else PKI/cluster's."""
-        if self.given is not None:
-            return self.given
+        if self.user_provided is not None:
+            return self.user_provided
         file = next(iter(self.snapshot.objects.get(MICROSHIFT_CONFIG, ())), None)
         if file is not None:
             return microshift_config(file)

@@ -17,10 +17,9 @@ from scanner.model.held_certificate import HeldCertificate
 from scanner.model.key import Key, key_of
 from scanner.model.scan_policy import ScanPolicy
 from scanner.model.well_known import Names
-from scanner.pki.across import Across
-from scanner.pki.classify import Classified, classify
 from scanner.pki.governing import Governing
-from scanner.pki.recognition import made_by_name
+from scanner.pki.inventory_index import InventoryIndex
+from scanner.pki.recognition import Classified, classify, made_by_name
 from scanner.pki.resolution import required
 from scanner.pki.rules import of_all, of_certificate
 from scanner.pki.subject import Subject
@@ -69,7 +68,7 @@ class Inventory:
         self._now = now
         self._policy = policy
         self._entries: dict[str, Entry] = {}
-        self._across = Across(names)
+        self._index = InventoryIndex(names)
         self._signers: dict[str, tuple[HeldCertificate, str | None]] = {}
         """Of a CA's SHA-256: in the place that tells most of it, without its DER."""
         self._signing: set[str] = set()
@@ -87,7 +86,7 @@ class Inventory:
         classified = classify(held, self._names)
         entry = self._entries.get(held.facts.sha256)
         place = str(held.place)
-        self._across.add(held, classified, where, where=place, first=entry is None)
+        self._index.add(held, classified, where, where=place, first=entry is None)
         if entry is None or _tells_more(classified, entry.classified):
             entry = self._entries[held.facts.sha256] = self._entry(held, classified, where, entry)
             if held.facts.is_ca:
@@ -116,7 +115,7 @@ class Inventory:
         for sha256, entry in signers:
             facts = self._signers[sha256][0].facts
             successor = successors.get(sha256)
-            if successor is not None or entry.superseded or self._across.crossed(facts):
+            if successor is not None or entry.superseded or self._index.crossed(facts):
                 held, where = self._signers[sha256]
                 found = self._entry(held, entry.classified, where, entry, successor)
                 entry.findings, entry.superseded = found.findings, found.superseded
@@ -138,7 +137,7 @@ class Inventory:
                 yield each, active
 
     def _made(self, facts: CertificateFacts) -> datetime | None:
-        times = (self._across.first_made(facts), facts.not_before, made_by_name(facts))
+        times = (self._index.first_made(facts), facts.not_before, made_by_name(facts))
         return min((each for each in times if each is not None), default=None)
 
     def _entry(
@@ -156,7 +155,7 @@ class Inventory:
             config=governed.config,
             history=governed.history,
             now=self._now,
-            first_made=self._across.first_made(facts),
+            first_made=self._index.first_made(facts),
             successor=successor,
             policy=self._policy,
             lifetimes=self._names.lifetimes,
@@ -188,7 +187,7 @@ class Inventory:
         """What is to be said of them; that a key is as it should be is no news."""
         for entry in self.entries():
             yield from (finding for finding in entry.findings if finding.status != "ok")
-        yield from of_all(self._across)
+        yield from of_all(self._index)
 
     def counts(self) -> Counter[tuple[str, str]]:
         """How many, by category and key: ``("signer", "RSA 2048")``."""

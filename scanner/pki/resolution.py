@@ -12,7 +12,7 @@ from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Because
 from scanner.model.key import Key
 from scanner.model.pki_config import USAGES, PkiConfig, Required, Rule, Usage
-from scanner.pki.shapes import WELL_KNOWN
+from scanner.pki.config_schemas import WELL_KNOWN
 
 Category = Literal["signer", "serving", "client", "peer", "unknown"]
 """``peer``: for servers and clients. ``unknown``: nothing tells, so it may be any."""

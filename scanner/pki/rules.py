@@ -6,19 +6,15 @@ from collections.abc import Iterator
 
 from scanner.model.finding import Finding
 from scanner.model.rule import ScanRule
-from scanner.pki.across import Across
-from scanner.pki.admission import ADMISSION
-from scanner.pki.aging import LIFE, RENEWAL
+from scanner.pki.chain_rules import REUSE, SIGNATURE, SIGNERS, impossible_signatures
 from scanner.pki.compliance import KEY
-from scanner.pki.configuration import DEFINITIONS, OBJECT, Configuration
-from scanner.pki.installation import INSTALLATION
-from scanner.pki.minimums import MINIMUM
-from scanner.pki.pairs import PAIRS
-from scanner.pki.signature import SIGNATURE
-from scanner.pki.strength import CONFIGURED, STRENGTH
+from scanner.pki.install_config import INSTALLATION
+from scanner.pki.inventory_index import InventoryIndex
+from scanner.pki.key_strength import CONFIGURED, MINIMUM, STRENGTH
+from scanner.pki.listener_profile import PROFILE, Serving
+from scanner.pki.object_rules import ADMISSION, DEFINITIONS, OBJECT, PAIRS, Configuration
+from scanner.pki.renewal import LIFE, RENEWAL
 from scanner.pki.subject import Subject
-from scanner.pki.together import REUSE, SIGNERS, impossible_signatures
-from scanner.pki.with_profile import PROFILE, Serving
 
 OBJECT_RULES: tuple[ScanRule, ...] = (OBJECT, DEFINITIONS, ADMISSION, CONFIGURED, INSTALLATION, PAIRS)
 """On the objects that configure keys, and those that hold them: ``check(rule, Configuration)``."""
@@ -27,7 +23,7 @@ CERTIFICATE_RULES: tuple[ScanRule, ...] = (KEY, MINIMUM, STRENGTH, RENEWAL, LIFE
 """On one certificate in one place: ``check(rule, Subject)``."""
 
 TOGETHER_RULES: tuple[ScanRule, ...] = (SIGNERS, REUSE)
-"""On all certificates at once: ``check(rule, Across)``."""
+"""On all certificates at once: ``check(rule, InventoryIndex)``."""
 
 LISTENER_RULES: tuple[ScanRule, ...] = (PROFILE,)
 """On a listener of the platform: ``check(rule, Serving)``."""
@@ -54,8 +50,8 @@ def of_listener(serving: Serving) -> Iterator[Finding]:
         yield from rule.check(rule, serving)
 
 
-def of_all(across: Across) -> Iterator[Finding]:
+def of_all(index: InventoryIndex) -> Iterator[Finding]:
     """What shows only when all certificates are seen together."""
     for rule in TOGETHER_RULES:
-        yield from rule.check(rule, across)
-    yield from impossible_signatures(across)
+        yield from rule.check(rule, index)
+    yield from impossible_signatures(index)

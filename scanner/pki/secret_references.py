@@ -68,7 +68,7 @@ _ETCD = "openshift-etcd"
 # --- Who gave it ------------------------------------------------------------------------------------------------------
 
 
-def given(snapshot: Snapshot) -> Iterator[Link]:
+def provided(snapshot: Snapshot) -> Iterator[Link]:
     """The Secrets and ConfigMaps that people had objects name: the platform's own configuration first, whose Secrets
     take the place of an operator's."""
     for kind in READS:
@@ -76,14 +76,14 @@ def given(snapshot: Snapshot) -> Iterator[Link]:
             yield from (replace(each, source=item) for each in links(configured(item)))
 
 
-class Given:
+class UserProvided:
     """Who gave what."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._platform: dict[Name, str] = {}
         self._workloads: dict[Name, str] = {}
         self._client_cas: dict[Name, str] = {}
-        for link in given(snapshot):
+        for link in provided(snapshot):
             by = self._platform if link.source.kind in PLATFORM else self._workloads
             if not link.is_secret:
                 by = self._client_cas
@@ -121,10 +121,10 @@ def injected(found: KubeObject) -> str | None:
 # --- What is worth reading --------------------------------------------------------------------------------------------
 
 
-def wanted_secrets(snapshot: Snapshot, names: Names) -> Iterator[Name]:
+def secret_references(snapshot: Snapshot, names: Names) -> Iterator[Name]:
     """(namespace, name) of every Secret worth reading, each once: the platform's first, where its namespaces exist.
 
-    ``cluster.read`` takes it as ``secrets=partial(wanted_secrets, names=names)``.
+    ``cluster.read`` takes it as ``secrets=partial(secret_references, names=names)``.
     """
     named = chain(
         _of_platform(snapshot, names),
@@ -139,7 +139,7 @@ def wanted_secrets(snapshot: Snapshot, names: Names) -> Iterator[Name]:
 
 def _named(snapshot: Snapshot, *, platform: bool) -> Iterator[Name]:
     """Those that objects name: the platform's configuration, or any other."""
-    for link in given(snapshot):
+    for link in provided(snapshot):
         if link.is_secret and (link.source.kind in PLATFORM) == platform:
             yield link.namespace or "", link.name
 

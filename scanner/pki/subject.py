@@ -6,15 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from scanner.kube.kinds import SECRET
 from scanner.model.finding import Finding, Severity, Status, Verdict
 from scanner.model.held_certificate import HeldCertificate
 from scanner.model.pki_config import PkiConfig
 from scanner.model.rule import ScanRule
 from scanner.model.scan_policy import ScanPolicy
 from scanner.model.well_known import Category
-from scanner.pki.classify import Classified
-from scanner.pki.history import Past
-from scanner.pki.recognition import made_by_name
+from scanner.pki.governing import Past
+from scanner.pki.recognition import Classified, made_by_name
 from scanner.tls.certificate import CertificateFacts
 
 _NAMES = 5
@@ -54,6 +54,12 @@ class Subject:
         unclear = self.classified.governed is None
         said = "It is unknown whether the PKI object governs it" if unclear else "It is outside of the PKI object"
         return f"{said}: {self.classified.why}"
+
+    @property
+    def secret(self) -> str:
+        """``namespace/name`` of the Secret that holds it, or ""."""
+        reference = self.held.place.reference
+        return f"{reference.namespace}/{reference.name}" if reference and reference.kind == SECRET.name else ""
 
     @property
     def called(self) -> str:

@@ -15,7 +15,7 @@ from scanner.cluster.snapshot_objects import config_map, kept
 from scanner.files import yaml_values
 from scanner.kube.kinds import BACKEND_TLS_POLICY, CONFIG_MAP, GATEWAY, KINDS, PKI, ROUTE, Kind
 from scanner.kube.objects import KubeObject
-from scanner.pki.pem import Parser
+from scanner.model.pem import Parser
 from tests.certs import Authority
 
 BLOCK = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIKEYMATERIAL\n-----END EC PRIVATE KEY-----\n"

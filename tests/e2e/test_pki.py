@@ -21,10 +21,9 @@ from scanner.files.source_positions import dotted
 from scanner.kube.kinds import PKI, PKI_CERTIFICATE_DEFINITION
 from scanner.model.key import Key
 from scanner.model.pki_config import PkiConfig
-from scanner.pki.config import READS, pki_config
-from scanner.pki.reading import of_spec
+from scanner.pki.config import READS, of_spec, pki_config
+from scanner.pki.config_schemas import WELL_KNOWN
 from scanner.pki.resolution import required
-from scanner.pki.shapes import WELL_KNOWN
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.writing import CRD, Object, RefusedError, Writer
 from tests.pki.pki_cases import CASES, UNION, Case

@@ -13,7 +13,7 @@ from scanner.lint.twice import TWICE
 from scanner.linting import LINT_READS, declared, lint_report
 from scanner.model.lint_report import LintReport
 from scanner.model.rule import ScanRule
-from scanner.pki.configuration import DEFINITIONS, OBJECT
+from scanner.pki.object_rules import DEFINITIONS, OBJECT
 from tests.lint.examples import empty, examples
 
 EACH = pytest.mark.parametrize("rule", [UNREADABLE, KIND_UNKNOWN, TWICE, OBJECT, DEFINITIONS], ids=lambda each: each.id)

@@ -12,7 +12,7 @@ import yaml
 from scanner.kube.kinds import INGRESS, INGRESS_CONFIG, KINDS, NAMESPACE, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable
-from scanner.pki import stored
+from scanner.pki import certificate_sources
 from scanner.pki.secret_references import TO_SECRETS
 
 _KIND = {**{each.name: each for each in KINDS}, "Ingress": INGRESS}
@@ -20,7 +20,7 @@ _KIND = {**{each.name: each for each in KINDS}, "Ingress": INGRESS}
 
 def snapshot(text: str = "", *others: dict[str, Any], without_namespaces: bool = False) -> Snapshot:
     """The objects of a YAML text of several documents, and others."""
-    objects: dict[Kind, list[KubeObject]] = {kind: [] for kind in (*stored.READS, *TO_SECRETS)}
+    objects: dict[Kind, list[KubeObject]] = {kind: [] for kind in (*certificate_sources.READS, *TO_SECRETS)}
     for raw in (*(each for each in yaml.safe_load_all(text) if each), *others):
         kind = INGRESS_CONFIG if raw.get("apiVersion") == "config.openshift.io/v1" else _KIND[raw["kind"]]
         objects[kind].append(KubeObject(raw, kind))

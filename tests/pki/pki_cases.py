@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from scanner.pki.shapes import WELL_KNOWN
+from scanner.pki.config_schemas import WELL_KNOWN
 
 RSA, ECDSA = ({"algorithm": "RSA", "rsa": {"keySize": 4096}}, {"algorithm": "ECDSA", "ecdsa": {"curve": "P384"}})
 UNION = "algorithm must match the configuration: use rsa field for RSA, ecdsa field for ECDSA"

@@ -10,7 +10,7 @@ from scanner.model.key import RSA_2048, Key
 from scanner.model.pki_config import PkiConfig, Rule
 from scanner.model.scan_policy import ScanPolicy
 from scanner.model.well_known import Owner, Recognition, WellKnown
-from scanner.pki.classify import Classified
+from scanner.pki.recognition import Classified
 from scanner.pki.subject import Subject
 from scanner.tls.certificate import CertificateFacts
 

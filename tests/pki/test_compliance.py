@@ -15,11 +15,10 @@ from scanner.model.held_certificate import HeldCertificate, Place
 from scanner.model.key import RSA_2048, Key
 from scanner.model.pki_config import PkiConfig, Rule
 from scanner.model.well_known import Owner, Recognition, Rotation, WellKnown
-from scanner.pki.classify import Classified
 from scanner.pki.compliance import KEY, check_key
-from scanner.pki.history import Past
-from scanner.pki.reading import RECOMMENDED
-from scanner.pki.recognition import Use
+from scanner.pki.config import RECOMMENDED
+from scanner.pki.governing import Past
+from scanner.pki.recognition import Classified, Use
 from scanner.pki.subject import Subject
 from scanner.tls.certificate import CertificateFacts
 

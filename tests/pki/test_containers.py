@@ -22,9 +22,9 @@ from cryptography.hazmat.primitives.serialization.pkcs12 import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scanner.pki import pkcs12
+from scanner.model.pem import MOST
 from scanner.pki.containers import MAX_BYTES, Contents, contents
-from scanner.pki.pem import MOST
+from scanner.pki.keystores import MOST_ROUNDS
 from tests.certs import Authority
 from tests.pki import keystores
 
@@ -148,9 +148,7 @@ def test_pkcs12_whose_rounds_would_take_an_hour_is_not_begun() -> None:
     salt, rounds = b"\x04\x08" + bytes(8), b"\x02\x04\x7f\xff\xff\xff"
     pfx = sequence(b"\x02\x01\x03", sequence(b"\x06\x01\x2a"), sequence(sequence(b"\x05\x00"), salt, rounds))
     found = contents(pfx)
-    assert found.problems == (
-        f"PKCS #12: more than {pkcs12.MOST_ROUNDS} rounds of key derivation: no valid file needs that",
-    )
+    assert found.problems == (f"PKCS #12: more than {MOST_ROUNDS} rounds of key derivation: no valid file needs that",)
 
 
 @pytest.mark.parametrize(("depth", "words"), [(24, "PKCS #12: "), (25, "PKCS #12: it is nested too deep")])

@@ -10,14 +10,14 @@ from scanner.cluster import read
 from scanner.config.certificate_names import load_names
 from scanner.kube.kinds import SECRET, SERVICE
 from scanner.kube.snapshot import union
-from scanner.pki import stored
-from scanner.pki.secret_references import TO_SECRETS, wanted_secrets
+from scanner.pki import certificate_sources
+from scanner.pki.secret_references import TO_SECRETS, secret_references
 from tests.certs import Authority
 from tests.cluster.api import MANNERS, Api, running
 from tests.pki.objects import coded
 
 LEAF = Authority("Root").leaf(names=("web.shop.svc",))
-READS = union((stored.READS, TO_SECRETS))
+READS = union((certificate_sources.READS, TO_SECRETS))
 
 
 @pytest.mark.parametrize("no_secrets", [False, True])
@@ -37,9 +37,9 @@ async def test_the_secret_that_a_service_names(*, no_secrets: bool) -> None:
             READS,
             manners=MANNERS,
             no_secrets=no_secrets,
-            secrets=partial(wanted_secrets, names=load_names()),
+            secrets=partial(secret_references, names=load_names()),
         )
-    held = list(stored.held(found))
+    held = list(certificate_sources.held(found))
     asked = [path for path in api.paths() if "/secrets" in path]
     if no_secrets:
         assert (held, asked) == ([], [])

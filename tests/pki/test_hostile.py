@@ -14,11 +14,11 @@ from scanner.config.certificate_names import load_names
 from scanner.kube.tls_profile import Profile
 from scanner.model.held_certificate import HeldCertificate, Place
 from scanner.model.scan_policy import CertificateMinimums, ScanPolicy
-from scanner.pki.across import Across
-from scanner.pki.classify import classify
+from scanner.pki.inventory_index import InventoryIndex
+from scanner.pki.listener_profile import Serving
+from scanner.pki.recognition import classify
 from scanner.pki.rules import CERTIFICATE_RULES, of_all, of_certificate, of_listener
 from scanner.pki.subject import Subject
-from scanner.pki.with_profile import Serving
 from scanner.tls.certificate import CertificateFacts, parse_certificate
 from scanner.tls.codepoints import TLS12
 from tests.pki.subjects import CONFIG, LEAF, NOW, SECRET, SERVED, classified, subject
@@ -68,7 +68,7 @@ def test_whatever_it_says_every_rule_has_an_answer(
         for finding in of_certificate(about):
             assert finding.message
             assert len(finding.message) < 2000
-    across = Across(NAMES)
+    across = InventoryIndex(NAMES)
     for each in (held, HeldCertificate(facts=replace(behind, sha256="1"), place=SECRET)):
         across.add(each, told, "shop")
         across.add(each, told, "till")

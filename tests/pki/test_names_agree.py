@@ -5,13 +5,13 @@ from __future__ import annotations
 from scanner.config.certificate_names import load_names
 from scanner.kube.kinds import CONFIG_MAP
 from scanner.model.well_known import Index, fits
-from scanner.pki import shapes
+from scanner.pki import config_schemas
 
 
 def test_overrides_may_name_what_is_known() -> None:
     names = load_names()
-    assert names.overridable == tuple(shapes.WELL_KNOWN)
-    assert {each.name: each.category for each in names.all if each.overridable} == dict(shapes.WELL_KNOWN)
+    assert names.overridable == tuple(config_schemas.WELL_KNOWN)
+    assert {each.name: each.category for each in names.all if each.overridable} == dict(config_schemas.WELL_KNOWN)
 
 
 def test_every_bundle_that_tells_a_name_and_has_one_itself_is_read() -> None:

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from scanner.kube.maybe import Unknown
 from scanner.model.key import RSA_2048, Key
 from scanner.model.pki_config import USAGES, PkiConfig, Required, Rule, Usage
-from scanner.pki.reading import RECOMMENDED, of_spec
+from scanner.pki.config import RECOMMENDED, of_spec
+from scanner.pki.config_schemas import CATEGORIES, FIELDS, WELL_KNOWN
 from scanner.pki.resolution import Category, required
-from scanner.pki.shapes import CATEGORIES, FIELDS, WELL_KNOWN
 
 P256, P384, P521 = (Key(algorithm="ECDSA", curve=curve) for curve in ("P256", "P384", "P521"))
 RSA_3072, RSA_4096 = (Key(algorithm="RSA", size=size) for size in (3072, 4096))

@@ -11,16 +11,16 @@ from scanner.config.certificate_names import load_names
 from scanner.kube.objects import KubeObject
 from scanner.kube.references import MOST
 from scanner.kube.snapshot import Snapshot
-from scanner.pki.secret_references import wanted_secrets
+from scanner.pki.secret_references import secret_references
 from tests.pki.objects import snapshot
-from tests.pki.test_stored import GIVERS
+from tests.pki.test_certificate_sources import GIVERS
 
 NAMES = load_names()
 
 
 def test_a_cluster_that_is_not_openshift_is_asked_for_what_its_objects_name() -> None:
     found = snapshot("{kind: Ingress, metadata: {name: web, namespace: shop}, spec: {tls: [{secretName: web}, {}]}}")
-    assert list(wanted_secrets(found, NAMES)) == [("shop", "web")]
+    assert list(secret_references(found, NAMES)) == [("shop", "web")]
 
 
 def test_the_platforms_own_where_its_namespaces_are() -> None:
@@ -33,7 +33,7 @@ def test_the_platforms_own_where_its_namespaces_are() -> None:
 ---
 {kind: Node, metadata: {name: worker-0, labels: {node-role.kubernetes.io/worker: ""}}}
 """
-    found = set(wanted_secrets(snapshot(text), NAMES))
+    found = set(secret_references(snapshot(text), NAMES))
     assert ("openshift-service-ca", "signing-key") in found
     assert ("openshift-etcd", "etcd-signer") in found
     assert {name for _, name in found if name.endswith("-0")} == {
@@ -44,13 +44,13 @@ def test_the_platforms_own_where_its_namespaces_are() -> None:
 
 def test_hosted_control_planes_where_their_namespaces_are() -> None:
     text = "{kind: Namespace, metadata: {name: clusters-blue}}\n---\n{kind: Namespace, metadata: {name: shop}}"
-    found = set(wanted_secrets(snapshot(text), NAMES))
+    found = set(secret_references(snapshot(text), NAMES))
     assert ("clusters-blue", "customer-system-admin-signer") in found
     assert {namespace for namespace, _ in found} == {"clusters-blue"}
 
 
 def test_where_namespaces_may_not_be_listed_the_platforms_are_asked_for() -> None:
-    found = set(wanted_secrets(snapshot(without_namespaces=True), NAMES))
+    found = set(secret_references(snapshot(without_namespaces=True), NAMES))
     assert ("openshift-kube-apiserver-operator", "kube-control-plane-signer") in found
 
 
@@ -62,7 +62,7 @@ def test_what_users_gave_and_what_the_service_ca_made() -> None:
 {{kind: Service, metadata: {{name: s, namespace: a,
  annotations: {{service.beta.openshift.io/serving-cert-secret-name: s-tls}}}}}}
 """
-    assert list(wanted_secrets(snapshot(text), NAMES)) == [
+    assert list(secret_references(snapshot(text), NAMES)) == [
         ("openshift-config", "api"),
         ("openshift-config", "console"),
         ("openshift-ingress", "wildcard"),
@@ -104,7 +104,7 @@ REFERRED = """
 
 
 def test_every_secret_that_an_object_of_a_user_refers_to_is_read() -> None:
-    assert list(wanted_secrets(snapshot(REFERRED), NAMES)) == [
+    assert list(secret_references(snapshot(REFERRED), NAMES)) == [
         ("certs", "web"),
         ("shop", "web"),
         ("edge", "clients"),
@@ -124,7 +124,7 @@ def test_every_secret_that_an_object_of_a_user_refers_to_is_read() -> None:
 def test_their_number_is_bounded() -> None:
     tls = [{"secretName": f"s{number}"} for number in range(MOST + 5)]
     raw = {"kind": "Ingress", "metadata": {"name": "web", "namespace": "shop"}, "spec": {"tls": tls}}
-    assert len(list(wanted_secrets(snapshot("", raw), NAMES))) == MOST
+    assert len(list(secret_references(snapshot("", raw), NAMES))) == MOST
 
 
 @given(st.dictionaries(st.text(max_size=8), st.none() | st.integers() | st.lists(st.text(max_size=3), max_size=2)))
@@ -134,4 +134,4 @@ def test_hostile_objects_never_crash(inner: dict[str, Any]) -> None:
     raw = {"metadata": inner, "spec": inner}
     objects = {kind: (KubeObject(raw, kind),) for kind in empty.objects}
     found = Snapshot(taken_at=empty.taken_at, origin=empty.origin, objects=objects)
-    assert all(namespace and name for namespace, name in wanted_secrets(found, NAMES))
+    assert all(namespace and name for namespace, name in secret_references(found, NAMES))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scanner.pki.pem import chain_first, chain_of
+from scanner.pki.containers import chain_first, chain_of
 from tests.pki.subjects import LEAF
 
 CHAIN = [

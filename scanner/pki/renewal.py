@@ -1,19 +1,59 @@
-"""Whether certificates of the platform are renewed in time, and how long they live. Pure."""
+"""When certificates of the platform are renewed, how long they live, and how to renew one by hand."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from scanner.kube.kinds import SECRET
 from scanner.model.certificate_faults import expiry_severity, expiry_text
 from scanner.model.finding import Finding, Severity
 from scanner.model.rule import ScanRule
-from scanner.model.well_known import WellKnown
-from scanner.pki.compliance import fix_of
-from scanner.pki.rotation import Renewal, renewal
+from scanner.model.well_known import Rotation, WellKnown, fits
 from scanner.pki.subject import Subject, finding
+
+DAY_ONE = timedelta(days=1)
+"""Within which an operator's certificate takes the place of the installer's (the enhancement, "Initial Cluster
+Installation")."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renewal:
+    """How it is made again, and by when."""
+
+    rotates: Rotation
+    """Of several names the one that promises most: only what never rotates under any of its names is called so."""
+    by: datetime | None
+    """The latest; None where nothing tells, or it is never."""
+    ends: bool = False
+    """Whether ``by`` is its own end, because nothing tells more."""
+
+
+def renewal(names: Collection[WellKnown], made: datetime | None, end: datetime | None) -> Renewal:
+    """Of a certificate that is called one of ``names`` and is valid from ``made`` to ``end``. Operators renew at an
+    age; of names with different ages the greatest counts, because nothing tells which it has. What the installer made
+    for its first day ends before that."""
+    kinds = {each.rotates for each in names}
+    if kinds == {"never"}:
+        return Renewal(rotates="never", by=None)
+    if kinds == {"day-1"}:
+        return Renewal(rotates="day-1", by=None if made is None else _later(made, DAY_ONE))
+    ages = [each.refresh_days for each in names if each.refresh_days]
+    if made is not None and ages:
+        by = _later(made, timedelta(days=max(ages)))
+        if by is not None and (end is None or by < end):
+            return Renewal(rotates="operator", by=by)
+    return Renewal(rotates="operator", by=end, ends=True)
+
+
+def _later(moment: datetime, by: timedelta) -> datetime | None:
+    """None past the last day that a calendar has: a certificate may say that it was made in the year 9999."""
+    try:
+        return moment + by
+    except OverflowError:
+        return None
+
 
 _GRACE: Final = 0.1
 """Of the time between renewal and end: so late an operator may be that has other work, or waits for a rollout."""
@@ -47,11 +87,8 @@ def _of_revision(subject: Subject) -> bool:
     """Whether it is the copy that a static pod's former revision had: ``etcd-client-7`` of ``etcd-client``. They stay
     as they were until the operator prunes them. Of what has no name in the platform's namespaces nothing tells the
     original."""
-    reference, classified = subject.held.place.reference, subject.classified
-    if reference is None or reference.kind != SECRET.name:
-        return False
-    head, _, number = reference.name.rpartition("-")
-    original = f"{reference.namespace}/{head}"
+    classified = subject.classified
+    original, _, number = subject.secret.rpartition("-")
     known = classified.governed is None or any(original in each.recognition.secrets for each in classified.names)
     return number.isdecimal() and known
 
@@ -147,6 +184,33 @@ def _usual(subject: Subject, names: tuple[WellKnown, ...]) -> tuple[float, float
     """Of its names, else of their categories; of several whatever one of them allows: of some nothing is known."""
     spans = [(each.days, each.days) if each.days else subject.lifetimes.get(each.category, _ANY) for each in names]
     return min(span[0] for span in spans), max(span[1] for span in spans)
+
+
+def fix_of(subject: Subject) -> str:
+    """What to delete so that it is made again, and who feels that."""
+    names = subject.classified.names
+    here = subject.secret
+    names = tuple(name for name in names if fits(here, name.delete)) or names
+    breaks = ", or ".join(dict.fromkeys(name.breaks for name in names if name.breaks))
+    if secrets := tuple(dict.fromkeys(each for name in names for each in name.delete)):
+        felt = f"; that breaks {breaks}" if breaks else ""
+        if subject.held.facts.is_ca and not fits(here, secrets):
+            # A bundle may be behind: the Secret may hold a newer signer, which is as it should be.
+            again = f"delete it, so that its operator makes a new one{felt}"
+            return f"if {_which(here, secrets)} still has this certificate, {again}"
+        return f"delete {_which(here, secrets)}, so that its operator makes it again{felt}"
+    if here and subject.held.place.role == "leaf" and names and all(each.rotates == "operator" for each in names):
+        return f"delete Secret {here}, so that its operator makes it again{f'; that breaks {breaks}' if breaks else ''}"
+    if breaks:
+        return f"there is no Secret whose deletion makes it again; replacing it breaks {breaks}"
+    return "find out who made it, and let that make it again"
+
+
+def _which(here: str, secrets: tuple[str, ...]) -> str:
+    """That very one, where it is known; nobody should delete those of all nodes at once."""
+    if fits(here, secrets) or (len(secrets) == 1 and "*" not in secrets[0]):
+        return f"Secret {here if fits(here, secrets) else secrets[0]}"
+    return f"the Secret that holds it ({' or '.join(secrets)})"
 
 
 RENEWAL = ScanRule(

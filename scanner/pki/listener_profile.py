@@ -12,7 +12,7 @@ from scanner.model.finding import Finding
 from scanner.model.key import Key, key_of
 from scanner.model.pki_config import PkiConfig, Required
 from scanner.model.rule import ScanRule
-from scanner.pki.classify import Classified
+from scanner.pki.recognition import Classified
 from scanner.pki.resolution import required
 from scanner.tls.certificate import CertificateFacts
 from scanner.tls.codepoints import TLS13

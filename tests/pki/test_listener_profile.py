@@ -10,8 +10,8 @@ from scanner.kube.tls_profile import Profile
 from scanner.model.finding import Finding
 from scanner.model.key import RSA_2048
 from scanner.model.pki_config import PkiConfig, Rule
-from scanner.pki.classify import Classified
-from scanner.pki.with_profile import PROFILE, Serving
+from scanner.pki.listener_profile import PROFILE, Serving
+from scanner.pki.recognition import Classified
 from scanner.tls.certificate import CertificateFacts
 from scanner.tls.codepoints import TLS12, TLS13
 from tests.pki.subjects import CONFIG, LEAF, NAME, SILENT, classified

@@ -1,4 +1,4 @@
-"""What shows only when certificates are seen together: signers and what they sign, and keys that several have.
+"""Signers and what they sign, and keys that several certificates have: an index over the whole inventory.
 
 Of 50,000 certificates a few words each are kept; of signers, of which there are few, all but their DER.
 """
@@ -14,8 +14,7 @@ from scanner.kube.maybe import Unknown
 from scanner.model.held_certificate import HeldCertificate
 from scanner.model.key import Key, key_of
 from scanner.model.well_known import Names
-from scanner.pki.classify import Classified
-from scanner.pki.recognition import given_there, inside
+from scanner.pki.recognition import Classified, given_there, inside
 from scanner.tls.certificate import CertificateFacts
 
 _SIGNERS: Final = 20_000
@@ -98,7 +97,7 @@ class _Signer:
     """Whether it is known as one of the platform's."""
 
 
-class Across:
+class InventoryIndex:
     """Everything that an inventory has seen, seen together."""
 
     def __init__(self, names: Names) -> None:

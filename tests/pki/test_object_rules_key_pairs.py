@@ -11,8 +11,7 @@ from scanner.kube.kinds import SECRET
 from scanner.kube.objects import KubeObject
 from scanner.model.finding import Finding
 from scanner.model.pki_config import PkiConfig
-from scanner.pki.configuration import Configuration
-from scanner.pki.pairs import MOST, PAIRS
+from scanner.pki.object_rules import MOST, PAIRS, Configuration
 from tests.certs import Authority
 from tests.pki.objects import coded, secret, snapshot
 

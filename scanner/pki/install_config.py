@@ -1,4 +1,4 @@
-"""install-config: ``pki.signerCertificates``, the keys of the signers that the installer makes. Pure.
+"""install-config: ``pki.signerCertificates``, the keys of the signers that the installer makes, and the rule on them.
 
 Checked as openshift/installer does it (``pkg/types/pki/validation.go``), with its messages. What it makes beside the
 signers, and all that it makes where ``pki`` is not set, has the platform's own keys, which differ by release.
@@ -19,9 +19,13 @@ from scanner.kube.maybe import Known, Unknown
 from scanner.kube.schema import Number, Record, Text
 from scanner.kube.secrets import ConfigMap
 from scanner.kube.snapshot import Snapshot
+from scanner.model.finding import Finding
 from scanner.model.key import CURVES, Key
-from scanner.model.pki_config import Complaint, PkiConfig, Rule
-from scanner.pki.shapes import ALGORITHMS, complaints, unknown_fields, without_nulls
+from scanner.model.pki_config import Complaint, PkiConfig, Required, Rule
+from scanner.model.rule import ScanRule
+from scanner.pki.config_schemas import ALGORITHMS, complaints, unknown_fields, without_nulls
+from scanner.pki.object_rules import Configuration
+from scanner.pki.resolution import required
 
 READS: tuple[Kind, ...] = (CONFIG_MAP,)
 _PLACE: Final = ("cluster-config-v1", "kube-system")
@@ -141,3 +145,54 @@ def _fields(value: object) -> Mapping[str, object]:
     for name in ("signerCertificates", "key"):
         value = value.get(name) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}
+
+
+def check_installation(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
+    """The install-config asks for the same signers as the PKI object."""
+    day_one = about.day_one or install_config_of_cluster(about.snapshot)
+    if day_one is None or day_one.reason == "empty" or day_one == about.config:
+        return
+    for each in day_one.problems:
+        yield _finding(rule, day_one.source, f"the installer refuses {each}", "correct the file")
+    asked = day_one.categories.get("signer")
+    if asked is not None and not isinstance(asked.key, Unknown):
+        yield from _compared(rule, day_one, asked.field, asked.key, about.config)
+
+
+def before_installation(rule: ScanRule, document: Located) -> Iterator[tuple[Steps, Finding]]:
+    """What the installer does not take in a file that nothing was installed from yet, with the field of each."""
+    day_one = asked_of_installer(document)
+    for each in day_one.problems:
+        fix = f"correct {dotted(each.steps)}"
+        yield each.steps, rule.finding(day_one.source, f"the installer refuses {each}", fix, severity="high")
+    for remark in day_one.remarks:
+        yield ("pki",), rule.finding(day_one.source, remark, "set featureSet, or remove pki", severity="medium")
+    for field in day_one.unknown_fields:
+        yield ("pki",), rule.finding(day_one.source, f"unknown field {field}: the installer ignores it", "remove it")
+
+
+def _compared(rule: ScanRule, day_one: PkiConfig, field: str, key: Key, config: PkiConfig) -> Iterator[Finding]:
+    wanted = required(config, "signer")
+    said = f"{field} asks for {key} keys of signers"
+    if wanted.unknown is not None:
+        told = f"{said}, and what {config.source} requires is unknown: {wanted.unknown}"
+        yield replace(_finding(rule, day_one.source, told), verdict="inconclusive", status="not-tested")
+    elif wanted.key != key:
+        told = f"{said}, and {config.source} for {_asked(wanted)}"
+        yield _finding(rule, day_one.source, told, f"say the same in {config.source} and in the install-config")
+
+
+def _asked(wanted: Required) -> str:
+    if wanted.key is None:
+        return "nothing"
+    return str(wanted.key) if wanted.exact else f"nothing, which leaves {wanted.key}"
+
+
+def _finding(rule: ScanRule, about: str, said: str, fix: str | None = None) -> Finding:
+    return rule.finding(about, f"{about}: {said}", fix)
+
+
+INSTALLATION = ScanRule(
+    id="pki-install-config",
+    check=check_installation,
+)

@@ -1,10 +1,11 @@
-"""Certificates that objects of the cluster hold. One function a source; what cannot be read is there as unreadable."""
+"""Certificates that objects of the cluster hold, and those that listeners serve. One function a source; what cannot be
+read is there as unreadable."""
 
 from __future__ import annotations
 
 import binascii
 from base64 import b64decode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from scanner.kube.ingress import Route
@@ -19,16 +20,19 @@ from scanner.kube.kinds import (
     VALIDATING_WEBHOOK,
     Kind,
 )
+from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.secrets import ConfigMap, Secret
 from scanner.kube.snapshot import Snapshot, union
+from scanner.model.endpoint import Endpoint
 from scanner.model.held_certificate import HeldCertificate, Place, Role
+from scanner.model.observation import Observation
+from scanner.model.pem import Parser, unreadable
 from scanner.model.well_known import Names, fits
-from scanner.pki.containers import contents
-from scanner.pki.distinguished import common_name
-from scanner.pki.pem import Parser, apart, chain_of, unreadable
+from scanner.pki.containers import apart, chain_of, contents
+from scanner.pki.recognition import common_name
 from scanner.pki.secret_references import READS as REFERENCES
-from scanner.pki.secret_references import Given, injected
+from scanner.pki.secret_references import UserProvided, injected
 from scanner.tls.certificate import CertificateFacts
 
 _MOST = 1000
@@ -40,7 +44,7 @@ class _Search:
     """What every source needs."""
 
     snapshot: Snapshot
-    given: Given
+    provided: UserProvided
     parser: Parser
 
     def text(self, text: str) -> list[CertificateFacts]:
@@ -62,7 +66,7 @@ Source = Callable[[_Search], Iterator[HeldCertificate]]
 
 def held(snapshot: Snapshot) -> Iterator[HeldCertificate]:
     """Every certificate that the snapshot's objects hold, as often as it is held. Raises ``NotRead``."""
-    search = _Search(snapshot, Given(snapshot), Parser())
+    search = _Search(snapshot, UserProvided(snapshot), Parser())
     for source in SOURCES:
         yield from map(apart, source(search))
 
@@ -76,7 +80,7 @@ def signers(snapshot: Snapshot, names: Names) -> dict[str, bytes]:
     parser, found = Parser(), list[CertificateFacts]()
     for each in snapshot.every(SECRET):
         if names.is_platform(each.namespace or "") and fits(f"{each.namespace}/{each.name}", secret):
-            found += _Search(snapshot, Given(snapshot), parser).coded(Secret.of(each).tls_crt)
+            found += _Search(snapshot, UserProvided(snapshot), parser).coded(Secret.of(each).tls_crt)
     for each in snapshot.every(CONFIG_MAP):
         if names.is_platform(each.namespace or "") and fits(f"{each.namespace}/{each.name}", bundle):
             found += [one for text in ConfigMap.of(each).data.values() for one in parser.of_text(text, _MOST)]
@@ -89,7 +93,7 @@ def secrets(search: _Search) -> Iterator[HeldCertificate]:
     """tls.crt and ca.crt of Secrets, and the certificates in their other data and in kubeconfigs there: that is all
     that is kept of one."""
     for secret in map(Secret.of, search.snapshot.every(SECRET)):
-        reason = search.given.secret(secret)
+        reason = search.provided.secret(secret)
         yield from _chain(search.coded(secret.tls_crt), secret, "data[tls.crt]", reason, secret.key_matches)
         yield from _bundle(search.coded(secret.ca_crt), secret, "data[ca.crt]", reason)
         for name, text in secret.data.items():
@@ -124,7 +128,7 @@ def _trusted(_: int) -> Role:
 def config_maps(search: _Search) -> Iterator[HeldCertificate]:
     """Bundles in those ConfigMaps that are read, and the CAs of kubeconfigs there (kubeadm's ``cluster-info``)."""
     for each in search.snapshot.every(CONFIG_MAP):
-        reason = search.given.config_map(each)
+        reason = search.provided.config_map(each)
         for name, text in ConfigMap.of(each).data.items():
             if "-----BEGIN " in text:
                 yield from _bundle(search.parser.of_text(text, _MOST), each, f"data[{name}]", reason)
@@ -229,3 +233,35 @@ def _each(
 
 def _numbered(field: str, number: int) -> str:
     return f"{field} {number + 1}" if number else field
+
+
+_NOTHING: Mapping[str, str] = {}
+
+
+def served(
+    endpoint: Endpoint, observation: Observation, given: Mapping[str, str] = _NOTHING
+) -> Iterator[HeldCertificate]:
+    """Every certificate of every chain that the listener sent, each once. ``given``: by the SHA-256 of what
+    somebody gave, who did."""
+    first = () if isinstance(observation.chain, Unknown) else observation.chain
+    seen: set[str] = set()
+    for chain in (first, *observation.other_chains):
+        for number, facts in enumerate(chain):
+            if facts.sha256 not in seen:
+                seen.add(facts.sha256)
+                place = _place(endpoint, "issuer" if number else "leaf", given.get(facts.sha256))
+                yield HeldCertificate(facts=facts, place=place, chain=_behind(chain, number))
+
+
+def _behind(chain: tuple[CertificateFacts, ...], number: int) -> tuple[CertificateFacts, ...]:
+    return chain[number + 1 :] if number == 0 else ()
+
+
+def _place(endpoint: Endpoint, role: Role, given: str | None) -> Place:
+    return Place(
+        role=role,
+        endpoint=endpoint.id,
+        port=endpoint.port,
+        component=endpoint.component,
+        user_provided=given,
+    )

@@ -12,8 +12,8 @@ from scanner.kube import kinds
 from scanner.kube.kinds import Kind
 from scanner.model.finding import Finding
 from scanner.pki.config import pki_config
-from scanner.pki.configuration import Configuration
 from scanner.pki.definitions import with_registered
+from scanner.pki.object_rules import Configuration
 from scanner.pki.rules import of_objects
 from tests.pki.pki_cases import CASES, Case
 from tests.pki.test_config import P256, pki, snapshot

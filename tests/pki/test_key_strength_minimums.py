@@ -9,7 +9,7 @@ import pytest
 
 from scanner.model.finding import Finding
 from scanner.model.scan_policy import CertificateMinimums, Policy, ScanPolicy
-from scanner.pki.minimums import MINIMUM
+from scanner.pki.key_strength import MINIMUM
 from scanner.tls.certificate import CertificateFacts
 from tests.pki.subjects import DAY, LEAF, NAME, NOW, SECRET, SILENT, classified, subject
 

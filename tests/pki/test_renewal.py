@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -11,7 +11,7 @@ from scanner.kube.objects import Reference
 from scanner.model.held_certificate import Place, Role
 from scanner.model.scan_policy import Policy, ScanPolicy
 from scanner.model.well_known import Owner, Recognition, WellKnown
-from scanner.pki.aging import LIFE, RENEWAL
+from scanner.pki.renewal import LIFE, RENEWAL, renewal
 from scanner.tls.certificate import CertificateFacts
 from tests.pki.subjects import DAY, LEAF, NAME, NOW, SECRET, SERVED, classified, subject
 
@@ -215,3 +215,45 @@ def test_a_signer_in_whose_place_another_one_signs_needs_no_rotation() -> None:
     old = subject(aged(2930, 3650), told=classified(NEVER), place=replace(SECRET, role="trusted"))
     assert len(list(RENEWAL.check(RENEWAL, old))) == 1
     assert list(RENEWAL.check(RENEWAL, replace(old, successor=LEAF))) == []
+
+
+MADE = datetime(2026, 1, 1, tzinfo=UTC)
+END = datetime(2027, 1, 1, tzinfo=UTC)
+OPERATED = WellKnown(
+    name="x",
+    origin="enhancement",
+    category="serving",
+    shipped_category="serving",
+    owner=Owner(name="o", implements=True),
+    rotates="operator",
+    days=365,
+    refresh_days=30,
+    recognition=Recognition(),
+)
+SLOWER = replace(OPERATED, refresh_days=60)
+UNTIMED = replace(OPERATED, refresh_days=None)
+ROTATION_NEVER = replace(OPERATED, rotates="never")
+FIRST = replace(OPERATED, rotates="day-1")
+
+
+@pytest.mark.parametrize(
+    ("names", "rotates", "by", "ends"),
+    [
+        ((OPERATED,), "operator", MADE + timedelta(days=30), False),
+        ((OPERATED, SLOWER), "operator", MADE + timedelta(days=60), False),
+        ((UNTIMED,), "operator", END, True),
+        ((), "operator", END, True),
+        ((ROTATION_NEVER,), "never", None, False),
+        ((ROTATION_NEVER, UNTIMED), "operator", MADE + timedelta(days=30), False),
+        ((FIRST,), "day-1", MADE + timedelta(days=1), False),
+    ],
+)
+def test_by_when(names: tuple[WellKnown, ...], rotates: str, by: datetime | None, ends: bool) -> None:
+    found = renewal(names, MADE, END)
+    assert (found.rotates, found.by, found.ends) == (rotates, by, ends)
+
+
+def test_dates_that_cannot_be_read_or_have_no_day_after() -> None:
+    assert renewal((OPERATED,), None, END).by == END
+    assert renewal((FIRST,), None, None).by is None
+    assert renewal((OPERATED,), datetime(9999, 12, 31, tzinfo=UTC), None).by is None

@@ -14,9 +14,8 @@ from scanner.kube.kinds import VALIDATING_ADMISSION_POLICY_BINDING as BINDING
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Unreadable
 from scanner.model.finding import Finding
-from scanner.pki.admission import ADMISSION
 from scanner.pki.config import pki_config
-from scanner.pki.configuration import Configuration
+from scanner.pki.object_rules import ADMISSION, Configuration
 from tests.pki.test_config import snapshot
 
 NAMES = load_names()

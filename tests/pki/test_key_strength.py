@@ -11,10 +11,9 @@ from scanner.config.certificate_names import load_names
 from scanner.model.finding import Finding
 from scanner.model.key import RSA_2048, Key
 from scanner.model.pki_config import Rule
-from scanner.pki.config import pki_config
-from scanner.pki.configuration import Configuration
-from scanner.pki.reading import RECOMMENDED
-from scanner.pki.strength import CONFIGURED, STRENGTH, signers_of
+from scanner.pki.config import RECOMMENDED, pki_config
+from scanner.pki.key_strength import CONFIGURED, STRENGTH, signers_of
+from scanner.pki.object_rules import Configuration
 from scanner.tls.certificate import CertificateFacts
 from tests.pki.pki_cases import ECDSA, RSA
 from tests.pki.subjects import CONFIG, DAY, LEAF, NAME, NOW, SILENT, classified, subject

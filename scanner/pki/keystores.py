@@ -1,15 +1,20 @@
-"""PKCS #12 (RFC 7292): what certificates are in it. A key in it is decrypted by the library, and dropped unseen."""
+"""Certificates in PKCS #12 files (RFC 7292) and Java key stores (JKS, JCEKS). Keys in them are dropped unseen.
+
+There is no standard for the latter; the layout is that of OpenJDK's ``sun.security.provider.JavaKeyStore.engineLoad``.
+Certificates in them are not encrypted. Keys are stepped over, and the digest at the end, which a password would check,
+is not read.
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from struct import Struct
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import Encoding
-from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12Certificate, PKCS12KeyAndCertificates
-from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12 as load
+from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12Certificate, PKCS12KeyAndCertificates, load_pkcs12
 
 from scanner.tls.wire import Malformed, Reader
 
@@ -31,7 +36,7 @@ class Bag:
     """Whether a key in the file is its own."""
 
 
-def bags(content: bytes, passwords: Sequence[bytes] = ()) -> tuple[Bag, ...]:
+def pkcs12_bags(content: bytes, passwords: Sequence[bytes] = ()) -> tuple[Bag, ...]:
     """The certificates, that of the key first. Tries no password, the empty one, and ``passwords``. Raises
     ``Malformed`` with what to do."""
     _check_rounds(content)
@@ -40,7 +45,7 @@ def bags(content: bytes, passwords: Sequence[bytes] = ()) -> tuple[Bag, ...]:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return tuple(_of(load(content, password)))
+                return tuple(_of(load_pkcs12(content, password)))
         except (ValueError, TypeError, UnsupportedAlgorithm) as error:
             reason = " ".join(str(error).split())[:160]
     if "password" in reason.lower():
@@ -113,3 +118,65 @@ def _element(reader: Reader) -> tuple[int, bytes]:
     if size & 0x80:
         size = int.from_bytes(reader.take(size & 0x7F), "big")
     return tag, reader.take(size)
+
+
+JKS_MAGICS = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
+"""JKS and JCEKS."""
+_DIGEST = 20
+"""Bytes of SHA-1 behind the entries."""
+_KEY, _TRUSTED = 1, 2
+"""Kinds of entries. JCEKS has 3 too, a serialized Java object, of which nothing tells the length."""
+_LONGEST_CHAIN = 100
+_U32 = Struct(">I")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One entry: the chain of a key, its own certificate first, or one trusted certificate."""
+
+    alias: str
+    keyed: bool
+    chain: tuple[bytes, ...]
+    """DER."""
+
+
+def jks_entries(content: bytes) -> Iterator[Entry]:
+    """The entries, until the first that is not as it should be: there ``Malformed`` is raised."""
+    reader = Reader(content)
+    if reader.take(4) not in JKS_MAGICS:
+        raise Malformed("no Java key store")
+    version, count = _u32(reader), _u32(reader)
+    if version not in (1, 2):
+        raise Malformed(f"a Java key store of version {version}; 1 and 2 are known")
+    for number in range(count):
+        try:
+            yield _entry(reader, typed=version == 2)
+        except Malformed as error:
+            raise Malformed(f"entry {number + 1} of {count} of the Java key store: {error}") from None
+    if reader.left != _DIGEST:
+        raise Malformed(f"{reader.left} bytes instead of {_DIGEST} behind the Java key store's entries")
+
+
+def _entry(reader: Reader, *, typed: bool) -> Entry:
+    kind = _u32(reader)
+    if kind not in (_KEY, _TRUSTED):
+        raise Malformed("a secret key, behind which nothing can be found" if kind == 3 else f"unknown kind {kind}")
+    alias = reader.opaque16().decode("utf-8", "replace")  # Java's own UTF-8, which differs for NUL and emoji
+    reader.take(8)  # when it was made
+    if kind == _TRUSTED:
+        return Entry(alias=alias, keyed=False, chain=(_certificate(reader, typed=typed),))
+    reader.take(_u32(reader))  # the key, encrypted; dropped at once
+    length = _u32(reader)
+    if length > _LONGEST_CHAIN:
+        raise Malformed(f"a chain of {length} certificates")
+    return Entry(alias=alias, keyed=True, chain=tuple(_certificate(reader, typed=typed) for _ in range(length)))
+
+
+def _certificate(reader: Reader, *, typed: bool) -> bytes:
+    if typed:
+        reader.opaque16()  # "X.509"
+    return reader.take(_u32(reader))
+
+
+def _u32(reader: Reader) -> int:
+    return int(reader.unpack(_U32)[0])

@@ -11,10 +11,12 @@ from scanner.kube.objects import Reference
 from scanner.model.finding import Finding
 from scanner.model.held_certificate import HeldCertificate, Place, Role
 from scanner.model.well_known import Owner
-from scanner.pki.across import PLATFORM, Across
+from scanner.pki.chain_rules import SIGNATURE, can_sign, signs
+from scanner.pki.inventory_index import PLATFORM, InventoryIndex
 from scanner.pki.rules import of_all
 from scanner.tls.certificate import CertificateFacts
-from tests.pki.subjects import LEAF, NAME, classified
+from scanner.tls.oids import KEY_ALGORITHMS, SIGNATURES
+from tests.pki.subjects import LEAF, NAME, SECRET, SERVED, classified, subject
 
 NAMES = load_names()
 SIGNER = replace(
@@ -37,7 +39,7 @@ class Seen:
     """What an inventory would hand on."""
 
     def __init__(self) -> None:
-        self.across = Across(NAMES)
+        self.across = InventoryIndex(NAMES)
         self.known: set[str] = set()
 
     def add(self, facts: CertificateFacts, place: Place, namespace: str | None, *, ours: bool = False) -> Seen:
@@ -141,7 +143,7 @@ def test_a_signature_that_no_signer_of_that_name_can_have_made() -> None:
 
 
 def test_signers_beyond_the_limit_are_compared_with_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scanner.pki.across._SIGNERS", 2)
+    monkeypatch.setattr("scanner.pki.inventory_index._SIGNERS", 2)
     first = (replace(RSA_SIGNER, subject=f"CN=s{number}", sha256=f"{number:064}") for number in range(2))
     few, many = Seen().signer(next(first)), Seen()
     assert len(few.signer(RSA_SIGNER).leaf(SIGNED_BY_RSA).said("pki-signer-strength")) == 1
@@ -229,3 +231,81 @@ def test_a_users_copy_of_a_key_of_the_platform_fails() -> None:
     (finding,) = seen.said("pki-key-reuse")
     assert finding.severity == "medium"
     assert any(each.startswith(PLATFORM) for each in finding.observed)
+
+
+SIGNATURE_SIGNER = replace(LEAF, subject="CN=etcd-signer", issuer="CN=etcd-signer", is_ca=True, sha256="cd" * 32)
+SIGNATURE_RSA_SIGNER = replace(SIGNATURE_SIGNER, key_algorithm="RSA", key_size=2048, curve=None)
+SHA1 = replace(LEAF, signature="sha1WithRSAEncryption", signature_hash="SHA1")
+
+
+@pytest.mark.parametrize("signature", sorted({name for name, _ in SIGNATURES.values()}))
+def test_every_signature_has_a_key_that_can_make_it(signature: str) -> None:
+    assert signs(signature) in set(KEY_ALGORITHMS.values())
+    able = {key for key in KEY_ALGORITHMS.values() if can_sign(key, signature)}
+    assert able == ({"RSA", "RSA-PSS"} if signature == "id-RSASSA-PSS" else {signs(signature)})
+
+
+@pytest.mark.parametrize(("key", "signature"), [("1.2.3", "ecdsa-with-SHA256"), ("RSA", "1.2.3.4")])
+def test_what_is_not_known_is_not_decided(key: str, signature: str) -> None:
+    assert can_sign(key, signature) is None
+
+
+@pytest.mark.parametrize(
+    ("facts", "chain"),
+    [
+        (LEAF, ()),
+        (LEAF, (SIGNATURE_SIGNER,)),
+        (replace(LEAF, signature="sha256WithRSAEncryption"), (SIGNATURE_RSA_SIGNER,)),
+        (replace(LEAF, signature="id-RSASSA-PSS"), (SIGNATURE_RSA_SIGNER,)),
+        (
+            replace(SIGNATURE_SIGNER, signature_hash="SHA1", signature="ecdsa-with-SHA1"),
+            (),
+        ),  # on itself it proves nothing
+        (LEAF, (replace(SIGNATURE_SIGNER, key_algorithm=None),)),
+    ],
+)
+def test_signatures_without_fault(facts: CertificateFacts, chain: tuple[CertificateFacts, ...]) -> None:
+    assert list(SIGNATURE.check(SIGNATURE, subject(facts, chain=chain))) == []
+
+
+@pytest.mark.parametrize(
+    ("facts", "chain", "words"),
+    [
+        (SHA1, (), "it is signed with sha1WithRSAEncryption"),
+        (replace(SHA1, signature="md5WithRSAEncryption", signature_hash="MD5"), (), "md5WithRSAEncryption"),
+        (LEAF, (SIGNATURE_RSA_SIGNER,), "signed with ecdsa-with-SHA256, and its signer has a key of RSA"),
+        (
+            replace(SIGNATURE_RSA_SIGNER, signature="Ed25519", signature_hash=None),
+            (),
+            "signed with Ed25519, and its signer has",
+        ),
+    ],
+)
+def test_signatures_that_fail(facts: CertificateFacts, chain: tuple[CertificateFacts, ...], words: str) -> None:
+    for told in (classified(), classified(governed=False)):
+        (finding,) = SIGNATURE.check(SIGNATURE, subject(facts, chain=chain, told=told))
+        assert (finding.verdict, finding.severity) == ("fail", "medium")
+        assert words in finding.message
+
+
+def test_a_served_one_is_left_to_cert_signature_and_a_trusted_one_alone() -> None:
+    assert list(SIGNATURE.check(SIGNATURE, subject(SHA1, place=SERVED))) == []
+    assert list(SIGNATURE.check(SIGNATURE, subject(SHA1, place=replace(SECRET, role="trusted")))) == []
+    (finding,) = SIGNATURE.check(SIGNATURE, subject(LEAF, place=SERVED, chain=(SIGNATURE_RSA_SIGNER,)))
+    assert finding.verdict == "fail"
+
+
+@pytest.mark.parametrize("field", ["signature", "signature_hash"])
+def test_what_cannot_be_read_is_never_a_pass(field: str) -> None:
+    odd = replace(LEAF, unreadable={field: "odd"}, **{field: None})  # type: ignore[arg-type] # a field that may be None
+    (finding,) = SIGNATURE.check(SIGNATURE, subject(odd))
+    assert (finding.verdict, finding.status) == ("inconclusive", "not-tested")
+    assert "odd" in finding.message
+
+
+@pytest.mark.parametrize("name", ["ML-DSA-65", "SLH-DSA-SHA2-128s"])
+def test_what_no_quantum_computer_breaks_is_named(name: str) -> None:
+    facts = replace(LEAF, signature=name, signature_hash=None)
+    (finding,) = SIGNATURE.check(SIGNATURE, subject(facts, chain=(replace(SIGNATURE_SIGNER, key_algorithm=name),)))
+    assert (finding.verdict, finding.status) == ("pass", "informational")
+    assert name in finding.message

@@ -1,4 +1,4 @@
-"""What is wrong with the objects that configure keys, whatever the certificates are like. Pure."""
+"""Rules on the PKI object, certificate definitions, admission policies, and the key pairs in Secrets."""
 
 from __future__ import annotations
 
@@ -7,10 +7,19 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
 
-from scanner.files.source_positions import Steps, dotted
-from scanner.kube.kinds import PKI
+from scanner.files.source_positions import Steps, dotted, shown
+from scanner.kube.kinds import (
+    PKI,
+    PKI_CERTIFICATE_DEFINITION,
+    SECRET,
+    VALIDATING_ADMISSION_POLICY,
+    VALIDATING_ADMISSION_POLICY_BINDING,
+    Kind,
+)
 from scanner.kube.objects import KubeObject
+from scanner.kube.openshift import AdmissionPolicy, AdmissionPolicyBinding
 from scanner.kube.schema import definition
+from scanner.kube.secrets import Secret
 from scanner.kube.snapshot import Snapshot
 from scanner.model.finding import Finding, Severity
 from scanner.model.pki_config import PkiConfig
@@ -130,4 +139,87 @@ OBJECT = ScanRule(
 DEFINITIONS = ScanRule(
     id="pki-definition",
     check=check_definitions,
+)
+
+
+READS: tuple[Kind, ...] = (VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING)
+_WRITING: Final = frozenset({"CREATE", "UPDATE", "*"})
+
+
+def check_admission(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
+    """An admission policy that is to check the PKI object is bound, and its binding refuses."""
+    found = about.snapshot.objects.get(VALIDATING_ADMISSION_POLICY_BINDING, ())
+    bindings = [AdmissionPolicyBinding.of(each) for each in found]
+    for policy in map(AdmissionPolicy.of, about.snapshot.objects.get(VALIDATING_ADMISSION_POLICY, ())):
+        if _is_about_keys(policy):
+            bound = [each for each in bindings if each.policy_name == policy.name]
+            yield from _judged(rule, policy, bound, about.snapshot)
+
+
+def _judged(
+    rule: ScanRule, policy: AdmissionPolicy, bound: list[AdmissionPolicyBinding], snapshot: Snapshot
+) -> Iterator[Finding]:
+    fix = f"make a ValidatingAdmissionPolicyBinding with policyName {shown(policy.name)} and validationActions [Deny]"
+    gap = snapshot.gap(VALIDATING_ADMISSION_POLICY_BINDING)
+    if not bound and gap:
+        said = f"whether anything binds it cannot be determined: {gap}"
+        yield _of_policy(rule, policy, said, inconclusive=True)
+    elif not bound:
+        yield _of_policy(rule, policy, "no binding makes the API server ask it: it refuses nothing", fix=fix)
+    elif not any("Deny" in each.actions for each in bound):
+        where = ", ".join(str(each.reference) for each in bound[:3])
+        said = f"its bindings only warn or audit ({where}): it refuses nothing"
+        yield _of_policy(rule, policy, said, low=True, fix="add Deny to spec.validationActions of the binding")
+
+
+def _is_about_keys(policy: AdmissionPolicy) -> bool:
+    """Whether it is asked of writes of the PKI object, or goes by what is registered."""
+    if policy.parameter_kind == PKI_CERTIFICATE_DEFINITION.name:
+        return True
+    for each in policy.resource_rules:
+        named = PKI.plural in each.resources and PKI.group in each.api_groups
+        if named and not _WRITING.isdisjoint(each.operations):
+            return True
+    return False
+
+
+def _of_policy(
+    rule: ScanRule, policy: KubeObject, said: str, *, low: bool = False, inconclusive: bool = False, fix: str = ""
+) -> Finding:
+    about = str(policy.reference)
+    return rule.finding(
+        about,
+        f"{about}: {said}",
+        fix or None,
+        verdict="inconclusive" if inconclusive else "fail",
+        severity="low" if low else None,
+    )
+
+
+ADMISSION = ScanRule(
+    id="pki-admission",
+    check=check_admission,
+)
+
+
+MOST: Final = 100
+"""Secrets that are told of one by one: every tenant may write as many as he likes."""
+
+
+def check_pairs(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
+    """The private key in a Secret belongs to the certificate beside it."""
+    secrets = about.snapshot.objects.get(SECRET, ())
+    wrong = [each for each in secrets if Secret.of(each).key_matches is False]
+    for number, each in enumerate(wrong[:MOST], start=1):
+        more = f" (and {len(wrong) - MOST} more Secrets like it)" if number == MOST < len(wrong) else ""
+        yield rule.finding(
+            str(each.reference),
+            f"{each.reference}: tls.key is not the key of the certificate in tls.crt{more}",
+            f"let the owner of {each.reference} create it again, key and certificate together",
+        )
+
+
+PAIRS = ScanRule(
+    id="pki-key-pair",
+    check=check_pairs,
 )

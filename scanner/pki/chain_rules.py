@@ -1,0 +1,189 @@
+"""Rules on certificates and their signers, and on keys that several certificates have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from operator import itemgetter
+from typing import Final
+
+from scanner.kube.maybe import Unknown
+from scanner.model.finding import Finding, Severity
+from scanner.model.key import Key, key_of
+from scanner.model.rule import ScanRule
+from scanner.pki.inventory_index import InventoryIndex, Signed, Use
+from scanner.pki.subject import Subject, finding
+from scanner.tls.certificate import CertificateFacts
+
+_BROKEN: Final = frozenset({"MD2", "MD4", "MD5", "SHA1"})
+_POST_QUANTUM: Final = ("ML-DSA", "SLH-DSA")
+_FAMILIES: Final = (
+    ("WithRSA", "RSA"),
+    ("id-RSASSA-PSS", "RSA-PSS"),
+    ("ecdsa-with-", "ECDSA"),
+    ("dsa-with-", "DSA"),
+)
+"""What the names of signatures have in them, and the algorithm of the keys that make such; of the other algorithms both
+have one name (RFC 8410, RFC 9881, RFC 9909)."""
+_ALSO: Final = {"RSA": frozenset({"RSA", "RSA-PSS"})}
+"""What else a key of an algorithm can sign: a plain RSA key with PSS too (RFC 4055 section 1.2), not the reverse."""
+
+
+def signs(signature: str) -> str | None:
+    """The algorithm of the keys that can make a signature of that name; None of one that is not known (an OID)."""
+    if signature[:1].isdigit():
+        return None
+    return next((algorithm for part, algorithm in _FAMILIES if part in signature), signature)
+
+
+def can_sign(key: str, signature: str) -> bool | None:
+    """Whether a key of that algorithm can have made the signature; None where nobody can tell."""
+    needed = signs(signature)
+    if needed is None or key[:1].isdigit():
+        return None
+    return needed in _ALSO.get(key, frozenset({key}))
+
+
+def check_signature(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
+    """Certificates are signed with a hash that holds, by a key that can have made the signature."""
+    facts = subject.held.facts
+    if subject.held.place.role == "trusted":
+        return
+    if facts.signature is None:
+        yield from _unclear(rule, subject, "signature")
+        return
+    if impossible := cannot_have_signed(facts, subject.held.chain[:1]):
+        fix = "have it issued again, by the key that its signer has now"
+        yield finding(rule, subject, "fail", "violation", impossible, fix=fix)
+    elif _is_broken(facts) and not facts.self_issued and not subject.held.place.endpoint:
+        said = f"it is signed with {facts.signature}"
+        fix = "have it issued again with SHA-256 or better"
+        yield finding(rule, subject, "fail", "violation", said, expected=("SHA-256 or better",), fix=fix)
+    elif "signature_hash" in facts.unreadable:
+        yield from _unclear(rule, subject, "signature_hash")
+    elif facts.signature.startswith(_POST_QUANTUM):
+        said = f"it is signed with {facts.signature}, which no quantum computer is known to break"
+        yield finding(rule, subject, "pass", "informational", said, severity="info")
+
+
+def _unclear(rule: ScanRule, subject: Subject, field: str) -> Iterator[Finding]:
+    """Of what a listener serves, ``cert-signature`` has said it."""
+    if not subject.held.place.endpoint:
+        said = f"how it is signed cannot be read ({subject.held.facts.unreadable.get(field, 'no reason stated')})"
+        yield finding(rule, subject, "inconclusive", "not-tested", said)
+
+
+def cannot_have_signed(facts: CertificateFacts, signers: tuple[CertificateFacts, ...]) -> str | None:
+    """Why none of ``signers`` (of a self-signed one, it alone) can have signed it, or None."""
+    signature = facts.signature
+    keys = [facts.key_algorithm] if facts.self_issued else [each.key_algorithm for each in signers]
+    known = [key for key in keys if key is not None]
+    if signature is None or not known or len(known) < len(keys):
+        return None
+    if any(can_sign(key, signature) is not False for key in known):
+        return None
+    return f"it is signed with {signature}, and its signer has a key of {' or '.join(dict.fromkeys(known))}"
+
+
+def _is_broken(facts: CertificateFacts) -> bool:
+    return (facts.signature_hash or "").upper().replace("-", "") in _BROKEN
+
+
+SIGNATURE = ScanRule(
+    id="pki-signature",
+    check=check_signature,
+)
+
+
+_SHOWN: Final = 5
+_ENOUGH: Final = 128
+"""Bits of security beyond which nobody forges a signature: RSA 3072 and P-256 have them."""
+
+
+def check_signers(rule: ScanRule, index: InventoryIndex) -> Iterator[Finding]:
+    """The platform's certificates have no stronger keys than their signers."""
+    for signed, signers in index.signed():
+        own, theirs = _key(signed.facts), [_key(each) for each in signers]
+        if not signed.classified.names or signed.facts.is_ca or own is None or own.strength is None:
+            continue
+        known = [(each.strength, each) for each in theirs if each is not None and each.strength is not None]
+        if len(known) < len(theirs):
+            continue
+        strength, signer = max(known, key=itemgetter(0))
+        if strength < own.strength:
+            said = f"its key is {own}, stronger than its signer's ({signer})"
+            chosen = any(each.owner.implements for each in signed.classified.names)
+            fix = f"configure a key for signers that is as strong{', or a smaller one here' if chosen else ''}"
+            severity = rule.severity if chosen and strength < _ENOUGH else "info"
+            yield _of_signed(rule, signed, said, severity, fix)
+
+
+def impossible_signatures(index: InventoryIndex) -> Iterator[Finding]:
+    """What ``pki-signature`` says of certificates whose signers are kept elsewhere."""
+    for signed, signers in index.signed():
+        if said := cannot_have_signed(signed.facts, signers):
+            fix = "have it issued again, by the key that its signer has now"
+            yield _of_signed(SIGNATURE, signed, said, SIGNATURE.severity, fix)
+
+
+def check_reuse(rule: ScanRule, index: InventoryIndex) -> Iterator[Finding]:
+    """No private key is used in two namespaces, or by certificates for different names."""
+    for key, use in index.shared():
+        yield _of_use(rule, key, use)
+
+
+def _of_use(rule: ScanRule, key: str, use: Use) -> Finding:
+    held, names = use.holders, sorted(use.made_out)
+    holders = {**use.serving, **held}
+    said = f"certificates for {len(names)} different names have it"
+    if len(holders) > 1:
+        passed = "" if len(held) > 1 else ", unless one of them passes connections through to another"
+        said = f"{len(holders)} namespaces have it{passed}"
+    return Finding(
+        rule=rule.id,
+        severity=rule.severity if len(held) > 1 else "low",
+        verdict="fail",
+        status="violation",
+        message=f"one private key is used more than once: {said}",
+        expected=("a key of its own for each",),
+        observed=_some([f"{holder}: {where}" for holder, where in holders.items()]),
+        fix="issue a certificate with a new key for each of these places",
+        evidence=_some(f"made out to {each[:200]}" for each in names),
+        about=f"key with SHA-256 {key}",
+    )
+
+
+def _some(items: Iterator[str] | list[str]) -> tuple[str, ...]:
+    every = list(items)
+    more = (f"and {len(every) - _SHOWN} more",) if len(every) > _SHOWN else ()
+    return (*every[:_SHOWN], *more)
+
+
+def _key(facts: CertificateFacts) -> Key | None:
+    key = key_of(facts)
+    return None if isinstance(key, Unknown) else key
+
+
+def _of_signed(rule: ScanRule, signed: Signed, said: str, severity: Severity, fix: str) -> Finding:
+    facts, names = signed.facts, signed.classified.names
+    called = " or ".join(each.name for each in names[:_SHOWN]) or facts.subject or facts.sha256
+    more = f" (and {signed.count - 1} more that are signed alike)" if signed.count > 1 else ""
+    return Finding(
+        rule=rule.id,
+        severity=severity,
+        verdict="fail",
+        status="informational" if severity == "info" else "violation",
+        message=f"{called[:200]} ({signed.classified.category}): {said}{more}",
+        observed=(f"{facts.subject or 'no readable subject'}, SHA-256 {facts.sha256}"[:400],),
+        fix=fix,
+        about=signed.about,
+    )
+
+
+SIGNERS = ScanRule(
+    id="pki-signer-strength",
+    check=check_signers,
+)
+REUSE = ScanRule(
+    id="pki-key-reuse",
+    check=check_reuse,
+)
