@@ -1,4 +1,4 @@
-"""The first two steps: the object that says what the cluster's components owe, and whether it binds this one."""
+"""The first two steps: the profile of the cluster, and whether it binds this component."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class Component:
 
     @property
     def authority(self) -> Authority:
-        """What says what it owes."""
+        """The authority over it."""
         return self.facts.authority(self.endpoints[0])
 
     @property
@@ -100,7 +100,7 @@ class Component:
 
     @property
     def follows(self) -> bool:
-        """Whether every listener that a saved scan has seen serves what it owes."""
+        """Whether every listener that a saved scan has seen follows its profile."""
         told = [each.honours for each in self.seen or () if each.honours is not None]
         return bool(told) and all(each == "yes" for each in told)
 
@@ -133,7 +133,7 @@ _WORST_FIRST: tuple[tuple[Honours, Outcome, str], ...] = (
 
 
 def serves(component: Component) -> Answer:
-    """Whether every listener serves what it owes."""
+    """Whether every listener follows its profile."""
     if component.seen is None:
         return Answer(outcome="not-read", said=("not checked: no saved scan (--results DIR)",))
     if not component.seen:

@@ -1,6 +1,6 @@
 """Events and certificates of a component: warnings of its namespaces, and its keys against the PKI configuration.
 
-Whoever may create events writes them, so they stop nothing. But where a configuration stopped they often say why.
+Any client that may create events writes them, so they stop nothing. But they often say why a configuration stopped.
 
 Keys: the enhancement "Configurable PKI for OpenShift Internal Certificates", "Support Procedures": the object and its
 gate, the operator's Degraded condition, its events of failed generation, and the keys against the configuration.
@@ -150,7 +150,7 @@ _NAMED: tuple[Status, ...] = (*_STOPPED, "not-tested", "pending-rotation")
 def keys(component: Component) -> Answer:
     """Whether the keys of the operator's certificates are as the PKI configuration asks.
 
-    A condition is the operator's own word. Anybody who may create events writes them, so they stop nothing.
+    A condition is the operator's own word. Any client that may create events writes them, so they stop nothing.
     """
     certificates = component.certificates
     if certificates is None or component.platform not in ("openshift", "hypershift") or not component.operator:

@@ -14,7 +14,7 @@ from scanner.expect.process_flags import (
     COMPONENT_BASE,
     FLAGS,
     Flags,
-    Told,
+    ProcessSettings,
     by_arguments,
     by_configuration,
     by_flags,
@@ -102,7 +102,7 @@ def running(component: Component) -> Answer:
     wanted, found = _declared(component), list(_running(component))
     if not found:
         return _unseen(component)
-    reference = wanted if isinstance(wanted, Told) else None
+    reference = wanted if isinstance(wanted, ProcessSettings) else None
     stopped, said = list[str](), list[str]()
     for endpoint, name, own in found:
         floor = _floor(component, endpoint)
@@ -130,7 +130,7 @@ def _unseen(component: Component) -> Answer:
     return Answer(outcome="unknown", said=(f"the flags of {component.name} could not be read: {gap}",))
 
 
-def _running(component: Component) -> Iterator[tuple[Endpoint, str, Told]]:
+def _running(component: Component) -> Iterator[tuple[Endpoint, str, ProcessSettings]]:
     """Each process of it that can be seen: a pod's flags, or a kubelet's configz."""
     snapshot = component.facts.snapshot
     for each in component.endpoints:
@@ -152,7 +152,7 @@ def _flags(component: Component) -> Flags:
     return FLAGS.get(component.name, COMPONENT_BASE)
 
 
-def _declared(component: Component) -> Known[Told] | None:
+def _declared(component: Component) -> Known[ProcessSettings] | None:
     """What kubeadm keeps for it; None where it keeps nothing."""
     if component.name == _KUBELET:
         kubelets = component.facts.kubelet_config
@@ -179,15 +179,15 @@ def _place(component: Component) -> str:
     return f"ConfigMap/kube-system/kubeadm-config {'.'.join(_PARTS[component.name].steps)}.extraArgs"
 
 
-def _words(told: Told) -> str:
+def _words(told: ProcessSettings) -> str:
     return told.said if told.anything else "not set, which means Go's defaults"
 
 
-def _alike(one: Told, other: Told) -> bool:
+def _alike(one: ProcessSettings, other: ProcessSettings) -> bool:
     return (one.minimum, set(one.suites)) == (other.minimum, set(other.suites))
 
 
-def _meant(component: Component, told: Told) -> Known[Profile]:
+def _meant(component: Component, told: ProcessSettings) -> Known[Profile]:
     return profile_of_process(told, _place(component), component.facts.snapshot.origin.git_version)
 
 
@@ -201,7 +201,7 @@ def _floor(component: Component, endpoint: Endpoint) -> Known[Profile]:
     return component.authority.declared().profile or Unknown("no profile is asked for")
 
 
-def _ill(component: Component, told: Told, floor: Known[Profile]) -> str:
+def _ill(component: Component, told: ProcessSettings, floor: Known[Profile]) -> str:
     """Why ``told`` is not as strict as ``floor``, or ""; what has no meaning is neither."""
     own = profile_of_process(told, component.name, component.facts.snapshot.origin.git_version)
     if isinstance(own, Unknown):

@@ -1,4 +1,4 @@
-"""Expectations: what each endpoint owes, and who says so. Pure; one file a resolver, in the order of the reasons.
+"""Expectations: what is required of each endpoint, and by which object. Pure; one file a resolver, in order.
 
 ``Expectations(snapshot, catalogue, policy, ...).of(endpoint)``. A resolver takes a ``Draft`` and returns a better one;
 ``RESOLVERS`` lists them. What an implementation cannot do is cut off last.
@@ -175,7 +175,7 @@ class Expectations:
         return tuple(dict.fromkeys(values))
 
     def of(self, endpoint: Endpoint) -> Expectation:
-        """What ``endpoint`` owes."""
+        """The expectation of ``endpoint``, with its reasons."""
         draft = self._draft(endpoint, frozenset())
         nothing, older = rejection_of(self._facts, endpoint), stale_status(self._facts, endpoint)
         notes = (f"nothing is to be served under its name: {nothing}" if nothing else "", older)

@@ -1,4 +1,4 @@
-"""An authority: the object that says what the components of one control plane owe, and how strictly.
+"""An authority: the object that says what is required of the components of one control plane, and how strictly.
 
 OpenShift: APIServer/cluster. Without such a kind, the profile that the user gives.
 
@@ -72,10 +72,10 @@ class Authority:
     steps: tuple[str, ...] = ()
     reader: Reader = LIBRARY_GO
     fixed: Declared | None = None
-    """What it says whatever the release is: a profile that the user gave, or why nothing can be told."""
+    """What it says whatever the release is: a profile that the user gave, or why it is not known."""
     releases: Releases
     adherence: Adherence | None = None
-    """None where nothing of the kind exists: then every component owes the profile."""
+    """None where nothing of the kind exists: then the profile is required of every component."""
     implementation: str = "go"
     groups_gate: State = "unknown"
     beat: str | None = None
@@ -95,7 +95,7 @@ class Authority:
 
     @property
     def is_set(self) -> bool:
-        """Whether somebody chose a profile: some readers look at nothing else."""
+        """Whether a profile is set: some readers look at nothing else."""
         return self.fixed is not None or has_mapping(self.holder, self.steps)
 
     def changed(self) -> datetime | None:
@@ -153,7 +153,7 @@ class Wishes:
 
 
 def of_api_server(snapshot: Snapshot, wishes: Wishes, earlier: Iterable[Snapshot] = ()) -> Authority:
-    """What says what the components of this cluster owe. ``earlier``: the same cluster as it was before."""
+    """The authority over the components of this cluster. ``earlier``: the same cluster as it was before."""
     releases = asked_for(wishes.release) if wishes.release else of_cluster(snapshot)
     if API_SERVER in snapshot.absent or distribution(snapshot) == "kubernetes":
         found = _of_user(snapshot, wishes, releases)

@@ -54,12 +54,11 @@ def of_proxy(snapshot: Snapshot, endpoint: Endpoint, item: KubeObject, origin: O
     """An HTTPProxy's service: without ``validation`` Envoy encrypts and verifies nothing."""
     if origin.role != "backend":
         return
-    hosts = {endpoint.server_name or "", endpoint.host, *(each.rpartition(":")[0] for each in endpoint.aliases)}
     proxy = HTTPProxy.of(item)
     # Those of a TCP proxy only if Envoy decrypts what it passes on.
     connections = () if proxy.tls.passthrough else proxy.tcp_proxy.services
     for service in (*proxy.routed_services, *connections):
-        if f"{service.name}.{proxy.namespace}.svc" in hosts and service.has_validation:
+        if f"{service.name}.{proxy.namespace}.svc" in endpoint.hosts and service.has_validation:
             yield from _verified(snapshot, proxy, service)
 
 
@@ -141,7 +140,7 @@ def _upstream(
 
 
 def _identity(facts: Facts, gateway: Gateway) -> tuple[str, str]:
-    """The Secret, and what is not known of it. One that nobody lets the Gateway name is none."""
+    """The Secret, and what is not known of it. One without the grant that it needs does not count."""
     named = gateway.client_certificate_ref
     if not named.name:
         return "", ""

@@ -1,4 +1,4 @@
-"""The profile that a listener owes as a component of the cluster, and whether it is bound by it.
+"""The profile that the cluster requires of a listener, and whether it binds the listener.
 
 The cluster's profile comes first. It binds by the listener's owner, by what governs it and by ``tlsAdherence``. The
 overrides of the policy file come last: another profile for some endpoints, each with its justification.
@@ -87,7 +87,7 @@ def _by_adherence(draft: Draft, adherence: Adherence) -> Draft:
 
 
 def of_cluster(facts: Facts, draft: Draft) -> Draft:
-    """The profile that everybody owes who has none of their own."""
+    """The profile of every component without one of its own."""
     authority = facts.authority(draft.endpoint)
     draft = _release(facts, draft, authority)
     draft = authority.onto(draft)
@@ -139,7 +139,7 @@ def _release(facts: Facts, draft: Draft, authority: Authority) -> Draft:
 
 
 def _lever_of_platform(draft: Draft, authority: Authority) -> Lever | None:
-    """The object by which the platform's operators configure what they run; of what is not theirs, nobody knows any."""
+    """The object by which the platform's operators configure what they run; unknown for other listeners."""
     if not authority.platform or draft.standing != "platform" or (draft.entry and draft.entry.governor == "own"):
         return None
     where, field = authority.place
@@ -147,7 +147,7 @@ def _lever_of_platform(draft: Draft, authority: Authority) -> Lever | None:
 
 
 def _implementation(draft: Draft, authority: Authority) -> str:
-    """Who serves it, as far as that limits what can be asked of it. Of what nobody knows, nothing is assumed."""
+    """Who serves it, as far as that limits what can be asked of it. Of an unknown program nothing is assumed."""
     if draft.entry is None or draft.entry.governor in ("own", "gateway", "ingress", "backend"):
         return "other"
     if draft.entry.component == "etcd":
@@ -172,7 +172,7 @@ def override(facts: Facts, draft: Draft) -> Draft:
 def _replaced(facts: Facts, draft: Draft, override: Override) -> Draft:
     profile = facts.overrides[override.profile]
     said = f"{profile.name}: {override.justification}"
-    found = draft.owes(profile, override.source, "overrides", said)
+    found = draft.requires(profile, override.source, "overrides", said)
     found = replace(
         found,
         binding="must-follow" if override.binding else "not-enforced",

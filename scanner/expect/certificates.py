@@ -1,4 +1,4 @@
-"""What a served certificate must be valid for, and whom the clients of this listener trust, as far as objects say."""
+"""Names that a served certificate must be valid for, and CAs that the clients of its listener trust."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def expected(facts: Facts, draft: Draft) -> CertificateExpectation:
     names = tuple(_names(facts, draft))
     bundle, source = _anchors(facts, draft)
     anchors = tuple(trusted_certificates(bundle))
-    # Of what is passed through whoever answers is an endpoint of its own, with which this one is compared.
+    # Behind a passthrough the backend answers: an endpoint of its own, with which this one is compared.
     passing = passed_through(facts, draft) is not None
     said = None if passing else declared_secrets(facts, draft)
     refused = ungranted(facts, said) if said else ()
@@ -68,7 +68,7 @@ def _names(facts: Facts, draft: Draft) -> Iterator[str]:
     try:
         ip_address(name)
     except ValueError:
-        # A name of one label that no entry knows is a node's or nobody's.
+        # A name of one label that is in no entry is a node's, or unknown.
         if "." in name or (entry is not None and name in entry.server_names):
             yield name
 
@@ -152,7 +152,7 @@ def _own_component_route(facts: Facts, host: str | None) -> bool:
 
 
 def _by_administrator(facts: Facts, draft: Draft) -> bool:
-    """Whether ``namedCertificates`` may be served for this name: from whoever signed them. Without names in the object
+    """Whether ``namedCertificates`` may be served for this name, by any issuer. Without names in the object
     they are those of the certificate, which is not at hand."""
     found = facts.snapshot.get(API_SERVER, "cluster")
     name = draft.endpoint.server_name
@@ -162,7 +162,7 @@ def _by_administrator(facts: Facts, draft: Draft) -> bool:
 
 
 def _default_certificate(facts: Facts, draft: Draft) -> bool:
-    """Whether the operator's own certificate is served: nobody set another for the router or the Route."""
+    """Whether the operator's own certificate is served: no object sets another for the router or the Route."""
     routers = map(IngressController.of, facts.snapshot.every(INGRESS_CONTROLLER))
     subject = draft.endpoint.subject
     if subject is None or subject.kind != "Route" or any(each.default_certificate is not None for each in routers):
@@ -172,7 +172,7 @@ def _default_certificate(facts: Facts, draft: Draft) -> bool:
 
 
 def _of_subject(facts: Facts, endpoint: Endpoint) -> tuple[str, str] | None:
-    """The ``caBundle`` of whoever calls this listener; empty means the API server's own trust."""
+    """The ``caBundle`` for calls to this listener; empty means the API server's own trust."""
     subject = endpoint.subject
     kind = _SUBJECTS.get(subject.kind) if subject else None
     found = facts.snapshot.get(kind, subject.name) if subject and kind else None

@@ -17,7 +17,6 @@ from scanner.expect.partial_expectation import Draft
 from scanner.expect.passthrough import passed_through
 from scanner.files.source_positions import dotted
 from scanner.kube.cluster_facts import is_guest
-from scanner.kube.contour import HTTPProxy
 from scanner.kube.gateway import Gateway
 from scanner.kube.hostnames import host_of
 from scanner.kube.ingress import Route, ingress_controller
@@ -51,7 +50,7 @@ SERVICE_CA_BUNDLES: Final = (
 
 
 def clients(snapshot: Snapshot, endpoint: Endpoint) -> Iterator[Client]:
-    """Each client whose trust an object says. Nobody is named of whom it is not known what they trust: the API server
+    """Each client whose trust an object says. Clients with unknown trust are left out: the API server
     without a caBundle goes by its own system's roots, and with ``insecureSkipTLSVerify`` by nothing."""
     for found, origin in led(snapshot, endpoint, {name: kind for name, (kind, _) in _READERS.items()}):
         _, reader = _READERS[found.kind.name]
@@ -98,8 +97,7 @@ def _route(snapshot: Snapshot, endpoint: Endpoint, found: KubeObject, origin: Or
 
 def _backend(endpoint: Endpoint, route: Route) -> str | None:
     """The name of that Service of the Route which leads there; None where nothing tells which."""
-    hosts = {endpoint.server_name or "", endpoint.host, *(each.rpartition(":")[0] for each in endpoint.aliases)}
-    names = {f"{each.service}.{route.namespace}.svc" for each in route.backends} & hosts
+    names = {f"{each.service}.{route.namespace}.svc" for each in route.backends}.intersection(endpoint.hosts)
     return names.pop() if len(names) == 1 else None
 
 
@@ -152,7 +150,7 @@ def server_trust(facts: Facts, draft: Draft) -> str | None:
 
 
 def unasked(facts: Facts, draft: Draft) -> str | None:
-    """The object that says how clients are dealt with, where it has nobody asked for a certificate."""
+    """The object that configures the listener, where it asks no client for a certificate."""
     endpoint = draft.endpoint
     if endpoint.segment == "Backend" or endpoint.expects is not None or passed_through(facts, draft) is not None:
         return None
@@ -183,18 +181,15 @@ def _of_gateway(facts: Facts, endpoint: Endpoint) -> str | None:
 
 
 def frontend_validation(gateway: Gateway, port: int | None) -> str | None:
-    """The field by which HTTPS listeners of ``gateway`` on ``port`` refuse whom they cannot verify (GEP-91); None: they
+    """The field by which HTTPS listeners of ``gateway`` on ``port`` refuse unverified clients (GEP-91); None: they
     do not."""
     found = gateway.validation(port)
     return dotted(found.steps) if found is not None and not found.falls_back else None
 
 
 def _of_proxy(facts: Facts, endpoint: Endpoint) -> str | None:
-    subject = endpoint.subject
-    if subject is None or subject.kind != HTTP_PROXY.name or endpoint.server_name is None:
+    proxy = proxy_of(facts, endpoint) if endpoint.server_name is not None else None
+    validation = proxy.tls.client_validation if proxy else None
+    if proxy is None or validation is None or not validation.ca_secret or validation.skip_client_cert_validation:
         return None
-    proxy = facts.snapshot.get(HTTP_PROXY, subject.name, subject.namespace)
-    validation = HTTPProxy.of(proxy).tls.client_validation if proxy else None
-    if validation is None or not validation.ca_secret or validation.skip_client_cert_validation:
-        return None
-    return f"{subject} {_VHOST}.clientValidation"
+    return f"{proxy.reference} {_VHOST}.clientValidation"

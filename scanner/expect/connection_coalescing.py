@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scanner.expect.contour import falling_back
+from scanner.expect.contour import falling_back, proxy_of
 from scanner.expect.facts import Facts, gateway_listeners
 from scanner.expect.rejected_listener import hostnames
-from scanner.kube.contour import HTTPProxy
 from scanner.kube.gateway import HOLDER_NAMES
 from scanner.kube.hostnames import within
 from scanner.kube.kinds import HTTP_PROXY
@@ -38,7 +37,7 @@ def _beside(facts: Facts, endpoint: Endpoint) -> Iterator[Neighbour]:
     if not _served(facts, endpoint):
         return
     mine, wildcards = _apart(facts, endpoint), tuple(hostnames(facts, endpoint))
-    for each in facts.listening.get((endpoint.address, endpoint.port), ()):
+    for each in facts.at_place(endpoint):
         if each.server_name in (None, endpoint.server_name) or not _served(facts, each):
             continue
         guarded = each.expects == "required"
@@ -57,13 +56,10 @@ def _beside_the_fallback(facts: Facts, endpoint: Endpoint) -> Iterator[Neighbour
     (Contour, ``internal/xdscache/v3/listener.go``); there is no 421 on that chain."""
     if falling_back(facts, endpoint) is None:
         return
-    for each in facts.listening.get((endpoint.address, endpoint.port), ()):
-        subject = each.subject
-        if subject is None or subject.kind != HTTP_PROXY.name or not each.server_name or not _served(facts, each):
-            continue
-        proxy = facts.snapshot.get(HTTP_PROXY, subject.name, subject.namespace)
-        if proxy is not None and not HTTPProxy.of(proxy).tls.enable_fallback_certificate:
-            yield Neighbour(name=each.server_name, guarded=each.expects == "required", because=str(subject))
+    for each in facts.at_place(endpoint):
+        proxy = proxy_of(facts, each)
+        if proxy and each.server_name and proxy.has_routes and not proxy.tls.enable_fallback_certificate:
+            yield Neighbour(name=each.server_name, guarded=each.expects == "required", because=str(each.subject))
 
 
 def _served(facts: Facts, endpoint: Endpoint) -> bool:
@@ -73,8 +69,8 @@ def _served(facts: Facts, endpoint: Endpoint) -> bool:
         return False
     if subject.kind != HTTP_PROXY.name:
         return any(each.protocol == "HTTPS" for each in gateway_listeners(facts.snapshot, endpoint))
-    proxy = facts.snapshot.get(HTTP_PROXY, subject.name, subject.namespace)
-    return proxy is not None and HTTPProxy.of(proxy).has_routes
+    proxy = proxy_of(facts, endpoint)
+    return proxy is not None and proxy.has_routes
 
 
 def _apart(facts: Facts, endpoint: Endpoint) -> frozenset[str]:

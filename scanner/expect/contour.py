@@ -60,8 +60,7 @@ class _Limits:
 
 
 def resolve(facts: Facts, draft: Draft) -> Draft:
-    """What an HTTPProxy's listener owes, the one without a name beside it, and a Gateway's, where somebody limits
-    them."""
+    """The limits of an HTTPProxy's listener, of the one without a name beside it, and of a Gateway's."""
     proxy = proxy_of(facts, draft.endpoint) if _is_proxy(draft) else falling_back(facts, draft.endpoint)
     if (proxy is None and not _is_gateways(facts, draft.endpoint)) or passed_through(facts, draft):
         return draft
@@ -95,7 +94,7 @@ def proxy_of(facts: Facts, endpoint: Endpoint) -> HTTPProxy | None:
 
 
 def falling_back(facts: Facts, endpoint: Endpoint) -> HTTPProxy | None:
-    """The HTTPProxy because of which Envoy answers without a name too, with the fallback certificate."""
+    """The HTTPProxy that makes Envoy answer without a name too, with the fallback certificate."""
     return next(fallback_users(facts, endpoint), None)
 
 
@@ -103,7 +102,7 @@ def fallback_users(facts: Facts, endpoint: Endpoint) -> Iterator[HTTPProxy]:
     """Each HTTPProxy that wants the fallback certificate where ``endpoint`` is what answers without a name."""
     if endpoint.server_name is not None or endpoint.subject is not None:
         return
-    for each in facts.listening.get((endpoint.address, endpoint.port), ()):
+    for each in facts.at_place(endpoint):
         proxy = proxy_of(facts, each)
         if proxy is not None and proxy.tls.enable_fallback_certificate:
             yield proxy
@@ -124,7 +123,7 @@ def _is_proxy(draft: Draft) -> bool:
 
 
 def _is_gateways(facts: Facts, endpoint: Endpoint) -> bool:
-    """Whether Contour ends TLS there for Gateways, and nobody else does."""
+    """Whether Contour ends TLS there for Gateways, and nothing else does."""
     if endpoint.segment == "Backend":
         return False
     modes = {each.mode for each in gateway_listeners(facts.snapshot, endpoint)}
@@ -156,7 +155,7 @@ def _own(facts: Facts, draft: Draft, proxy: str, found: Everywhere, mine: _Limit
     if floor > ceiling:
         draft = draft.remark(f"{source}: the minimum version is above the maximum, so no client can connect")
     if found.unknown and floor <= TLS12:  # what was not read may ask for more, and nothing passes against that
-        draft = draft.owes(Unknown(found.unknown), source, field, f"{said}; {found.unknown}")
+        draft = draft.requires(Unknown(found.unknown), source, field, f"{said}; {found.unknown}")
         return replace(draft, binding="must-follow")
     suites = _suites(found)
     profile = Profile(
@@ -171,7 +170,7 @@ def _own(facts: Facts, draft: Draft, proxy: str, found: Everywhere, mine: _Limit
         return draft.says(source, field, f"{said}: weaker than {draft.profile.name}, with {more}")
     # Where TLS 1.3 must not be, none of its suites may be spoken.
     draft = replace(draft, implementation="contour" if ceiling >= TLS13 else "contour-1.2")
-    return replace(draft.owes(profile, source, field, said), binding="must-follow")
+    return replace(draft.requires(profile, source, field, said), binding="must-follow")
 
 
 def _suites(found: Everywhere) -> tuple[int, ...]:
@@ -215,7 +214,7 @@ class Everywhere:
 
 
 def everywhere(facts: Facts, namespace: str | None) -> Everywhere:
-    """What the Contour beside the Envoys of ``namespace`` is told; None: nobody knows where they are."""
+    """The settings of the Contour beside the Envoys of ``namespace``; None: their namespace is not known."""
     near = [
         each
         for each in map(ContourConfiguration.of, facts.snapshot.every(CONTOUR_CONFIGURATION))
@@ -249,7 +248,7 @@ def _arguments(facts: Facts, namespace: str | None) -> Iterator[str]:
 
 
 def _by_name(facts: Facts, near: list[ContourConfiguration], named: set[str], namespace: str | None) -> Everywhere:
-    # Contour reads its own namespace; whoever writes another object may say there that it is for these Envoys.
+    # Contour reads its own namespace; an object elsewhere may claim to be for these Envoys.
     found = [each for each in near if each.name in named and each.namespace == namespace]
     if len(found) == 1 and len(named) == 1:
         return _of_object(found[0])

@@ -130,8 +130,7 @@ def _of_services(facts: Facts, draft: Draft) -> Iterator[Name]:
     endpoint, entry = draft.endpoint, draft.entry
     if endpoint.certainty == "candidate" or (entry is not None and entry.certificate != _SERVICE_CA):
         return
-    hosts = (endpoint.server_name or "", endpoint.host, *(each.rpartition(":")[0] for each in endpoint.aliases))
-    for host in dict.fromkeys(filter(None, hosts)):
+    for host in endpoint.hosts:
         service = service_of(facts.snapshot, host)
         if service is not None and service_ca_secret(service):
             yield service.namespace or "", service_ca_secret(service)
@@ -157,7 +156,7 @@ def _well_known(facts: Facts, draft: Draft) -> Iterator[Name]:
 
 def _matching(snapshot: Snapshot, patterns: tuple[str, ...]) -> Iterator[Name]:
     """The Secrets that are called so, and those that were read and that a pattern means; where none was, the pattern
-    itself: there is one, and nobody knows its name."""
+    itself: there is one, with an unknown name."""
     loose = tuple(pattern for pattern in patterns if "*" in pattern)
     namespaces = {each.partition("/")[0] for each in loose}
     for pattern in patterns:
@@ -196,7 +195,7 @@ def beside(facts: Facts, endpoint: Endpoint) -> frozenset[str]:
 
 
 def _beside(facts: Facts, endpoint: Endpoint) -> Iterator[str]:
-    for each in facts.listening.get((endpoint.address, endpoint.port), ()):
+    for each in facts.at_place(endpoint):
         for reference in references(facts, each) if each.segment != "Backend" else ():
             if reference.allowed is True:
                 leaf = leaf_of(facts.snapshot, reference.secret)

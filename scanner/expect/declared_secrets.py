@@ -91,8 +91,8 @@ def _of_ingress(facts: Facts, ingress: KubeObject, name: str | None) -> Iterator
 
 
 def _doubt(ingress: KubeObject) -> str:
-    """Why its controller may be another one than Contour, to whom Contour's annotation says nothing. Whoever takes
-    Ingresses without a class may be Contour."""
+    """Why its controller may be one that does not read Contour's annotation. One for Ingresses without a class may be
+    Contour."""
     said = ingress_class(ingress)
     return (
         f"only Contour reads {TLS_CERT_NAMESPACE}, and whether the class {shown(said)} is its is not known"
@@ -134,7 +134,7 @@ class DeclaredSecrets:
     condition: str = ""
     """What the object's status says of it."""
     refused: tuple[Reference, ...] = ()
-    """What is named, and may not be, or nobody knows whether it may; of these ``secrets`` has only the latter."""
+    """What is named without a grant, or with an unknown one; of these ``secrets`` has only the latter."""
 
 
 def declared_secrets(facts: Facts, draft: Draft) -> DeclaredSecrets | None:
@@ -150,7 +150,7 @@ def declared_secrets(facts: Facts, draft: Draft) -> DeclaredSecrets | None:
 
 def _routed(facts: Facts, draft: Draft) -> DeclaredSecrets | None:
     """A Route's own certificate, else the default one of the IngressController whose router it is (openshift/api
-    route/v1, operator/v1); without a Route, what that router shows to whoever gives no name."""
+    route/v1, operator/v1); without a Route, what that router shows to a client without SNI."""
     if draft.implementation != "haproxy":
         return None
     endpoint, router = draft.endpoint, router_name(facts, draft)
@@ -184,7 +184,7 @@ def _own(route: Route) -> DeclaredSecrets | None:
 
 def _of_one_host(snapshot: Snapshot, endpoint: Endpoint, first: Route) -> Iterator[Route]:
     """Further Routes with the endpoint's name, each with a path of its own. For one host the router has one list of
-    certificates, of which any may come first; whoever has none adds none (haproxy-config.template, cert_config.map)."""
+    certificates, and any may come first; a Route without one adds none (haproxy-config.template, cert_config.map)."""
     for route, origin in led(snapshot, endpoint, {ROUTE.name: ROUTE}):
         shown = origin.role == "frontend" and origin.part in ("edge", "reencrypt")
         if route.reference != first.reference and shown:

@@ -94,7 +94,7 @@ class Grants:
 
 
 Follow = Callable[[Endpoint, frozenset[str]], Draft]
-"""What an endpoint owes, seen from another one; the ids are those that were passed through on the way."""
+"""Resolves another endpoint; the ids are those of the listeners that passed the connection on."""
 
 
 class Facts(Once):
@@ -125,7 +125,7 @@ class Facts(Once):
 
     @cached_property
     def cluster(self) -> Authority:
-        """What says what this cluster's own components owe."""
+        """The authority over this cluster's own components."""
         return of_microshift(self.snapshot, self.wishes) or of_api_server(self.snapshot, self.wishes, self.earlier)
 
     @cached_property
@@ -134,14 +134,14 @@ class Facts(Once):
         return of_control_planes(self.snapshot, self.wishes)
 
     def authority(self, endpoint: Endpoint) -> Authority:
-        """What says what ``endpoint`` owes."""
+        """The authority over ``endpoint``."""
         plane = self.hosted.get(endpoint.owner.namespace or "")
         entry = self.entry(endpoint) if plane else None
         return self.cluster if plane is None or (entry is not None and entry.management_side) else plane
 
     @property
     def is_openshift(self) -> bool:
-        """Whether there are objects of a platform that say what is owed."""
+        """Whether objects of a platform say what is required."""
         return self.cluster.platform
 
     @property
@@ -219,6 +219,10 @@ class Facts(Once):
         for each in self.endpoints:
             found.setdefault((each.address, each.port), []).append(each)
         return found
+
+    def at_place(self, endpoint: Endpoint) -> list[Endpoint]:
+        """Every endpoint with the address and port of ``endpoint``, which is one of them."""
+        return self.listening.get((endpoint.address, endpoint.port), [])
 
     @cached_property
     def kubelet_config(self) -> Known[KubeletConfiguration] | None:

@@ -22,7 +22,7 @@ _OPTIONS = "spec.listeners[].tls.options"
 
 
 def resolve(facts: Facts, draft: Draft) -> Draft:
-    """What a Gateway's listener, or Istio's control plane beside it, owes."""
+    """The profile of a Gateway's listener, or of Istio's control plane beside it."""
     governed = draft.entry is not None and draft.entry.governor == "gateway"
     gateway = gateway_of(facts, draft)
     if gateway is None and not governed:
@@ -34,7 +34,7 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
     source, field = str(gateway.reference), "spec.gatewayClassName"
     if found is None and (gap := facts.snapshot.gap(GATEWAY_CLASS)):
         reason = f"who answers for {source} is not known: GatewayClass could not be read: {gap}"
-        return draft.owes(Unknown(reason), source, field, "unknown")
+        return draft.requires(Unknown(reason), source, field, "unknown")
     controller = found.controller_name if found else ""
     draft = draft.says(source, field, f"{shown(name)}, of {shown(controller)}")
     if controller == OPENSHIFT:
@@ -86,7 +86,7 @@ _MAY_BE_MESH = "its pod is in a service mesh, whose proxy may answer here by a c
 
 
 def in_mesh(_: Facts, draft: Draft) -> Draft:
-    """What is owed stays; the reader is told who may be answering."""
+    """Keep the profile, and remark that the mesh may answer."""
     if draft.endpoint.component != _MESH:
         return draft
     return draft.remark(_BOUND_IN_MESH if draft.standing == "platform" else _MAY_BE_MESH)

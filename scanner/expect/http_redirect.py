@@ -13,6 +13,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Literal, NamedTuple, TypeAlias
 
+from scanner.expect.contour import proxy_of
 from scanner.expect.facts import Facts, all_listeners, gateways, led
 from scanner.expect.rejected_listener import rejected
 from scanner.kube.contour import HTTPProxy, MatchCondition, ProxyRoute
@@ -55,7 +56,7 @@ _ALLOWING = ("nothing", "redirect", None, "served")
 
 
 def plain_port(facts: Facts, endpoint: Endpoint) -> PlainPort | None:
-    """That of ``endpoint``, by its own address; None where nobody has one for its name."""
+    """That of ``endpoint``, by its own address; None where no object has one for its name."""
     subject = endpoint.subject
     if subject is None or endpoint.server_name is None or endpoint.segment == "Backend":
         return None
@@ -90,8 +91,7 @@ def _of_one_route(route: Route) -> PlainPort:
 
 def _of_proxy(facts: Facts, endpoint: Endpoint) -> Said:
     """What has no routes, Contour opens no port 80 for."""
-    found = facts.snapshot.get(HTTP_PROXY, *_key(endpoint))
-    proxy = HTTPProxy.of(found) if found else None
+    proxy = proxy_of(facts, endpoint)
     if proxy is None or not (proxy.has_routes or proxy.has_includes):
         return None
     routes = list(islice(_routes(facts.snapshot, proxy), _MOST_ROUTES))
@@ -142,7 +142,7 @@ def _of_permitted(routed: _Routed) -> PlainPort:
 
 
 def _of_ingress(facts: Facts, endpoint: Endpoint) -> Said:
-    """Controllers differ, and have settings of their own. Where ``/`` is nobody's, the first path is asked for."""
+    """Controllers differ, and have settings of their own. Where no rule has ``/``, the first path is asked for."""
     ingress = facts.snapshot.get(INGRESS, *_key(endpoint))
     if ingress is None:
         return None
@@ -162,7 +162,7 @@ def _ingress_paths(ingress: KubeObject, name: str) -> Iterator[str]:
 
 def _of_gateway(facts: Facts, endpoint: Endpoint) -> Said:
     """The first listener for requests without TLS that has the name; its routes may redirect. A ListenerSet's counts
-    once the Gateway has taken it: whoever may write one shall not have any port of the Gateway's asked."""
+    once the Gateway has taken it: writing one must not be enough to have any port of the Gateway's asked."""
     name = endpoint.server_name or ""
     for gateway in gateways(facts.snapshot, endpoint):
         for each in all_listeners(facts, gateway):
@@ -199,7 +199,7 @@ def _key(endpoint: Endpoint) -> tuple[str, str | None]:
 
 def _behind(facts: Facts, endpoint: Endpoint, port: int) -> int | None:
     """The port of ``endpoint``'s own address to which ``port`` leads: by the Services that lead here, by what its pod
-    declares, and where it is balanced and nobody knows its pods, the port itself."""
+    declares, and where it is balanced and its pods are not known, the port itself."""
     known = [*_of_services(facts, endpoint, port), *_of_pod(facts, endpoint, port)]
     if known:
         return known[0]

@@ -37,20 +37,20 @@ _FIELD = ".".join(_STEPS)
 
 
 def resolve(facts: Facts, draft: Draft) -> Draft:
-    """What a router owes to its clients."""
+    """The profile of a router."""
     if not facts.is_openshift or facts.is_microshift or not _is_frontend(facts, draft):
         return draft
     draft = replace(draft, standing="platform", binding="must-follow", implementation="haproxy")
     draft = _route(facts, replace(draft, groups_configurable=True, entry=draft.entry or facts.router))
     name = router_name(facts, draft)
     if isinstance(name, Unknown):
-        return draft.owes(name, "IngressController", _FIELD, "unknown")
+        return draft.requires(name, "IngressController", _FIELD, "unknown")
     found = ingress_controller(facts.snapshot, name)
     called = f"IngressController/{OPERATOR_NAMESPACE}/{name}"
     if found is None and (gap := facts.snapshot.gap(INGRESS_CONTROLLER)):
-        return draft.owes(Unknown(f"{called} could not be read: {gap}"), called, _FIELD, "could not be read")
+        return draft.requires(Unknown(f"{called} could not be read: {gap}"), called, _FIELD, "could not be read")
     if found is None:
-        return draft.owes(Unknown(f"there is no {called}"), called, _FIELD, "not there")
+        return draft.requires(Unknown(f"there is no {called}"), called, _FIELD, "not there")
     policy = found.client_tls.asks
     source = f"{found.reference} spec.clientTLS.clientCertificatePolicy" if policy else ""
     lever = Lever(where=str(found.reference), field=_FIELD, applied_by="router")
@@ -112,7 +112,7 @@ def _owner_says(draft: Draft) -> str | None:
         name = owner.name.removeprefix("router-")
         # Its Services are router-internal-NAME and router-nodeport-NAME.
         return next((name.removeprefix(each) for each in ("internal-", "nodeport-") if name.startswith(each)), name)
-    # Discovery calls a router of which it knows no pod by what the Route's status says.
+    # Discovery names a router without a known pod by the Route's status.
     known = owner.kind == "IngressController" or (owner.kind == "Router" and owner.name != "unknown")
     return owner.name if known else None
 
@@ -166,7 +166,7 @@ def _witnessed(facts: Facts, draft: Draft, found: IngressController) -> Draft:
         return draft.remark(witness.reason)
     if refused:
         said = f"what the router keeps, because its profile is not admitted: {witness.name}"
-        return draft.owes(witness, source, "status.tlsProfile", said)
+        return draft.requires(witness, source, "status.tlsProfile", said)
     wanted = draft.profile
     if isinstance(wanted, Unknown) or _alike(facts, wanted, witness):
         return draft.says(source, "status.tlsProfile", "the router uses it")
@@ -200,7 +200,7 @@ def _refused(draft: Draft, source: str, message: str) -> Draft:
         return draft
     said = f"not admitted: {message}" if message else "not admitted"
     reason = f"the profile of {source} is not admitted, and what its router keeps is not known"
-    return draft.owes(Unknown(reason), source, "status.conditions[Admitted]", said)
+    return draft.requires(Unknown(reason), source, "status.conditions[Admitted]", said)
 
 
 _MICROSHIFT_STEPS = ("ingress", "tlsSecurityProfile")
@@ -208,7 +208,7 @@ _MICROSHIFT_FIELD = ".".join(_MICROSHIFT_STEPS)
 
 
 def of_microshift(facts: Facts, draft: Draft) -> Draft:
-    """What the router owes; a Route without passthrough is answered by it."""
+    """The profile of MicroShift's router, which answers Routes without passthrough."""
     governed = draft.entry is not None and draft.entry.governor == "ingress"
     subject, owner = draft.endpoint.subject, draft.endpoint.owner
     routed = subject is not None and subject.kind == "Route" and owner.namespace == ROUTER_NAMESPACE
@@ -219,7 +219,7 @@ def of_microshift(facts: Facts, draft: Draft) -> Draft:
     file = microshift_file(facts.snapshot)
     if file is None:
         reason = f"{MICROSHIFT_FILE} is not in the snapshot, and nothing else sets a profile for MicroShift's router"
-        return draft.owes(Unknown(reason), MICROSHIFT_FILE, _MICROSHIFT_FIELD, "not in the snapshot")
+        return draft.requires(Unknown(reason), MICROSHIFT_FILE, _MICROSHIFT_FIELD, "not in the snapshot")
     return draft.declares(
         MICROSHIFT_FILE,
         _MICROSHIFT_FIELD,

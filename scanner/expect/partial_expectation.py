@@ -1,4 +1,4 @@
-"""A draft: what is owed as far as the resolvers have got. Each takes one and returns a better one."""
+"""A partial expectation: each resolver takes one and returns one that knows more."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Reading: TypeAlias = Callable[[Known[str]], Declared]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What one endpoint owes, so far."""
+    """The expectation of one endpoint, so far."""
 
     endpoint: Endpoint
     entry: Listener | None = None
@@ -53,14 +53,14 @@ class Draft:
     lever: Lever | None = None
     remarks: tuple[str, ...] = ()
     release: Known[str] = _NO_RELEASE
-    """Of the component, as far as it can be told."""
+    """Of the component, as far as it is known."""
     other_release: str | None = None
     """While the cluster is upgraded: the other one that the component may still, or already, be of."""
     passed_on: PassedOn | None = None
     seen: frozenset[str] = frozenset()
     """Ids of the endpoints that were passed through on the way here."""
 
-    def owes(
+    def requires(
         self,
         profile: Known[Profile],
         source: str,
@@ -92,7 +92,7 @@ class Draft:
         """What an object declares, in the release of this component, and in the other one that is in play."""
         found = reading(self.release)
         profile = found.profile or NOTHING_SAID
-        draft = self.owes(profile, source, field, found.said, spelt=found.spelt, beat=beat).remark(*found.remarks)
+        draft = self.requires(profile, source, field, found.said, spelt=found.spelt, beat=beat).remark(*found.remarks)
         draft = replace(draft, changed=changed)
         if self.other_release is None:
             return draft

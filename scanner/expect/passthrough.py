@@ -1,4 +1,4 @@
-"""Passthrough: nobody in between speaks TLS, so the listener owes what its backend owes.
+"""Passthrough: the backend speaks TLS, so the listener must do what its backend must do.
 
 Route with ``termination: passthrough``, HTTPProxy with ``tls.passthrough``, and a Gateway's TLS listener in mode
 Passthrough by its TLSRoutes; and what the catalogue knows to pass connections on. A chain of them ends.
@@ -58,16 +58,16 @@ def resolve(facts: Facts, draft: Draft, follow: Follow) -> Draft:
     draft = replace(draft.says(passage.source, passage.field, said), tls13_suites_configurable=False)
     if draft.endpoint.id in draft.seen or len(draft.seen) >= _LONGEST:
         reason = "passed through from listener to listener without an end"
-        return draft.owes(Unknown(reason), passage.source, passage.field, "a chain without an end")
+        return draft.requires(Unknown(reason), passage.source, passage.field, "a chain without an end")
     found = _endpoints(facts, passage)
     draft = replace(draft, passed_on=_passed_on(near.endpoint, passage, found))
     if not found:
         names = ", ".join(f"Service/{each.namespace}/{each.service}" for each in passage.backends[:5]) or "none"
         reason = f"none of the backends of {passage.source} is a known listener ({names})"
-        return draft.owes(Unknown(reason), passage.source, passage.field, "no known backend")
+        return draft.requires(Unknown(reason), passage.source, passage.field, "no known backend")
     if max(len(found), len(passage.backends)) > _MOST:
         reason = f"{passage.source} has more than {_MOST} backends, which are not all compared"
-        return draft.owes(Unknown(reason), passage.source, passage.field, "too many backends")
+        return draft.requires(Unknown(reason), passage.source, passage.field, "too many backends")
     near = replace(near, passed_on=draft.passed_on)
     owed = [follow(each, draft.seen | {draft.endpoint.id}) for each in found]
     return _as_backends(draft if _differ(owed) else _only_passing(near, passage, said), passage, owed)
@@ -85,7 +85,7 @@ def _passed_on(near: Endpoint, passage: Passage, found: list[Endpoint]) -> Passe
 
 
 def coming_through(facts: Facts) -> dict[tuple[str, int], dict[str, str]]:
-    """By address and port of the backends: the names that come there through somebody else, with who says so."""
+    """By address and port of the backends: the names that come there through other listeners, and why."""
     found: dict[tuple[str, int], dict[str, str]] = {}
     seen: set[tuple[str, str]] = set()
     for each in facts.endpoints:
@@ -108,7 +108,7 @@ def _only_passing(near: Draft, passage: Passage, said: str) -> Draft:
 
 
 def passed_through(facts: Facts, draft: Draft) -> Passage | None:
-    """The passage that the endpoint is the near end of, or None where somebody answers here."""
+    """The passage that the endpoint is the near end of, or None where the endpoint answers itself."""
     return _passage(facts, draft.endpoint)
 
 
@@ -129,7 +129,7 @@ def _as_backends(draft: Draft, passage: Passage, owed: list[Draft]) -> Draft:
     first = owed[0]
     if _differ(owed):
         reason = f"the backends of {passage.source} have different profiles, and any of them may answer"
-        return draft.owes(Unknown(reason), passage.source, passage.field, "backends that differ")
+        return draft.requires(Unknown(reason), passage.source, passage.field, "backends that differ")
     said = "unknown" if isinstance(first.profile, Unknown) else first.profile.name
     kept = draft.says(first.endpoint.id, "the backend", said)
     return replace(

@@ -1,7 +1,7 @@
 """TLS settings of a process in Kubernetes' own words: flags of static pods, and the kubelet's configuration.
 
-Where no object of a platform says what is required, they bound each other: a process may be told more than the profile
-that is asked for, never less.
+Where no object of a platform says what is required, they bound each other: a process may be stricter than the profile
+that is asked for, never weaker.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ _MOST = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """What a process was told; empty where it was not."""
+class ProcessSettings:
+    """Settings of a process; empty where it has none."""
 
     minimum: str = ""
     suites: tuple[str, ...] = ()
 
     @property
     def anything(self) -> bool:
-        """Whether somebody chose something."""
+        """Whether anything is set."""
         return bool(self.minimum or self.suites)
 
     @property
@@ -69,27 +69,27 @@ ETCD = Flags(minimum="tls-min-version", suites="cipher-suites")
 """etcd ``server/etcdmain``: ``TLS1.2``, and IANA's names."""
 
 
-def by_flags(pod: Pod, flags: Flags) -> Told:
-    """What the containers' commands and arguments say; of a flag that is given twice the last counts."""
+def by_flags(pod: Pod, flags: Flags) -> ProcessSettings:
+    """What the containers' commands and arguments say; the last of equal flags counts."""
     found: dict[str, str] = {}
     for container in pod.spec.containers:
         found.update(_flags(container.arguments[:_MOST]))
     return _told(found, flags)
 
 
-def by_arguments(arguments: Mapping[str, str], flags: Flags) -> Told:
+def by_arguments(arguments: Mapping[str, str], flags: Flags) -> ProcessSettings:
     """What ``extraArgs`` of a section of kubeadm's ClusterConfiguration say."""
     return _told(arguments, flags)
 
 
-def _told(found: Mapping[str, str], flags: Flags) -> Told:
+def _told(found: Mapping[str, str], flags: Flags) -> ProcessSettings:
     names = tuple(name.strip() for name in found.get(flags.suites, "").split(",") if name.strip())
-    return Told(minimum=found.get(flags.minimum, "").strip(), suites=names[:_MOST])
+    return ProcessSettings(minimum=found.get(flags.minimum, "").strip(), suites=names[:_MOST])
 
 
-def by_configuration(kubelet: KubeletConfiguration) -> Told:
+def by_configuration(kubelet: KubeletConfiguration) -> ProcessSettings:
     """What a KubeletConfiguration says (kubelet.config.k8s.io/v1beta1)."""
-    return Told(minimum=kubelet.tls_min_version, suites=kubelet.tls_cipher_suites[:_MOST])
+    return ProcessSettings(minimum=kubelet.tls_min_version, suites=kubelet.tls_cipher_suites[:_MOST])
 
 
 def _flags(words: Iterable[str]) -> dict[str, str]:
@@ -106,8 +106,8 @@ def _flags(words: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def profile_of_process(told: Told, source: str, git_version: str) -> Known[Profile]:
-    """What a program of Kubernetes speaks that was told this; ``git_version`` (``v1.34.2``) decides Go's defaults."""
+def profile_of_process(told: ProcessSettings, source: str, git_version: str) -> Known[Profile]:
+    """What a program of Kubernetes speaks with these settings; ``git_version`` (``v1.34.2``) decides Go's defaults."""
     minimum = TLS12
     if told.minimum:
         try:
@@ -129,8 +129,8 @@ def profile_of_process(told: Told, source: str, git_version: str) -> Known[Profi
     )
 
 
-def bounded(draft: Draft, told: Told, source: str, field: str, lever: Lever, git_version: str) -> Draft:
-    """The profile that is asked for, tightened where the process was told more; what is weaker is named as a cause."""
+def bounded(draft: Draft, told: ProcessSettings, source: str, field: str, lever: Lever, git_version: str) -> Draft:
+    """The profile that is asked for, tightened where the process is stricter; what is weaker is named as a cause."""
     floor = draft.profile
     draft = replace(draft, lever=draft.lever or lever)
     if isinstance(floor, Unknown):
@@ -148,7 +148,7 @@ def bounded(draft: Draft, told: Told, source: str, field: str, lever: Lever, git
         draft = draft.remark(f"{source} lists no cipher suite of {floor.name}: the suites of the profile are required")
     if not told.anything or found is floor:
         return draft.says(source, field, said)
-    return draft.owes(found, source, field, said)
+    return draft.requires(found, source, field, said)
 
 
 def tightened(floor: Profile, own: Profile) -> Profile:

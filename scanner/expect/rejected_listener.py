@@ -20,7 +20,7 @@ from scanner.kube.objects import KubeObject
 from scanner.model.endpoint import Endpoint
 
 _SOME_LISTENERS: Final = "ListenersNotValid"
-"""Why Contour calls a Gateway not programmed of which it programs the other listeners."""
+"""Contour's reason for a Gateway that is not programmed while its other listeners are."""
 
 
 def is_stale(holder: KubeObject, conditions: Iterable[Condition]) -> bool:
@@ -29,9 +29,9 @@ def is_stale(holder: KubeObject, conditions: Iterable[Condition]) -> bool:
 
 
 def stale_status(facts: Facts, endpoint: Endpoint) -> str:
-    """Why a proxy may not have been told yet what objects promise of ``endpoint``; empty: nothing says so.
+    """Why a proxy may not yet have the configuration of ``endpoint``; empty: nothing says so.
 
-    Of Gateways also that they are not programmed: then what answers at their addresses is nobody's word.
+    Of Gateways also that they are not programmed: then no object says what answers at their addresses.
     """
     if endpoint.segment == "Backend":
         return ""
@@ -131,13 +131,13 @@ def _unresolved(listener: Listener) -> Condition | None:
 
 
 def _answered(facts: Facts, endpoint: Endpoint) -> bool:
-    """Whether somebody else at that place answers the name too: a listener for more names, or Contour's fallback."""
+    """Whether another listener at that place answers the name too: a listener for more names, or Contour's fallback."""
     return answered(facts, endpoint.server_name or "", endpoint, but=endpoint.id)
 
 
 def answered(facts: Facts, name: str, place: Endpoint, but: str = "") -> bool:
     """Whether what is served at ``place`` answers ``name``; ``but``: an endpoint whose own word does not count."""
-    for each in facts.listening.get((place.address, place.port), ()):
+    for each in facts.at_place(place):
         if each.id != but and each.segment != "Backend":
             found = hostnames(facts, each)
             if any(not hostname or hostname == name or within(name, hostname) for hostname in found):

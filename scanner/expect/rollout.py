@@ -52,7 +52,7 @@ class Revision:
 
 
 def revision_of(facts: Facts, draft: Draft) -> Revision | None:
-    """Of the node that the listener is on; None where nobody counts revisions, or nothing is said of the node."""
+    """Of the node that the listener is on; None where there are no revisions, or the node has none."""
     kind = OPERATORS.get(draft.entry.component) if draft.entry else None
     endpoint = draft.endpoint
     if kind is None or not endpoint.node or endpoint.owner.namespace in facts.hosted:
@@ -90,7 +90,7 @@ ASSUMED = "--profile"
 
 _UNKNOWN_BEFORE = "the profile before the change is unknown, so a deviation cannot be judged yet"
 _CLOCKS = timedelta(minutes=10)
-"""How far the clocks of a cluster and of whoever reads it may differ."""
+"""How far the clocks of a cluster and of its reader may differ."""
 
 
 def resolve(facts: Facts, draft: Draft) -> Draft:
@@ -127,7 +127,7 @@ def _by_operator(facts: Facts, draft: Draft) -> Draft:
 
 
 def _by_revision(facts: Facts, draft: Draft, revision: Revision, progressing: Condition | None) -> Draft:
-    """The node that has the newest revision owes what it says, however many others are still to get it."""
+    """A node with the newest revision must follow it, however many others still wait for it."""
     at_work = progressing is not None and progressing.holds
     if revision.is_newest:
         return draft.says(revision.source, revision.field, f"{revision}: it binds") if at_work else draft
@@ -146,9 +146,9 @@ def settling(
     takes: timedelta,
     before: Iterable[Profile] = (),
 ) -> Draft:
-    """What binds is on its way. ``before`` is empty where nobody knows what was there.
+    """What binds is on its way. ``before`` is empty where what was there is not known.
 
-    A rollout of which nobody knows when it began has no end either, so it excuses nothing.
+    A rollout without a known start has no end either, so it excuses nothing.
     """
     if draft.binding == "not-enforced":
         return draft.says(source, field, said)

@@ -45,13 +45,13 @@ _Reasons = dict[str, str]
 def _rejected_hosts(facts: Facts, endpoint: Endpoint) -> tuple[OtherName, ...]:
     """Those of the Gateways, or of Contour, that ``endpoint``'s place belongs to."""
     found = dict((*_rejected_by_gateways(facts, endpoint), *_rejected_by_contour(facts, endpoint)))
-    here = {each.server_name for each in facts.listening.get((endpoint.address, endpoint.port), ())}
+    here = {each.server_name for each in facts.at_place(endpoint)}
     left = {name: why for name, why in found.items() if name not in here and not answered(facts, name, endpoint)}
     return tuple(_asked(left, "refused"))
 
 
 def _unadmitted(facts: Facts, draft: Draft) -> tuple[OtherName, ...]:
-    """Routes that the router did not admit, by what it shows to whoever gives no name."""
+    """Routes that the router did not admit, by what it shows to a client without SNI."""
     endpoint = draft.endpoint
     if draft.implementation != "haproxy" or endpoint.server_name is not None or endpoint.subject is not None:
         return ()
@@ -133,7 +133,7 @@ def _covered(route: Route, name: str) -> str:
 
 
 def _unknown_to_router(facts: Facts, draft: Draft) -> Iterator[OtherName]:
-    """A name that no Route has, by what the router shows to whoever gives none."""
+    """A name that no Route has, by what the router shows to a client without SNI."""
     endpoint = draft.endpoint
     if draft.implementation != "haproxy" or endpoint.server_name is not None or endpoint.subject is not None:
         return
@@ -144,7 +144,7 @@ def _unknown_to_router(facts: Facts, draft: Draft) -> Iterator[OtherName]:
 
 
 def _of_subdomain(facts: Facts, draft: Draft) -> Iterator[OtherName]:
-    """A name that nobody has written down, of a Route that has all of its subdomain."""
+    """A name that no object spells out, of a Route that has all of its subdomain."""
     endpoint, route = draft.endpoint, route_of(facts, draft)
     if draft.implementation != "haproxy" or route is None or draft.passed_on:
         return
@@ -188,7 +188,7 @@ def other_names(facts: Facts, draft: Draft, through: Through) -> tuple[OtherName
 
 def _of_passages(facts: Facts, endpoint: Endpoint, coming: Mapping[str, str]) -> Iterator[OtherName]:
     """The names that come through to it and that no endpoint of this place has for its own."""
-    here = facts.listening.get((endpoint.address, endpoint.port), ())
+    here = facts.at_place(endpoint)
     if (endpoint.server_name or "") != min((each.server_name or "" for each in here), default=""):
         return
     own = {each.server_name for each in here}
@@ -198,14 +198,14 @@ def _of_passages(facts: Facts, endpoint: Endpoint, coming: Mapping[str, str]) ->
 
 
 def _speaks_for_its_place(facts: Facts, endpoint: Endpoint) -> bool:
-    fronts = [each for each in facts.listening.get((endpoint.address, endpoint.port), ()) if each.segment != "Backend"]
+    fronts = [each for each in facts.at_place(endpoint) if each.segment != "Backend"]
     names = sorted(each.server_name for each in fronts if each.server_name)
     return endpoint.server_name is not None and endpoint.server_name == next(iter(names), None)
 
 
 def _of_gateway(facts: Facts, endpoint: Endpoint) -> Iterator[OtherName]:
     """By all Gateways that one proxy serves at this place: some implementations merge them. What else it serves there
-    (Ingresses, HTTPProxies) may answer every name, and has nobody validated."""
+    (Ingresses, HTTPProxies) may answer every name, and validates no client."""
     if any(not _of_gateways(facts, each) for each in _fronts(facts, endpoint)):
         return
     ports = {each.port for each in gateway_listeners(facts.snapshot, endpoint)}
@@ -233,7 +233,7 @@ def _has_a_name(facts: Facts, listener: Listener) -> bool:
 
 
 def _fronts(facts: Facts, endpoint: Endpoint) -> list[Endpoint]:
-    here = facts.listening.get((endpoint.address, endpoint.port), ())
+    here = facts.at_place(endpoint)
     return [each for each in here if each.segment != "Backend" and each.subject is not None]
 
 
@@ -243,13 +243,13 @@ def _of_gateways(facts: Facts, endpoint: Endpoint) -> bool:
 
 def _merged(facts: Facts, endpoint: Endpoint) -> tuple[Gateway, ...]:
     """The Gateways of ``endpoint``, and of whatever else is at its place."""
-    here = facts.listening.get((endpoint.address, endpoint.port), ())
+    here = facts.at_place(endpoint)
     found = (each for one in (endpoint, *here) for each in gateways(facts.snapshot, one))
     return tuple({each.reference: each for each in found}.values())
 
 
 def _of_contour(facts: Facts, endpoint: Endpoint) -> Iterator[OtherName]:
-    """Whoever speaks for the place may be an Ingress of the same Envoy's, for which Contour makes such a chain, too."""
+    """The place may be asked by an Ingress of the same Envoy's: Contour makes such a chain for it, too."""
     here = _fronts(facts, endpoint)
     mine = [each.subject for each in here if each.subject is not None and each.subject.kind == HTTP_PROXY.name]
     if not mine or any(_of_gateways(facts, each) for each in here):  # a listener of which may be for every name

@@ -138,6 +138,12 @@ class Endpoint:
     expects: ClientCertificate | None = None
     """What the listener is known to ask of clients, from the component catalogue or the object."""
 
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Every name or address that clients call: what is sent as SNI, ``host``, and the hosts of ``aliases``."""
+        aliases = (each.rpartition(":")[0] for each in self.aliases)
+        return tuple(dict.fromkeys(filter(None, (self.server_name, self.host, *aliases))))
+
 
 def host_port(host: str, port: int) -> str:
     """``host:port``, an IPv6 address in brackets."""

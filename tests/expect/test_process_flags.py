@@ -11,7 +11,7 @@ from scanner.expect.process_flags import (
     COMPONENT_BASE,
     ETCD,
     Flags,
-    Told,
+    ProcessSettings,
     by_configuration,
     by_flags,
     profile_of_process,
@@ -32,58 +32,60 @@ def pod(*words: str) -> Pod:
     return Pod({"spec": {"containers": [{"command": list(words[:1]), "args": list(words[1:])}]}}, POD)
 
 
-CASES: list[tuple[Flags, tuple[str, ...], Told]] = [
-    (COMPONENT_BASE, ("kube-apiserver",), Told()),
-    (COMPONENT_BASE, ("x", "--tls-min-version=VersionTLS13"), Told(minimum="VersionTLS13")),
-    (COMPONENT_BASE, ("x", "--tls-min-version", "VersionTLS13", "--v=2"), Told(minimum="VersionTLS13")),
-    (COMPONENT_BASE, ("x", "-tls-min-version=VersionTLS13"), Told(minimum="VersionTLS13")),
-    (COMPONENT_BASE, ("x", "--tls-min-version=a", "--tls-min-version=b"), Told(minimum="b")),
-    (COMPONENT_BASE, ("x", "--tls-cipher-suites=A, B,"), Told(suites=("A", "B"))),
-    (ETCD, ("etcd", "--cipher-suites=A", "--tls-cipher-suites=B"), Told(suites=("A",))),
-    (COMPONENT_BASE, ("sh", "-c", "exec x --tls-min-version=VersionTLS10"), Told()),
+CASES: list[tuple[Flags, tuple[str, ...], ProcessSettings]] = [
+    (COMPONENT_BASE, ("kube-apiserver",), ProcessSettings()),
+    (COMPONENT_BASE, ("x", "--tls-min-version=VersionTLS13"), ProcessSettings(minimum="VersionTLS13")),
+    (COMPONENT_BASE, ("x", "--tls-min-version", "VersionTLS13", "--v=2"), ProcessSettings(minimum="VersionTLS13")),
+    (COMPONENT_BASE, ("x", "-tls-min-version=VersionTLS13"), ProcessSettings(minimum="VersionTLS13")),
+    (COMPONENT_BASE, ("x", "--tls-min-version=a", "--tls-min-version=b"), ProcessSettings(minimum="b")),
+    (COMPONENT_BASE, ("x", "--tls-cipher-suites=A, B,"), ProcessSettings(suites=("A", "B"))),
+    (ETCD, ("etcd", "--cipher-suites=A", "--tls-cipher-suites=B"), ProcessSettings(suites=("A",))),
+    (COMPONENT_BASE, ("sh", "-c", "exec x --tls-min-version=VersionTLS10"), ProcessSettings()),
 ]
 
 
 @pytest.mark.parametrize(("flags", "words", "told"), CASES)
-def test_flags(flags: Flags, words: tuple[str, ...], told: Told) -> None:
+def test_flags(flags: Flags, words: tuple[str, ...], told: ProcessSettings) -> None:
     assert by_flags(pod(*words), flags) == told
     assert told.anything is bool(told.minimum or told.suites)
 
 
 def test_configuration() -> None:
     kubelet = KubeletConfiguration({"tlsMinVersion": "VersionTLS12", "tlsCipherSuites": ["A", 7]})
-    assert by_configuration(kubelet) == Told(minimum="VersionTLS12", suites=("A",))
+    assert by_configuration(kubelet) == ProcessSettings(minimum="VersionTLS12", suites=("A",))
 
 
-def known(told: Told, version: str = "v1.34.0") -> Profile:
+def known(told: ProcessSettings, version: str = "v1.34.0") -> Profile:
     found = profile_of_process(told, "Pod/x", version)
     assert isinstance(found, Profile)
     return found
 
 
 def test_defaults_of_go() -> None:
-    assert known(Told()).min_version == TLS12
+    assert known(ProcessSettings()).min_version == TLS12
     now = {0xC02B, 0xC02F, 0xC02C, 0xC030, 0xCCA9, 0xCCA8, 0xC009, 0xC013, 0xC00A, 0xC014}
-    assert now == {each for each in known(Told(), "v1.30.0").suites if not is_tls13(each)}
+    assert now == {each for each in known(ProcessSettings(), "v1.30.0").suites if not is_tls13(each)}
     # Before Go 1.22 suites without forward secrecy were on.
     before = {0x009C, 0x009D, 0x002F, 0x0035, 0x000A, 0xC012}
-    assert now | before == {each for each in known(Told(), "v1.29.4").suites if not is_tls13(each)}
+    assert now | before == {each for each in known(ProcessSettings(), "v1.29.4").suites if not is_tls13(each)}
 
 
 @pytest.mark.parametrize(
     ("text", "version"), [("VersionTLS10", TLS10), ("VersionTLS13", TLS13), ("TLS1.3", TLS13), ("TLS1.2", TLS12)]
 )
 def test_versions(text: str, version: int) -> None:
-    assert known(Told(minimum=text)).min_version == version
+    assert known(ProcessSettings(minimum=text)).min_version == version
 
 
 def test_what_starts_no_server_is_unknown() -> None:
-    assert isinstance(profile_of_process(Told(minimum="SSL"), "Pod/x", ""), Unknown)
-    assert isinstance(profile_of_process(Told(suites=("TLS_NO_SUCH",)), "Pod/x", ""), Unknown)
+    assert isinstance(profile_of_process(ProcessSettings(minimum="SSL"), "Pod/x", ""), Unknown)
+    assert isinstance(profile_of_process(ProcessSettings(suites=("TLS_NO_SUCH",)), "Pod/x", ""), Unknown)
 
 
 def test_suites_that_go_lacks_are_left_out_and_named() -> None:
-    told = known(Told(suites=("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256")))
+    told = known(
+        ProcessSettings(suites=("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256"))
+    )
     assert set(told.suites) == {0xC02F, 0x1301, 0x1302, 0x1303}
     assert told.notes == ("Pod/x lists 'TLS_DHE_RSA_WITH_AES_128_GCM_SHA256', which Go does not have",)
 
