@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from scanner.kube.maybe import Unknown
 from scanner.model.finding import SEVERITIES, Finding
 from scanner.model.inventory import InventoryRow, RenewalRow
-from scanner.model.key import Key
-from scanner.model.pki_config import PkiConfig, Rule
+from scanner.model.pki_config import Key, PkiConfig, Rule
 from scanner.model.report import NEVER_FAILS, VERDICTS
 from scanner.pki.compliance import KEY
 from scanner.pki.inventory import Entry

@@ -13,7 +13,7 @@ from scanner.cluster.manifest_files import Skipped
 from scanner.files.source_positions import Steps, dotted
 from scanner.kube import references
 from scanner.kube.contour import configured
-from scanner.kube.kinds import PKI, PKI_CERTIFICATE_DEFINITION, ROUTE, Kind
+from scanner.kube.kinds import INSTALL_CONFIG, PKI, PKI_CERTIFICATE_DEFINITION, ROUTE, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.rbac import Review, reviews
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable, union
@@ -36,7 +36,6 @@ from scanner.model.lint_report import (
 from scanner.model.pki_config import PkiConfig
 from scanner.model.report import OwnerRow, UnreadableRow
 from scanner.model.rule import Rule, ScanRule
-from scanner.model.unlisted_kinds import INSTALL_CONFIG
 from scanner.model.well_known import Names
 from scanner.pki.config import of_spec
 from scanner.pki.definitions import registered

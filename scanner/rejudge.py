@@ -18,8 +18,9 @@ from scanner.judge.sslyze_result import DEEP_RULES, heard
 from scanner.judge.suites import SUITE
 from scanner.judge.versions import VERSION
 from scanner.judge.waivers import WaiverLedger
-from scanner.kube.kinds import NETWORK_POLICY, SECRET
+from scanner.kube.kinds import LOCAL_KINDS, NETWORK_POLICY, SECRET
 from scanner.kube.maybe import Unknown
+from scanner.kube.snapshot import with_local_files
 from scanner.kube.tls_profile import Profile
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
@@ -29,7 +30,6 @@ from scanner.model.report import EndpointRow, FindingRow
 from scanner.model.rule import Case
 from scanner.model.saved_scan import HEAD, OBSERVATIONS, ROWS, Head, Seen, cluster_of, read
 from scanner.model.scan_policy import Scope, any_matches
-from scanner.model.unlisted_kinds import LOCAL_KINDS, with_local_files
 from scanner.report.rows import endpoint_row, finding_row
 from scanner.report.stream import read_rows
 from scanner.report.whatif import Outlook

@@ -13,7 +13,7 @@ import pytest
 
 from scanner.certificate_rows import inventory_row
 from scanner.certificates import READS, Certificates
-from scanner.kube.kinds import NAMESPACE, PKI, SECRET, Kind
+from scanner.kube.kinds import MICROSHIFT_CONFIG, NAMESPACE, PKI, SECRET, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable
 from scanner.metrics import families
@@ -21,7 +21,6 @@ from scanner.model.endpoint import Owner
 from scanner.model.finding import Finding
 from scanner.model.inventory import InventoryRow, NamesRow, certificate_report
 from scanner.model.scan_policy import Require, ScanPolicy
-from scanner.model.unlisted_kinds import MICROSHIFT_CONFIG
 from scanner.report import html, json_document, junit, text
 from scanner.tls.certificate import parse_certificate
 from tests.certs import Authority

@@ -13,8 +13,7 @@ from scanner.kube.objects import Reference
 from scanner.model.finding import Finding, Severity, Status, Verdict
 from scanner.model.held_certificate import HeldCertificate, Place
 from scanner.model.inventory import certificate_report
-from scanner.model.key import RSA_2048, Key
-from scanner.model.pki_config import PkiConfig, Rule
+from scanner.model.pki_config import RSA_2048, Key, PkiConfig, Rule
 from scanner.pki.inventory import Entry, collect
 from tests.pki.making import made
 from tests.pki.test_inventory import NOW, PKI_OBJECT, SECRET, inventory

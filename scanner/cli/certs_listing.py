@@ -11,7 +11,7 @@ from scanner.certificate_rows import inventory_row
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.held_certificate import HeldCertificate
 from scanner.model.inventory import InventoryRow
-from scanner.model.key import key_of
+from scanner.model.pki_config import key_of
 from scanner.model.report import FindingRow
 from scanner.pki.inventory import Inventory
 from scanner.pki.recognition import use_of

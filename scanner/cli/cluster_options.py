@@ -16,12 +16,11 @@ from scanner.cli.streams import say
 from scanner.errors import UsageError
 from scanner.files.source_positions import shown
 from scanner.kube.cluster_facts import identity
-from scanner.kube.kinds import CONFIG_MAP, LINTED, SECRET, Kind
+from scanner.kube.kinds import CONFIG_MAP, LINTED, LOCAL_KINDS, SECRET, Kind
 from scanner.kube.rbac import Review
-from scanner.kube.snapshot import Snapshot
+from scanner.kube.snapshot import Snapshot, with_local_files
 from scanner.kube.tls_profile import Profile
 from scanner.model.scan_policy import ScanPolicy, Selector
-from scanner.model.unlisted_kinds import LOCAL_KINDS, with_local_files
 from scanner.report.escape import plain
 
 _FIELDS: Mapping[str, str] = {

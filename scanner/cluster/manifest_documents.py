@@ -17,12 +17,11 @@ from scanner.cluster.secrets import route_without_key
 from scanner.cluster.snapshot_objects import kept
 from scanner.errors import InputError
 from scanner.files.source_positions import Located, Steps, shown
-from scanner.kube.kinds import ROUTE, SECRET, Kind
+from scanner.kube.kinds import INSTALL_CONFIG, ROUTE, SECRET, Kind
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.tls_profile import held_profiles
 from scanner.model.apis import misnamed
 from scanner.model.declared import DEFAULT, Given, Identity, Place, identity
-from scanner.model.unlisted_kinds import INSTALL_CONFIG
 
 TEMPLATES: Final = frozenset({"template.openshift.io/v1", "v1"})
 """The latter until OpenShift 3."""

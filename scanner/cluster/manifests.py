@@ -20,9 +20,8 @@ from scanner.errors import InputError
 from scanner.files import regular_file
 from scanner.files.source_positions import shown
 from scanner.files.yaml_values import MAX_BYTES, documents
-from scanner.kube.kinds import SECRET, Kind
+from scanner.kube.kinds import MICROSHIFT_CONFIG, SECRET, Kind
 from scanner.kube.objects import KubeObject
-from scanner.model.unlisted_kinds import MICROSHIFT_CONFIG, named_file
 
 SUFFIXES = (".yaml", ".yml", ".json")
 MAX_YAML = 64 * MAX_BYTES
@@ -162,7 +161,7 @@ class _Reader:
         kind = self._by_name.get((version.rpartition("/")[0], kind_name))
         if kind_name == MICROSHIFT_CONFIG.name:
             kind = self._by_name.get((MICROSHIFT_CONFIG.group, MICROSHIFT_CONFIG.name))
-            document = named_file(document)
+            document = _named_file(document)
         if kind is not None:
             self._keep(kind, document, version)
 
@@ -203,3 +202,10 @@ def contents(path: Path, root: Path) -> Iterator[object]:
         raise InputError(f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}:1:1: not JSON: {shown(str(error))}") from None
+
+
+def _named_file(document: dict[str, object]) -> dict[str, object]:
+    """A node's file as an object: it has a name, whether the file says one or not, and whatever its version is."""
+    metadata = document.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    return {**document, "metadata": {"name": "config", **metadata}}

@@ -19,11 +19,10 @@ from scanner.cluster.listing import Lister, Short
 from scanner.cluster.served import served
 from scanner.cluster.snapshot_objects import config_map
 from scanner.errors import ClusterError, ScannerError
-from scanner.kube.kinds import CONFIG_MAP, NODE, OF_OPENSHIFT, SECRET, Kind
+from scanner.kube.kinds import ACCESS_REVIEW, CONFIG_MAP, KUBELET_CONFIGZ, NODE, OF_OPENSHIFT, SECRET, Kind
 from scanner.kube.objects import Fields, KubeObject
-from scanner.kube.rbac import ACCESS_REVIEW, Review
+from scanner.kube.rbac import Review
 from scanner.kube.snapshot import Gap, Origin, Snapshot, Unreadable
-from scanner.model.unlisted_kinds import KUBELET_CONFIGZ
 
 _NODES_AT_ONCE = 8
 _KEPT = ("tlsMinVersion", "tlsCipherSuites", "serverTLSBootstrap", "featureGates")

@@ -17,7 +17,7 @@ from scanner.cluster.secret_contents import arguments as without_passwords
 from scanner.kube import kinds
 from scanner.kube.kinds import Kind
 from scanner.kube.objects import Fields
-from scanner.model.redacted import REMOVED
+from scanner.model.pem import REMOVED
 
 Shape: TypeAlias = "Only | But | Shared | Callable[[Pruner, object], object]"
 Keep: TypeAlias = Callable[[object], object]

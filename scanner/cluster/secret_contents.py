@@ -18,7 +18,7 @@ from typing import Final
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509 import CertificateRevocationList, load_pem_x509_crl
 
-from scanner.model.redacted import CONTAINER, REMOVED, WITHHELD
+from scanner.model.pem import CONTAINER, REMOVED, WITHHELD
 from scanner.tls.revocation import LONGEST
 
 _WORDS = ("PRIVATE KEY", "PuTTY-User-Key-File", "openssh-key-v1")

@@ -16,8 +16,7 @@ from cryptography.x509 import load_pem_x509_certificate
 from scanner.cluster.retention import LAST_APPLIED, METADATA, Pruner
 from scanner.cluster.secret_contents import revocation_lists, scrubbed
 from scanner.kube.objects import Fields
-from scanner.model.pem import decoded, form_of, pem_certificates
-from scanner.model.redacted import REMOVED, WITHHELD
+from scanner.model.pem import REMOVED, WITHHELD, decoded, form_of, pem_certificates
 
 NOT_BASE64: Final = "not base64"
 _PEM: Final = b"-----BEGIN "

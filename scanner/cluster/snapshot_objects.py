@@ -12,8 +12,7 @@ from scanner.files import yaml_values
 from scanner.kube.kinds import ROUTE, SECRET, Kind
 from scanner.kube.kubelet import MANIFESTS, in_manifests
 from scanner.kube.objects import Fields, KubeObject
-from scanner.model.pem import form_of
-from scanner.model.redacted import WITHHELD
+from scanner.model.pem import WITHHELD, form_of
 
 _PEM = "-----BEGIN "
 

@@ -26,7 +26,7 @@ from scanner.files import yaml_values
 from scanner.files.problems import did_you_mean
 from scanner.files.source_positions import Located, shown
 from scanner.kube import kinds, profile_catalogue
-from scanner.model.key import CURVES
+from scanner.model.pki_config import CURVES
 from scanner.model.rule import current
 from scanner.model.scan_policy import (
     MOST_DAYS,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from scanner.kube.service import name_says, protocol_says
 from scanner.model.endpoint import Certainty, Transport
-from scanner.model.server_names import name_says, protocol_says
 
 WELL_KNOWN = frozenset(
     {443, 465, 636, 853, 989, 990, 993, 995, 2376, 4443, 5061, 5671, 5986, 6443, 6514, 8443, 8883, 9443}

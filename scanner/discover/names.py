@@ -6,7 +6,7 @@ import re
 from ipaddress import IPv4Address
 from urllib.parse import quote
 
-from scanner.model.server_names import MAX_NAME, PROBE_LABEL, parsed, server_name
+from scanner.kube.hostnames import MAX_NAME, PROBE_LABEL, parsed, server_name
 
 __all__ = ["MAX_NAME", "MAX_NAMES", "PROBE_LABEL", "address", "parsed", "part", "port", "server_name", "sound"]
 

@@ -22,7 +22,7 @@ from scanner.expect.process_flags import (
     profile_of_process,
     weaker,
 )
-from scanner.kube.kinds import POD
+from scanner.kube.kinds import KUBELET_CONFIGZ, POD
 from scanner.kube.kubelet import Configz, KubeletConfiguration
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Fields
@@ -30,7 +30,6 @@ from scanner.kube.tls_profile import Profile
 from scanner.kube.view import Part, Parts, Present, Text, View, Words
 from scanner.model.diagnosis import Answer, Outcome
 from scanner.model.endpoint import Endpoint
-from scanner.model.unlisted_kinds import KUBELET_CONFIGZ
 
 
 class _Argument(View):

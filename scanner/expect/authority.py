@@ -34,7 +34,7 @@ from scanner.kube.api_server import (
     read_adherence,
 )
 from scanner.kube.cluster_facts import distribution, hosted_namespace
-from scanner.kube.kinds import API_SERVER, HOSTED_CLUSTER, HOSTED_CONTROL_PLANE
+from scanner.kube.kinds import API_SERVER, HOSTED_CLUSTER, HOSTED_CONTROL_PLANE, MICROSHIFT_CONFIG
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.meta import changed, condition
 from scanner.kube.objects import Fields, KubeObject
@@ -52,7 +52,6 @@ from scanner.kube.tls_profile import (
     declared,
     has_mapping,
 )
-from scanner.model.unlisted_kinds import MICROSHIFT_CONFIG
 from scanner.tls.codepoints import TLS12
 from scanner.tls.names import TLS13_SUITES, is_tls13, suite_name, suite_named
 

@@ -47,8 +47,8 @@ from scanner.kube.service import EndpointSlice
 from scanner.kube.snapshot import Snapshot
 from scanner.kube.tls_profile import Profile
 from scanner.model.components import Catalogue, Governor, Listener
+from scanner.model.declared import Once
 from scanner.model.endpoint import Endpoint, Origin
-from scanner.model.once import Once
 from scanner.model.scan_policy import ScanPolicy
 
 _SECRET: GrantTarget = ("", "Secret")

@@ -18,7 +18,7 @@ from scanner.expect.facts import Facts, all_listeners, gateways, led
 from scanner.expect.rejected_listener import rejected
 from scanner.kube.contour import HTTPProxy, MatchCondition, ProxyRoute
 from scanner.kube.gateway import HOLDER_NAMES, ListenerHolder
-from scanner.kube.hostnames import within
+from scanner.kube.hostnames import asked_path, within
 from scanner.kube.ingress import Ingress, Route
 from scanner.kube.kinds import GATEWAY, HTTP_PROXY, INGRESS, POD, ROUTE, TLS_ROUTE
 from scanner.kube.meta import of_type
@@ -28,7 +28,6 @@ from scanner.kube.service import EndpointSlice, service_of
 from scanner.kube.snapshot import Snapshot
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import PlainPort
-from scanner.model.server_names import asked_path
 
 HTTP = 80
 

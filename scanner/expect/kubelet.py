@@ -23,7 +23,7 @@ from scanner.expect.release import meaning, minor, of_kubelet
 from scanner.expect.rollout import settling
 from scanner.kube import kubelet, references
 from scanner.kube.cluster_facts import identity
-from scanner.kube.kinds import CONFIG_MAP, HOSTED_CLUSTER, MACHINE_CONFIG_POOL, NODE, NODE_POOL
+from scanner.kube.kinds import CONFIG_MAP, HOSTED_CLUSTER, KUBELET_CONFIGZ, MACHINE_CONFIG_POOL, NODE, NODE_POOL
 from scanner.kube.kinds import KUBELET_CONFIG as KUBELET_CONFIGS
 from scanner.kube.kubelet import (
     MANIFESTS,
@@ -43,7 +43,6 @@ from scanner.kube.secrets import ConfigMap
 from scanner.kube.snapshot import Snapshot
 from scanner.kube.tls_profile import KUBELET_CONFIG, PROFILE, Declared, Profile, declared
 from scanner.model.expectation import Because, Lever
-from scanner.model.unlisted_kinds import KUBELET_CONFIGZ
 
 _FIELD = ".".join(PROFILE)
 _RAW = "spec.kubeletConfig"

@@ -23,13 +23,12 @@ from scanner.expect.partial_expectation import Draft
 from scanner.expect.rejected_listener import answered, is_stale, rejected
 from scanner.kube.contour import HTTPProxy
 from scanner.kube.gateway import Gateway, Listener
-from scanner.kube.hostnames import within
+from scanner.kube.hostnames import NO_SUCH_NAME, server_name, within
 from scanner.kube.ingress import Route, ingress_controller
 from scanner.kube.kinds import HTTP_PROXY, ROUTE, TLS_ROUTE
 from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import OtherName
-from scanner.model.server_names import NOBODYS, server_name
 
 _MOST_REJECTED: Final = 20
 """Names of one place that are asked for: each costs a connection; where it is closed without a word five, and one more
@@ -140,7 +139,7 @@ def _unknown_to_router(facts: Facts, draft: Draft) -> Iterator[OtherName]:
     router = router_name(facts, draft)
     controller = None if isinstance(router, Unknown) else ingress_controller(facts.snapshot, router)
     if controller is not None:
-        yield OtherName(name=NOBODYS, owed="default", because=f"{controller.reference}: no Route has this name")
+        yield OtherName(name=NO_SUCH_NAME, owed="default", because=f"{controller.reference}: no Route has this name")
 
 
 def _of_subdomain(facts: Facts, draft: Draft) -> Iterator[OtherName]:
@@ -214,12 +213,12 @@ def _of_gateway(facts: Facts, endpoint: Endpoint) -> Iterator[OtherName]:
     beside = [each for each in every if each.port in ports]
     if beside and all(each.protocol == "TLS" and _has_a_name(facts, each) for each in beside):
         because = f"{merged[0].reference} spec.listeners: all on this port are of protocol TLS"
-        yield from (OtherName(name=name, owed="refused", because=because) for name in (NOBODYS, None))
+        yield from (OtherName(name=name, owed="refused", because=because) for name in (NO_SUCH_NAME, None))
     elif beside and all(each.protocol == "HTTPS" for each in beside):
         fields = [frontend_validation(each, next(iter(ports))) for each in merged]
         if all(fields):
             because = f"{merged[0].reference} {fields[0]}"
-            yield from (OtherName(name=name, owed="validated", because=because) for name in (NOBODYS, None))
+            yield from (OtherName(name=name, owed="validated", because=because) for name in (NO_SUCH_NAME, None))
 
 
 def _has_a_name(facts: Facts, listener: Listener) -> bool:
@@ -257,4 +256,4 @@ def _of_contour(facts: Facts, endpoint: Endpoint) -> Iterator[OtherName]:
     proxies = map(HTTPProxy.of, facts.snapshot.every(HTTP_PROXY))
     if not any(each.tls.enable_fallback_certificate for each in proxies):
         because = f"{mine[0]} and all other HTTPProxies: none has enableFallbackCertificate"
-        yield from (OtherName(name=name, owed="refused", because=because) for name in (NOBODYS, None))
+        yield from (OtherName(name=name, owed="refused", because=because) for name in (NO_SUCH_NAME, None))

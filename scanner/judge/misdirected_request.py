@@ -8,12 +8,12 @@ from typing import Final, TypeAlias
 
 from scanner.judge import remediation
 from scanner.judge.verdicts import Tally, Words, conclude, promised
+from scanner.kube.hostnames import NO_SUCH_NAME
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.expectation import Neighbour
 from scanner.model.finding import Finding
 from scanner.model.observation import HttpVersion, Observation
 from scanner.model.rule import Case, Rule
-from scanner.model.server_names import NOBODYS
 
 Heard: TypeAlias = Mapping[tuple[str, str], Known[str]]
 """Answers by the connection's name and the request's."""
@@ -87,7 +87,7 @@ def _wrong(
     status = _status(crossed)
     if status == _MISDIRECTED:
         return None
-    harmless = {each: heard.get((here, each), missing) for each in (here, NOBODYS) if each}
+    harmless = {each: heard.get((here, each), missing) for each in (here, NO_SUCH_NAME) if each}
     key = neighbour.name, neighbour.name
     theirs = heard.get(key, missing)
     said = f"{neighbour.name} in {called}: {status}"
@@ -129,7 +129,10 @@ def _cannot_be_ours(answer: str, neighbour: Neighbour, here: str, harmless: Mapp
     known = {name: each for name, each in harmless.items() if not isinstance(each, Unknown)}
     if len(known) < len(harmless) or not _CONTENT.match(_status(answer)):
         return False
-    said, others = _kind(_neutral(answer, neighbour.name)), (NOBODYS, here) if neighbour.covered else (NOBODYS,)
+    said, others = (
+        _kind(_neutral(answer, neighbour.name)),
+        (NO_SUCH_NAME, here) if neighbour.covered else (NO_SUCH_NAME,),
+    )
     return all(said != _kind(_neutral(known[name], name)) for name in others if name in known)
 
 

@@ -7,10 +7,10 @@ import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from scanner.kube.hostnames import asked_path
 from scanner.model.endpoint import Endpoint, host_port
 from scanner.model.expectation import Because, Expectation, Lever
 from scanner.model.observation import HttpVersion
-from scanner.model.server_names import asked_path
 from scanner.tls import names
 from scanner.tls.codepoints import TLS10, TLS11, TLS12, TLS13
 

@@ -274,3 +274,25 @@ KINDS: tuple[Kind, ...] = _all()
 """Every kind above, in this order."""
 LINTED: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind.opt_in == "lint")
 """Those that only lint looks at: ``adhere rbac --with lint``."""
+
+# --- No API lists these; a saved snapshot can hold them beside the API's objects -------------------------------------
+
+INSTALL_CONFIG = Kind(group="", plural="", name="InstallConfig", namespaced=False)
+"""The file that openshift-install reads; it has no kind of its own."""
+MICROSHIFT_CONFIG = Kind(group="microshift", plural="config", name="MicroShiftConfig", namespaced=False)
+"""What ``/etc/microshift/config.yaml`` says, below ``kind: MicroShiftConfig``: ``microshift show-config`` prints it."""
+
+KUBELET_CONFIGZ = Kind(group="kubelet", plural="configz", name="KubeletConfigz", namespaced=False, opt_in="configz")
+"""What ``/api/v1/nodes/NODE/proxy/configz`` answers, ``{"kubeletconfig": {...}}``, with the node's name as
+``metadata.name``."""
+
+ACCESS_REVIEW = Kind(
+    group="authorization.k8s.io",
+    plural="subjectaccessreviews",
+    name="SubjectAccessReview",
+    namespaced=False,
+    opt_in="sar",
+)
+"""What was asked and answered. No API lists it, but a saved snapshot holds it beside the API's objects."""
+
+LOCAL_KINDS: tuple[Kind, ...] = (MICROSHIFT_CONFIG, KUBELET_CONFIGZ, ACCESS_REVIEW)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
-from scanner.kube.kinds import Kind
+from scanner.kube.kinds import ACCESS_REVIEW
 from scanner.kube.meta import LabelSelector
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
@@ -49,16 +49,6 @@ class Binding(KubeObject):
 
 
 # --- What the API server answers --------------------------------------------------------------------------------------
-
-
-ACCESS_REVIEW = Kind(
-    group="authorization.k8s.io",
-    plural="subjectaccessreviews",
-    name="SubjectAccessReview",
-    namespaced=False,
-    opt_in="sar",
-)
-"""What was asked and answered. No API lists it, but a saved snapshot holds it beside the API's objects."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,9 @@
-"""Services and EndpointSlices: which ports lead to which pods (core/v1, discovery.k8s.io/v1)."""
+"""Services and EndpointSlices: ports that lead to pods, and the TLS that names and protocols of ports suggest (core/v1,
+discovery.k8s.io/v1)."""
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from scanner.kube.kinds import SERVICE
@@ -111,3 +113,24 @@ class EndpointSlice(KubeObject):
     def service_name(self) -> str:
         """The Service that it belongs to, or ""."""
         return self.text("metadata", "labels", SERVICE_NAME)
+
+
+_TLS_PROTOCOLS = frozenset({"https", "tls", "ssl", "wss", "grpcs", "kubernetes.io/wss", "ldaps", "amqps", "mqtts"})
+"""``appProtocol`` of Service ports (Kubernetes, core/v1 ServicePort; IANA service names) that mean TLS."""
+_PLAIN_PROTOCOLS = frozenset({"http", "ws", "h2c", "kubernetes.io/h2c", "kubernetes.io/ws"})
+"""Those that mean HTTP without."""
+_TLS_PORT_NAME = re.compile(r"https|(^|-)(tls|ssl|wss|grpcs|ldaps|amqps|mqtts|webhook)(-|$)|^webhook")
+"""Port names: ``https``, ``https-metrics``, ``metrics-tls``, ``webhook-server``."""
+_PLAIN_PORT_NAME = re.compile(r"(^|-)(http|h2c|ws)(-|$)")
+
+
+def protocol_says(app_protocol: str) -> bool | None:
+    """Whether an ``appProtocol`` means TLS; None where it means neither that nor plain HTTP."""
+    protocol = app_protocol.lower()
+    return True if protocol in _TLS_PROTOCOLS else False if protocol in _PLAIN_PROTOCOLS else None
+
+
+def name_says(name: str) -> bool | None:
+    """The same of a port's name, which is a hint and no promise."""
+    lower = name.lower()
+    return True if _TLS_PORT_NAME.search(lower) else False if _PLAIN_PORT_NAME.search(lower) else None

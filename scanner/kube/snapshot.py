@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
-from scanner.kube.kinds import Kind
+from scanner.kube.kinds import LOCAL_KINDS, Kind
 from scanner.kube.objects import KubeObject
 
 Gap = Literal["forbidden", "failed", "not-asked", "not-saved"]
@@ -103,3 +103,13 @@ class Snapshot:
 def union(reads: Iterable[Iterable[Kind]]) -> tuple[Kind, ...]:
     """Every kind that is read, once, in the first reader's order."""
     return tuple(dict.fromkeys(kind for kinds in reads for kind in kinds))
+
+
+def with_local_files(snapshot: Snapshot) -> Snapshot:
+    """A replayed snapshot with those that it has; where it has none, nothing is missing that the API could show."""
+    missing = {kind for kind in LOCAL_KINDS if not snapshot.objects.get(kind)}
+    return replace(
+        snapshot,
+        objects={kind: every for kind, every in snapshot.objects.items() if kind not in missing},
+        unreadable={kind: gap for kind, gap in snapshot.unreadable.items() if kind not in missing},
+    )

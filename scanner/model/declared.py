@@ -6,17 +6,41 @@ for an object has three answers: it is there, it does not exist, or that cannot 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast
 
 from scanner.files.source_positions import Located, Mark, Steps
 from scanner.kube.kinds import NAMESPACE, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.rbac import Review
 from scanner.kube.snapshot import Snapshot
-from scanner.model.once import Once
+
+S = TypeVar("S", bound="Once")
+T = TypeVar("T")
+
+
+class Once:
+    """A value that keeps the results of functions of it.
+
+    ``functools.cache`` would keep every value alive, ``cached_property`` needs the function to be a method: these
+    functions belong to the rules and resolvers that ask.
+    """
+
+    __slots__ = ("_results",)
+    _results: dict[Callable[[Any], object], object]
+
+    def once(self: S, function: Callable[[S], T]) -> T:
+        """The result of ``function(self)``; a function of a module is called once."""
+        try:
+            results = self._results
+        except AttributeError:  # a frozen dataclass
+            results = {}
+            object.__setattr__(self, "_results", results)
+        if function not in results:
+            results[function] = function(self)
+        return cast("T", results[function])
 
 
 class Place(NamedTuple):

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from scanner.files.source_positions import Steps
 from scanner.kube.kinds import Kind
 from scanner.kube.objects import Fields, KubeObject
-from scanner.model.declared import Declared, Missing, identity
+from scanner.model.declared import Declared, Missing, Once, identity
 from scanner.model.finding import Severity, Status, Verdict
-from scanner.model.once import Once
 from scanner.model.rule import Documented
 
 ANY = Kind(group="*", plural="*", name="*")

@@ -1,4 +1,4 @@
-"""Certificates in PEM (RFC 7468) with any text around them, and what stands where they should be."""
+"""Certificates in PEM (RFC 7468) with any text around them, and the marks that replace removed private keys."""
 
 from __future__ import annotations
 
@@ -11,9 +11,15 @@ from hashlib import sha256
 from typing import Final
 
 from scanner.kube.maybe import Known, Unknown
-from scanner.model.redacted import CONTAINER, REMOVED
 from scanner.tls.certificate import CertificateFacts, parsed_once
 from scanner.tls.wire import Malformed, Reader
+
+REMOVED: Final = "[private key removed]"
+CONTAINER: Final = "[PKCS #12 container removed]"
+"""Whether a key was in it only its password shows; containers of trusted certificates look the same."""
+WITHHELD: Final = "[removed]"
+"""A password, or what calls itself a private key and is a placeholder for one."""
+
 
 MOST = 10_000
 """Certificates of one text. The largest bundles of public roots have a few hundred."""

@@ -8,7 +8,7 @@ from typing import Final
 
 from scanner.kube.maybe import Unknown
 from scanner.model.finding import Finding, Severity
-from scanner.model.key import Key, key_of
+from scanner.model.pki_config import Key, key_of
 from scanner.model.rule import ScanRule
 from scanner.pki.inventory_index import InventoryIndex, Signed, Use
 from scanner.pki.subject import Subject, finding

@@ -15,8 +15,7 @@ from typing import get_args
 from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Because
 from scanner.model.finding import Finding, Severity, Status, Verdict
-from scanner.model.key import RSA_2048, Algorithm, Key, key_of
-from scanner.model.pki_config import Required
+from scanner.model.pki_config import RSA_2048, Algorithm, Key, Required, key_of
 from scanner.model.rule import ScanRule
 from scanner.model.well_known import Owner, WellKnown
 from scanner.pki.config import RECOMMENDED

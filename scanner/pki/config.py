@@ -21,8 +21,7 @@ from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import KubeObject, ManagedFields
 from scanner.kube.openshift import ClusterVersion
 from scanner.kube.snapshot import Snapshot
-from scanner.model.key import RSA_2048, Key
-from scanner.model.pki_config import USAGES, Complaint, PkiConfig, Reason, Rule, Shape, Usage
+from scanner.model.pki_config import RSA_2048, USAGES, Complaint, Key, PkiConfig, Reason, Rule, Shape, Usage
 from scanner.pki.config_schemas import (
     CATEGORIES,
     FIELDS,

@@ -39,8 +39,7 @@ from scanner.kube.schema import (
     parsed,
 )
 from scanner.kube.view import View
-from scanner.model.key import CURVES
-from scanner.model.pki_config import Complaint, Usage
+from scanner.model.pki_config import CURVES, Complaint, Usage
 from scanner.model.pki_config import Shape as PkiShape
 
 CATEGORIES: Final[Mapping[str, Usage]] = {

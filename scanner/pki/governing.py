@@ -17,13 +17,21 @@ from functools import cached_property
 from typing import Final
 
 from scanner.kube.cluster_facts import hosted_namespaces, is_guest
-from scanner.kube.kinds import CONFIG_MAP, HOSTED_CLUSTER, HOSTED_CONTROL_PLANE, INFRASTRUCTURE, NAMESPACE, PKI, Kind
+from scanner.kube.kinds import (
+    CONFIG_MAP,
+    HOSTED_CLUSTER,
+    HOSTED_CONTROL_PLANE,
+    INFRASTRUCTURE,
+    MICROSHIFT_CONFIG,
+    NAMESPACE,
+    PKI,
+    Kind,
+)
 from scanner.kube.objects import KubeObject
 from scanner.kube.openshift import MicroShiftConfig
 from scanner.kube.snapshot import Snapshot
 from scanner.model.expectation import Because
 from scanner.model.pki_config import PkiConfig
-from scanner.model.unlisted_kinds import MICROSHIFT_CONFIG
 from scanner.pki import config as objects
 from scanner.pki.config import ALWAYS, of_spec, pki_config
 from scanner.pki.install_config import install_config_of_cluster

@@ -20,8 +20,7 @@ from scanner.kube.schema import Number, Record, Text
 from scanner.kube.secrets import ConfigMap
 from scanner.kube.snapshot import Snapshot
 from scanner.model.finding import Finding
-from scanner.model.key import CURVES, Key
-from scanner.model.pki_config import Complaint, PkiConfig, Required, Rule
+from scanner.model.pki_config import CURVES, Complaint, Key, PkiConfig, Required, Rule
 from scanner.model.rule import ScanRule
 from scanner.pki.config_schemas import ALGORITHMS, complaints, unknown_fields, without_nulls
 from scanner.pki.object_rules import Configuration

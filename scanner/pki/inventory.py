@@ -14,7 +14,7 @@ from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Because
 from scanner.model.finding import Finding
 from scanner.model.held_certificate import HeldCertificate
-from scanner.model.key import Key, key_of
+from scanner.model.pki_config import Key, key_of
 from scanner.model.scan_policy import ScanPolicy
 from scanner.model.well_known import Names
 from scanner.pki.governing import Governing

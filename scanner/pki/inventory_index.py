@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from scanner.kube.maybe import Unknown
 from scanner.model.held_certificate import HeldCertificate
-from scanner.model.key import Key, key_of
+from scanner.model.pki_config import Key, key_of
 from scanner.model.well_known import Names
 from scanner.pki.recognition import Classified, given_there, inside
 from scanner.tls.certificate import CertificateFacts

@@ -10,8 +10,7 @@ from typing import Final, TypeAlias
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.certificate_faults import MIN_CURVE_BITS, weak_key
 from scanner.model.finding import Finding
-from scanner.model.key import RSA_2048, Key, key_of
-from scanner.model.pki_config import PkiConfig
+from scanner.model.pki_config import RSA_2048, Key, PkiConfig, key_of
 from scanner.model.rule import ScanRule
 from scanner.model.scan_policy import CertificateMinimums, ScanPolicy
 from scanner.model.well_known import Names, WellKnown, fits

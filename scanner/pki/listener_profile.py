@@ -9,8 +9,7 @@ from typing import Final
 from scanner.kube.maybe import Unknown
 from scanner.kube.tls_profile import Profile
 from scanner.model.finding import Finding
-from scanner.model.key import Key, key_of
-from scanner.model.pki_config import PkiConfig, Required
+from scanner.model.pki_config import Key, PkiConfig, Required, key_of
 from scanner.model.rule import ScanRule
 from scanner.pki.recognition import Classified
 from scanner.pki.resolution import required

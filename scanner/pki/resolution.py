@@ -10,8 +10,7 @@ from typing import Final, Literal
 from scanner.files.source_positions import shown
 from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Because
-from scanner.model.key import Key
-from scanner.model.pki_config import USAGES, PkiConfig, Required, Rule, Usage
+from scanner.model.pki_config import USAGES, Key, PkiConfig, Required, Rule, Usage
 from scanner.pki.config_schemas import WELL_KNOWN
 
 Category = Literal["signer", "serving", "client", "peer", "unknown"]

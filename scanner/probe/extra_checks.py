@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, Literal
 
+from scanner.kube.hostnames import NO_SUCH_NAME
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.observation import Answered, ClientCertificate, HttpVersion, Stray
-from scanner.model.server_names import NOBODYS
 from scanner.probe import http1, http2
 from scanner.probe.converse import Peer
 from scanner.probe.engine import Identity, stranger
@@ -70,7 +70,7 @@ async def _requests(peer: Peer, authorities: tuple[str, ...], evidence: Evidence
     """For this name, for nobody's, and for each neighbour both here and where it belongs."""
     here = peer.server_name
     own = (here,) if here is not None else ()
-    connections = ((here, (*own, NOBODYS, *authorities)), *((name, (name,)) for name in authorities))
+    connections = ((here, (*own, NO_SUCH_NAME, *authorities)), *((name, (name,)) for name in authorities))
     for server_name, named in connections if authorities else ():
         asked = replace(peer, server_name=server_name)
         for authority in named:

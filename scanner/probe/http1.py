@@ -11,9 +11,9 @@ from typing import Final
 import trio
 from OpenSSL import SSL
 
+from scanner.kube.hostnames import asked_path
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.observation import Attempt
-from scanner.model.server_names import asked_path
 from scanner.probe.converse import Peer
 from scanner.probe.dial import Broken, Connection, connect, turn
 from scanner.probe.engine import RECEIVE, Identity, Witness, engine_for, pump, reason, shake_hands

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from scanner.cluster import load, read, save
-from scanner.kube.kinds import NODE
-from scanner.model.unlisted_kinds import KUBELET_CONFIGZ, LOCAL_KINDS, with_local_files
+from scanner.kube.kinds import KUBELET_CONFIGZ, LOCAL_KINDS, NODE
+from scanner.kube.snapshot import with_local_files
 from tests.cluster.api import MANNERS, Answer, Api, Asked, named, running
 
 TOLD = {"tlsMinVersion": "VersionTLS13", "tlsCipherSuites": ["TLS_AES_128_GCM_SHA256"], "staticPodURL": "http://x"}

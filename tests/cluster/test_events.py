@@ -6,7 +6,7 @@ import pytest
 
 from scanner.cluster import events
 from scanner.cluster.events import warnings
-from scanner.model.redacted import REMOVED
+from scanner.model.pem import REMOVED
 from tests.cluster.api import MANNERS, Answer, Api, Asked, ok, refused, running
 
 TOLD = {

@@ -21,7 +21,7 @@ from scanner.errors import ClusterError
 from scanner.kube import kinds
 from scanner.kube.kinds import CONFIG_MAP, GATEWAY, NODE, POD, ROUTE, SECRET, SERVICE
 from scanner.kube.snapshot import Snapshot
-from scanner.model.redacted import WITHHELD
+from scanner.model.pem import WITHHELD
 from tests.cluster.api import MANNERS, Answer, Api, Asked, in_turn, named, ok, refused, running
 
 PAGED = replace(MANNERS, page=2)

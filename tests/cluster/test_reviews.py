@@ -8,10 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from scanner.cluster import load, read, save
-from scanner.kube.kinds import ROUTE
-from scanner.kube.rbac import ACCESS_REVIEW, Review, reviews
-from scanner.kube.snapshot import Snapshot
-from scanner.model.unlisted_kinds import LOCAL_KINDS, with_local_files
+from scanner.kube.kinds import ACCESS_REVIEW, LOCAL_KINDS, ROUTE
+from scanner.kube.rbac import Review, reviews
+from scanner.kube.snapshot import Snapshot, with_local_files
 from tests.cluster.api import MANNERS, Answer, Api, Asked, named, refused, running
 
 PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews"

@@ -22,7 +22,7 @@ from scanner.cluster.retention import Pruner
 from scanner.cluster.secret_contents import arguments, scrubbed
 from scanner.cluster.snapshot_objects import kept
 from scanner.kube.kinds import INGRESS, POD
-from scanner.model.redacted import CONTAINER, REMOVED, WITHHELD
+from scanner.model.pem import CONTAINER, REMOVED, WITHHELD
 from tests.certs import Authority
 
 PASSWORD = "hunter2-secret"

@@ -15,7 +15,7 @@ from scanner.cluster.retention import Pruner
 from scanner.cluster.snapshot_objects import kept
 from scanner.kube.kinds import SECRET
 from scanner.kube.objects import Fields
-from scanner.model.redacted import REMOVED
+from scanner.model.pem import REMOVED
 from tests.certs import Authority
 
 ROOT = Authority("Root")

@@ -26,7 +26,7 @@ from scanner.kube.kubelet import in_manifests
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable
-from scanner.model.redacted import REMOVED
+from scanner.model.pem import REMOVED
 from tests.certs import private_key
 from tests.cluster.api import MANNERS, Answer, Api, Asked, authority, named, refused, running
 

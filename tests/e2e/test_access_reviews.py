@@ -10,8 +10,8 @@ from typing import Any, Final
 import pytest
 
 from scanner.cluster import access, read
-from scanner.kube.kinds import ROUTE
-from scanner.kube.rbac import ACCESS_REVIEW, Review, reviews
+from scanner.kube.kinds import ACCESS_REVIEW, ROUTE
+from scanner.kube.rbac import Review, reviews
 from scanner.kube.snapshot import Snapshot
 from scanner.lint.authorization import READS, Wish, account
 from scanner.lint.authorization import access as by_roles

@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from scanner.cluster import access, read
 from scanner.files.source_positions import dotted
 from scanner.kube.kinds import PKI, PKI_CERTIFICATE_DEFINITION
-from scanner.model.key import Key
-from scanner.model.pki_config import PkiConfig
+from scanner.model.pki_config import Key, PkiConfig
 from scanner.pki.config import READS, of_spec, pki_config
 from scanner.pki.config_schemas import WELL_KNOWN
 from scanner.pki.resolution import required

@@ -18,7 +18,7 @@ import yaml
 from scanner.config.component_catalogue import load_catalogue
 from scanner.expect import Expectations
 from scanner.kube import cluster_facts
-from scanner.kube.kinds import KINDS, Kind
+from scanner.kube.kinds import KINDS, LOCAL_KINDS, Kind
 from scanner.kube.objects import KubeObject, Reference
 from scanner.kube.profile_catalogue import load_profile
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable
@@ -26,7 +26,6 @@ from scanner.model.components import Catalogue
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Expectation
 from scanner.model.scan_policy import Override, ScanPolicy, Selector
-from scanner.model.unlisted_kinds import LOCAL_KINDS
 from tests.origins import origin
 
 CLUSTERS = Path(__file__).parent.parent / "clusters"

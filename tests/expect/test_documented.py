@@ -13,9 +13,9 @@ from scanner.expect.ingress_controller import STATS_PORT
 from scanner.expect.process_flags import COMPONENT_BASE, ETCD
 from scanner.expect.rollout import CHANGE_TAKES, OPERATOR_TAKES
 from scanner.kube.api_server import SPELLINGS
+from scanner.kube.kinds import MICROSHIFT_CONFIG
 from scanner.kube.tls_profile import HYPERSHIFT, INGRESS, KUBELET_CONFIG, LIBRARY_GO, MICROSHIFT_INGRESS, Reader
 from scanner.model.scan_policy import ScanPolicy
-from scanner.model.unlisted_kinds import MICROSHIFT_CONFIG
 from tests.expect import stories
 
 PAGE, POLICY = ((Path(__file__).parents[2] / "docs" / name).read_text() for name in ("expectations.md", "policy.md"))

@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 from scanner.config.component_catalogue import load_catalogue
 from scanner.expect import READS, Expectations
 from scanner.kube import kinds
-from scanner.kube.kinds import Kind
+from scanner.kube.kinds import LOCAL_KINDS, Kind
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot, Unreadable
 from scanner.model.endpoint import Endpoint
 from scanner.model.scan_policy import ScanPolicy
-from scanner.model.unlisted_kinds import LOCAL_KINDS
 from tests.expect import stories
 
 CATALOGUES = {name: load_catalogue(name) for name in ("openshift", "kubernetes", "microshift", "hypershift")}

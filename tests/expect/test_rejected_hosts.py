@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from scanner.kube.hostnames import NO_SUCH_NAME
 from scanner.model.expectation import OtherName
-from scanner.model.server_names import NOBODYS
 from tests.expect.stories import endpoint
 from tests.expect.test_declared_certificate import controller, made
 from tests.expect.test_declared_secrets import gateway, listener
@@ -90,7 +90,7 @@ def route(name: str, admitted: str, host: str = "", **more: Any) -> dict[str, An
 
 def asked(*routes: dict[str, Any]) -> tuple[OtherName, ...]:
     """Beside a name that no Route has, which every router is asked for."""
-    return tuple(each for each in owed(ROUTER, controller(), *routes).other_names if each.name != NOBODYS)
+    return tuple(each for each in owed(ROUTER, controller(), *routes).other_names if each.name != NO_SUCH_NAME)
 
 
 def test_a_route_that_was_not_admitted_may_have_the_routers_default() -> None:

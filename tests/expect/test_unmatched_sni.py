@@ -8,9 +8,9 @@ import pytest
 
 from scanner.config.component_catalogue import load_catalogue
 from scanner.expect import Expectations
+from scanner.kube.hostnames import NO_SUCH_NAME
 from scanner.model.expectation import OtherName
 from scanner.model.scan_policy import ScanPolicy
-from scanner.model.server_names import NOBODYS
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_declared_certificate import controller, made
 
@@ -43,7 +43,7 @@ def route(
 
 def test_a_router_is_asked_for_a_name_that_no_route_has() -> None:
     (name,) = names(ROUTER, controller())
-    assert (name.name, name.owed) == (NOBODYS, "default")
+    assert (name.name, name.owed) == (NO_SUCH_NAME, "default")
     assert name.because == "IngressController/openshift-ingress-operator/default: no Route has this name"
 
 

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from scanner.kube.hostnames import NO_SUCH_NAME
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.expectation import Neighbour
 from scanner.model.finding import Finding
 from scanner.model.observation import Answered, HttpVersion
-from scanner.model.server_names import NOBODYS
 from tests.judge.cases import ENDPOINT, case, finding, findings
 
 RULE = "tls-misdirected"
@@ -23,7 +23,7 @@ def answers(
     theirs: Known[str] = "200; etag: theirs",
     protocol: HttpVersion = "http/1.1",
 ) -> tuple[Answered, ...]:
-    said = {(HERE, HERE): own, (HERE, NOBODYS): nobodys, (HERE, OTHER): crossed, (OTHER, OTHER): theirs}
+    said = {(HERE, HERE): own, (HERE, NO_SUCH_NAME): nobodys, (HERE, OTHER): crossed, (OTHER, OTHER): theirs}
     return tuple(Answered(server_name=a, authority=b, answer=each, protocol=protocol) for (a, b), each in said.items())
 
 
@@ -79,7 +79,7 @@ def to(name: str) -> str:
 
 def test_an_answer_that_repeats_the_name_it_was_asked_for_is_nobodys() -> None:
     """A redirect to whatever ``Host`` says comes from the same place for each name."""
-    mine, nobodys = to(HERE), to(NOBODYS)
+    mine, nobodys = to(HERE), to(NO_SUCH_NAME)
     assert said(to(OTHER), own=mine, nobodys=nobodys, theirs="200").verdict == "pass"
     assert said(to(OTHER), own=mine, nobodys=nobodys, theirs=to(OTHER)).verdict == "inconclusive"
     assert said(to(OTHER), own=mine, nobodys=nobodys, theirs=REFUSED, guarded=True).verdict == "inconclusive"
@@ -132,7 +132,7 @@ def test_nothing_there_is_no_pass_where_nobody_knows_what_the_neighbour_says(own
     ("crossed", "verdict"), [("404", "pass"), ("200; etag: theirs", "fail"), ("200; etag: x", "inconclusive")]
 )
 def test_without_a_name_there_is_no_content_of_its_own(crossed: str, verdict: str) -> None:
-    answers = {("", NOBODYS): "404", ("", OTHER): crossed, (OTHER, OTHER): "200; etag: theirs"}
+    answers = {("", NO_SUCH_NAME): "404", ("", OTHER): crossed, (OTHER, OTHER): "200; etag: theirs"}
     answered = tuple(Answered(server_name=a, authority=b, answer=each) for (a, b), each in answers.items())
     neighbour = Neighbour(name=OTHER, guarded=False, because="HTTPProxy/shop/other")
     seen = {"answered": answered, "alpn": None}

@@ -9,8 +9,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanner.model.pem import broken, form_of, unreadable
-from scanner.model.redacted import CONTAINER, REMOVED
+from scanner.model.pem import CONTAINER, REMOVED, broken, form_of, unreadable
 from scanner.tls.certificate import parse_certificate
 from tests.certs import Authority
 

@@ -12,8 +12,7 @@ from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Reference
 from scanner.model.finding import Finding
 from scanner.model.held_certificate import HeldCertificate, Place
-from scanner.model.key import RSA_2048, Key
-from scanner.model.pki_config import PkiConfig, Rule
+from scanner.model.pki_config import RSA_2048, Key, PkiConfig, Rule
 from scanner.model.well_known import Owner, Recognition, Rotation, WellKnown
 from scanner.pki.compliance import KEY, check_key
 from scanner.pki.config import RECOMMENDED

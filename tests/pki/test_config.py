@@ -19,8 +19,7 @@ from scanner.kube import kinds
 from scanner.kube.kinds import Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable
-from scanner.model.key import Key
-from scanner.model.pki_config import USAGES, PkiConfig
+from scanner.model.pki_config import USAGES, Key, PkiConfig
 from scanner.pki.config import READS, RECOMMENDED, of_spec, pki_config, pki_config_of_file
 from scanner.pki.resolution import Category, required
 from tests.pki.pki_cases import CASES, Case

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from scanner.kube import kinds
-from scanner.kube.kinds import PKI, Kind
+from scanner.kube.kinds import MICROSHIFT_CONFIG, PKI, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable
-from scanner.model.key import RSA_2048, Key
-from scanner.model.unlisted_kinds import MICROSHIFT_CONFIG
+from scanner.model.pki_config import RSA_2048, Key
 from scanner.pki import governing
 from scanner.pki.governing import READS, Governing, in_force, past
 from scanner.pki.resolution import required

@@ -19,7 +19,7 @@ from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot
 from scanner.model.finding import Finding
-from scanner.model.key import Key
+from scanner.model.pki_config import Key
 from scanner.pki.config import pki_config
 from scanner.pki.install_config import INSTALLATION, install_config, install_config_of_cluster
 from scanner.pki.object_rules import Configuration

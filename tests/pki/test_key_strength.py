@@ -9,8 +9,7 @@ import pytest
 
 from scanner.config.certificate_names import load_names
 from scanner.model.finding import Finding
-from scanner.model.key import RSA_2048, Key
-from scanner.model.pki_config import Rule
+from scanner.model.pki_config import RSA_2048, Key, Rule
 from scanner.pki.config import RECOMMENDED, pki_config
 from scanner.pki.key_strength import CONFIGURED, STRENGTH, signers_of
 from scanner.pki.object_rules import Configuration

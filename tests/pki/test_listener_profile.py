@@ -8,8 +8,7 @@ import pytest
 
 from scanner.kube.tls_profile import Profile
 from scanner.model.finding import Finding
-from scanner.model.key import RSA_2048
-from scanner.model.pki_config import PkiConfig, Rule
+from scanner.model.pki_config import RSA_2048, PkiConfig, Rule
 from scanner.pki.listener_profile import PROFILE, Serving
 from scanner.pki.recognition import Classified
 from scanner.tls.certificate import CertificateFacts

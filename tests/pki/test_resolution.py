@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.kube.maybe import Unknown
-from scanner.model.key import RSA_2048, Key
-from scanner.model.pki_config import USAGES, PkiConfig, Required, Rule, Usage
+from scanner.model.pki_config import RSA_2048, USAGES, Key, PkiConfig, Required, Rule, Usage
 from scanner.pki.config import RECOMMENDED, of_spec
 from scanner.pki.config_schemas import CATEGORIES, FIELDS, WELL_KNOWN
 from scanner.pki.resolution import Category, required

@@ -18,9 +18,9 @@ from trio.testing import MockClock
 
 from scanner.demo.listening import Part
 from scanner.demo.tls_server import TlsSettings, TlsStream, tls_context, tls_part
+from scanner.kube.hostnames import NO_SUCH_NAME
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.observation import Attempt
-from scanner.model.server_names import NOBODYS
 from scanner.probe.dial import Broken
 from scanner.probe.evidence import Evidence
 from scanner.probe.extra_checks import asides
@@ -330,10 +330,15 @@ def test_whatever_comes_is_an_answer_or_broken(pieces: list[bytes]) -> None:
 async def test_it_is_asked_where_it_is_spoken(alpn: str | None, connections: int) -> None:
     """Over HTTP/1.1 one connection a request; over HTTP/2 one for this name and one for the neighbour."""
     evidence = Evidence(alpn=alpn)
-    async with listening(answering(dict.fromkeys((*NAMES, NOBODYS), "200"))) as server:
+    async with listening(answering(dict.fromkeys((*NAMES, NO_SUCH_NAME), "200"))) as server:
         question = Question(mode="inventory", authorities=("other.example",))
         await asides(peer(server.sockaddr), question, evidence)
         assert server.connections == len(evidence.attempts) == connections
     shared = [(each.server_name, each.authority, each.answer) for each in evidence.answered if each.protocol == "h2"]
-    pairs = [("localhost", "localhost"), ("localhost", NOBODYS), ("localhost", "other.example"), ("other.example",) * 2]
+    pairs = [
+        ("localhost", "localhost"),
+        ("localhost", NO_SUCH_NAME),
+        ("localhost", "other.example"),
+        ("other.example",) * 2,
+    ]
     assert shared == ([(*pair, f'200; etag: "{pair[1]}"') for pair in pairs] if alpn == "h2" else [])

@@ -13,14 +13,14 @@ from scanner.cluster import load
 from scanner.kube.kinds import (
     CONFIG_MAP,
     HEPTIO_DELEGATION,
+    LOCAL_KINDS,
     REFERENCE_GRANT,
     SECRET,
     TLS_CERTIFICATE_DELEGATION,
     TLS_ROUTE,
 )
-from scanner.kube.snapshot import Snapshot
+from scanner.kube.snapshot import Snapshot, with_local_files
 from scanner.model.report import EndpointRow, FindingRow, exit_code
-from scanner.model.unlisted_kinds import LOCAL_KINDS, with_local_files
 from scanner.probe.limits import Gate, Limits
 from scanner.report.stream import RowFile
 from scanner.scan import Settings, scan

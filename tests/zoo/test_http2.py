@@ -9,9 +9,9 @@ from typing import Literal
 
 import pytest
 
+from scanner.kube.hostnames import NO_SUCH_NAME
 from scanner.kube.maybe import Known
 from scanner.model.observation import Attempt
-from scanner.model.server_names import NOBODYS
 from scanner.probe.converse import Peer
 from scanner.probe.dial import Where
 from scanner.probe.http2 import heads
@@ -87,7 +87,7 @@ async def test_what_each_gives(name: Literal["nginx", "haproxy", "go"], tmp_path
     address, port = free_address()
     launch = SERVERS[name](make_pki(tmp_path), address, port, tmp_path, strict=strict)
     async with serving(launch, address, port, tmp_path / "log"):
-        here = await statuses(address, port, HERE, [HERE, NOBODYS, OTHER])
+        here = await statuses(address, port, HERE, [HERE, NO_SUCH_NAME, OTHER])
         there = await statuses(address, port, OTHER, [OTHER])
     nobodys = "421" if strict and name == "go" else "404"
     assert (here, there) == (["200", nobodys, "421" if strict else "202"], ["202"])

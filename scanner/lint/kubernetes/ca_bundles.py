@@ -13,8 +13,7 @@ from scanner.lint.certificates import called, limited, of_text
 from scanner.model.certificate_faults import date
 from scanner.model.finding import Severity
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
-from scanner.model.pem import broken, decoded, form_of
-from scanner.model.redacted import REMOVED
+from scanner.model.pem import REMOVED, broken, decoded, form_of
 from scanner.tls.certificate import CertificateFacts
 
 _INJECTED: Final[Mapping[str, str]] = {

@@ -13,7 +13,7 @@ from scanner.kube.kinds import CONFIG_MAP, POD, ROUTE, SECRET, Kind
 from scanner.kube.objects import KubeObject
 from scanner.model.finding import Severity
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
-from scanner.model.redacted import CONTAINER, REMOVED
+from scanner.model.pem import CONTAINER, REMOVED
 
 _MARSHAL: Final = 2
 """Texts are written as they are, in UTF-8."""

@@ -15,9 +15,8 @@ from scanner.kube.kinds import DEPLOYMENT, POD, SERVICE, Kind
 from scanner.kube.meta import LabelSelector, is_empty
 from scanner.kube.objects import KubeObject
 from scanner.kube.pod import WORKLOADS, Container, HTTPGet, template
-from scanner.kube.service import Service, ServicePort
+from scanner.kube.service import Service, ServicePort, name_says, protocol_says
 from scanner.model.declared import Declared
-from scanner.model.server_names import name_says, protocol_says
 
 READS: Final[tuple[Kind, ...]] = (*WORKLOADS, SERVICE)
 """What a rule that asks this must read."""

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from scanner.cluster.snapshot_directory import load
-from scanner.kube.kinds import ROUTE
+from scanner.kube.kinds import ACCESS_REVIEW, ROUTE
 from scanner.kube.objects import KubeObject
-from scanner.kube.rbac import ACCESS_REVIEW, Review
+from scanner.kube.rbac import Review
 from scanner.kube.snapshot import Snapshot
 from scanner.lint.openshift.route_access import custom_host_reviews, identity
 from scanner.linting import LINT_READS, declared, reviewed

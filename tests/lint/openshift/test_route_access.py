@@ -8,8 +8,8 @@ from typing import Final
 
 import pytest
 
-from scanner.kube.kinds import ROUTE
-from scanner.kube.rbac import ACCESS_REVIEW, Review
+from scanner.kube.kinds import ACCESS_REVIEW, ROUTE
+from scanner.kube.rbac import Review
 from scanner.kube.snapshot import Snapshot
 from scanner.lint import lint
 from scanner.lint.openshift.route_access import ACCESS, route_reviews

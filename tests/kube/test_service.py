@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.model.server_names import name_says, protocol_says
+from scanner.kube.service import name_says, protocol_says
 
 
 @pytest.mark.parametrize(
