@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -156,3 +157,34 @@ def test_fields_are_read_by_their_types() -> None:
 
 def test_untyped_reads_are_counted() -> None:
     assert untyped_reads(ast.parse("item.text('spec', 'host'); item.at(*steps); dict.items(); at('x')")) == 2
+
+
+def graph(sources: dict[str, str]) -> dict[str, set[str]]:
+    """The modules that each module imports: at its top, in a function, or for types only."""
+    found: dict[str, set[str]] = {}
+    for module, source in sources.items():
+        nodes = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom) and node.module)
+        names = ((f"{node.module}.{alias.name}", str(node.module)) for node in nodes for alias in node.names)
+        found[module] = {own if own in sources else parent for own, parent in names} & sources.keys() - {module}
+    return found
+
+
+def cycle(imported: dict[str, set[str]]) -> list[str]:
+    """The modules of one cycle of imports; empty where there is none."""
+    try:
+        TopologicalSorter(imported).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_imports_have_no_cycle() -> None:
+    sources = {f"scanner.{name_of(path).replace('/', '.')}": path.read_text() for path in modules()}
+    assert cycle(graph(sources)) == []
+
+
+def test_a_cycle_of_types_is_found() -> None:
+    lazy = "def f():\n    from scanner.b import c"
+    typed = "if TYPE_CHECKING:\n    from scanner import a"
+    assert set(cycle(graph({"scanner.a": lazy, "scanner.b": typed}))) == {"scanner.a", "scanner.b"}
+    assert cycle(graph({"scanner.a": lazy, "scanner.b": "import ast"})) == []

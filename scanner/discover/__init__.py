@@ -10,9 +10,9 @@ from scanner.discover import index, scope
 from scanner.discover.asked_endpoints import Claimants, shares
 from scanner.discover.endpoints import built
 from scanner.discover.index import Index
-from scanner.discover.listener_claims import Omission
 from scanner.discover.merge import Merge
 from scanner.discover.sources import SOURCES
+from scanner.discover.truncation import Omission
 from scanner.kube.kinds import Kind
 from scanner.kube.snapshot import Snapshot, union
 from scanner.model.components import Catalogue

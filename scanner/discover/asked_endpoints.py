@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 
 from scanner.discover.claim_authority import Trust
-from scanner.discover.listener_claims import Omission
 from scanner.discover.merge import rank
+from scanner.discover.truncation import Omission
 from scanner.discover.workloads import Workloads
 from scanner.model.components import API_SERVICE
 from scanner.model.endpoint import Endpoint, owner_order

@@ -12,9 +12,9 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Literal
 
-from scanner.discover.listener_claims import Claim, Place
+from scanner.discover.listener_claims import Claim
 from scanner.discover.services import Service
-from scanner.discover.workloads import Pod, Workloads
+from scanner.discover.workloads import Place, Pod, Workloads
 from scanner.model.components import API_SERVICE, Catalogue, Listener
 
 _FRONTS = ("ingress", "gateway")

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from scanner.discover import services, workloads
 from scanner.discover.claim_authority import Trust, stranger
-from scanner.discover.listener_claims import Claim, Cuts, Draft, Found, Omission, Place
+from scanner.discover.listener_claims import Claim, Draft, Found
 from scanner.discover.names import port, server_name, sound
 from scanner.discover.services import Balanced, Service, ServicePort
-from scanner.discover.workloads import Pod, Workloads
+from scanner.discover.truncation import Cuts, Omission
+from scanner.discover.workloads import Place, Pod, Workloads
 from scanner.kube.ingress import ROUTER_LABEL, ROUTER_NAMESPACE, IngressController
-from scanner.kube.kinds import INGRESS_CONTROLLER
+from scanner.kube.kinds import INGRESS_CONTROLLER, Kind
 from scanner.kube.meta import LabelSelector
 from scanner.kube.snapshot import Snapshot
 from scanner.model.components import Catalogue, Listener
@@ -203,3 +204,12 @@ def _noted(draft: Draft) -> Draft:
     """What is kept of the word of somebody who has no say."""
     ready = draft.place.pod.ready if draft.place.pod else draft.ready
     return Draft(stranger(draft.claim), draft.place, ready)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One place of the cluster's objects where listeners are to be found."""
+
+    name: str
+    reads: tuple[Kind, ...]
+    find: Callable[[Index], Iterator[Found]]

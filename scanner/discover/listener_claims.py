@@ -1,47 +1,22 @@
-"""What sources say of listeners: claims on places, not yet merged, and what is left out or cut, with the reason."""
+"""Claims of sources on places where something may listen, not yet merged."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
-from scanner.kube.kinds import Kind
+from scanner.discover.truncation import Omission
+from scanner.discover.workloads import Place
 from scanner.kube.objects import KubeObject
-from scanner.model.endpoint import Certainty, Endpoint, Origin, Owner, Segment
+from scanner.model.endpoint import Certainty, Origin, Segment
 from scanner.model.observation import ClientCertificate
-
-if TYPE_CHECKING:
-    from scanner.discover.index import Index
-    from scanner.discover.workloads import Pod
-from typing import TypeVar
 
 Naming = Literal["soft", "also", "only"]
 """What a server name does to a listener. ``soft``: it is what clients verify, and is sent where nothing better is
 known; the listener stays one endpoint. ``also``: the listener has another certificate or route for it, beside the one
 without a name; in a claim without a name: what is shown without one matters, so no soft one is sent. ``only``: the
 listener is asked by this name, and without one only where somebody else says so."""
-
-
-class Place(NamedTuple):
-    """Where something may listen."""
-
-    address: str
-    """IP address in its canonical text; empty where only ``host`` is known."""
-    port: int
-    pod: Pod | None = None
-    """The pod that listens."""
-    node: str | None = None
-    """The node in whose network it listens."""
-    host: str = ""
-    owner: Owner | None = None
-    """Whose it is where no pod is known."""
-    labels: tuple[tuple[str, str], ...] = ()
-    """Of the object that ``owner`` names."""
-    sampled: bool = False
-    """A balanced address of which no backend is known."""
-    apart: str = ""
-    """What tells it from others of its owner that are no replicas of it: the host of a URL."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -89,32 +64,12 @@ class Draft(NamedTuple):
     """Whether something outside of the pod connects there, and the cluster says that this works."""
 
 
-class Omission(NamedTuple):
-    """Something that is not asked."""
-
-    reason: str
-    times: int = 1
-    endpoints: tuple[Endpoint, ...] = ()
-    """What it would be, where somebody wants to know."""
-    cut: bool = False
-    """Whether it is something that nobody looked at, because there was too much of it."""
-
-
 Found: TypeAlias = "Draft | Omission"
 
 
 def reached(found: Iterable[Found]) -> bool:
     """Whether one of these is a listener of which the writer may speak."""
     return any(isinstance(each, Draft) and not each.claim.stranger for each in found)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
-    """One place of the cluster's objects where listeners are to be found."""
-
-    name: str
-    reads: tuple[Kind, ...]
-    find: Callable[[Index], Iterator[Found]]
 
 
 def verified(origin: Origin, dns: str, subject: KubeObject | None = None) -> Claim:
@@ -139,30 +94,3 @@ def frontend(origin: Origin, name: str, subject: KubeObject) -> Claim:
 def backend(origin: Origin, name: str | None, writer: str | None) -> Claim:
     """What a router or gateway connects to by TLS, or passes TLS on to, as an object of ``writer`` says."""
     return Claim(certainty="declared", origin=origin, name=name, segment="Backend", writer=writer)
-
-
-Item = TypeVar("Item")
-
-
-class Cuts:
-    """Where something was cut, once for each object and field, however often it is looked at."""
-
-    def __init__(self) -> None:
-        self._by: dict[tuple[str, str, bool], int] = {}
-
-    def first(self, items: Iterable[Item], most: int, what: str, of: KubeObject) -> list[Item]:
-        """The first ``most`` of ``items``, which are ``what`` (plural) of an object; the others are counted."""
-        found = items if isinstance(items, list) else list(items)
-        if len(found) > most:
-            self.note(f"{what} beyond the first {most:,}", str(of.reference), len(found) - most)
-        return found[:most]
-
-    def note(self, what: str, where: str, times: int = 1, *, decides: bool = True) -> None:
-        """``what`` was not looked at. ``decides``: a verdict could be another one if it had been."""
-        key = (what, where, decides)
-        self._by[key] = max(times, self._by.get(key, 0))
-
-    def omissions(self) -> Iterator[Omission]:
-        """All of them."""
-        for (what, _, decides), times in self._by.items():
-            yield Omission(f"{what}: cut, not looked at", times, cut=decides)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from scanner.discover.listener_claims import Claim, Draft, Naming, Place
-from scanner.discover.workloads import Pod
+from scanner.discover.listener_claims import Claim, Draft, Naming
+from scanner.discover.workloads import Place, Pod
 from scanner.kube.objects import KubeObject
 from scanner.model.endpoint import Certainty, Origin, Owner, Segment
 from scanner.model.observation import ClientCertificate

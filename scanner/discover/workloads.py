@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar, TypeVarTuple
 
-from scanner.discover.listener_claims import Cuts, Place
 from scanner.discover.names import address, port, sound
+from scanner.discover.truncation import Cuts
 from scanner.kube.kinds import NAMESPACE, NODE, POD
 from scanner.kube.meta import Labelled, LabelSelector
 from scanner.kube.objects import KubeObject, OwnerReference, Reference
@@ -93,6 +93,27 @@ class Node:
     addresses: tuple[str, ...]
     """Where it is reached inside the cluster."""
     labels: tuple[tuple[str, str], ...]
+
+
+class Place(NamedTuple):
+    """Where something may listen."""
+
+    address: str
+    """IP address in its canonical text; empty where only ``host`` is known."""
+    port: int
+    pod: Pod | None = None
+    """The pod that listens."""
+    node: str | None = None
+    """The node in whose network it listens."""
+    host: str = ""
+    owner: Owner | None = None
+    """Whose it is where no pod is known."""
+    labels: tuple[tuple[str, str], ...] = ()
+    """Of the object that ``owner`` names."""
+    sampled: bool = False
+    """A balanced address of which no backend is known."""
+    apart: str = ""
+    """What tells it from others of its owner that are no replicas of it: the host of a URL."""
 
 
 class Workloads:

@@ -8,8 +8,9 @@ from typing import get_args
 
 import pytest
 
-from scanner.discover.listener_claims import Claim, Draft, Naming, Place
+from scanner.discover.listener_claims import Claim, Draft, Naming
 from scanner.discover.merge import Listener, Said, rank, stronger
+from scanner.discover.workloads import Place
 from scanner.model.endpoint import Certainty
 from tests.discover.objects import found, only
 from tests.origins import origin

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.discover.listener_claims import Cuts
 from scanner.discover.services import Balanced
+from scanner.discover.truncation import Cuts
 from scanner.discover.workloads import Workloads
 from scanner.kube.kinds import ENDPOINT_SLICE
 from scanner.kube.objects import Reference

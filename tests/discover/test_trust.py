@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scanner.discover.claim_authority import Trust
-from scanner.discover.listener_claims import Cuts, Place
-from scanner.discover.workloads import Workloads
+from scanner.discover.truncation import Cuts
+from scanner.discover.workloads import Place, Workloads
 from scanner.model.components import Catalogue, Governor, Listener
 from scanner.model.endpoint import Owner
 from scanner.model.scan_policy import Selector

@@ -3,7 +3,7 @@ origins of an endpoint."""
 
 from __future__ import annotations
 
-from scanner.discover.listener_claims import Source
+from scanner.discover.index import Source
 from scanner.discover.sources import (
     api_server_calls,
     control_plane,

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scanner.discover.index import Index
-from scanner.discover.listener_claims import Claim, Cuts, Draft, Found, Place, Source
+from scanner.discover.index import Index, Source
+from scanner.discover.listener_claims import Claim, Draft, Found
 from scanner.discover.names import MAX_NAMES, port, server_name
 from scanner.discover.services import READS
-from scanner.discover.workloads import Node
+from scanner.discover.truncation import Cuts
+from scanner.discover.workloads import Node, Place
 from scanner.kube.api_server import api_server_config
 from scanner.kube.hostnames import host_of
 from scanner.kube.kinds import API_SERVER, INFRASTRUCTURE, NODE

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from scanner.discover.index import Index
-from scanner.discover.listener_claims import Claim, Draft, Found, Omission, Place, Source, backend, reached
+from scanner.discover.index import Index, Source
+from scanner.discover.listener_claims import Claim, Draft, Found, backend, reached
 from scanner.discover.names import MAX_NAMES, address, port, server_name, sound
 from scanner.discover.services import READS, Service, ServicePort
 from scanner.discover.services import READS as BALANCED
+from scanner.discover.truncation import Omission
+from scanner.discover.workloads import Place
 from scanner.kube.gateway import (
     GATEWAY_NAME,
     MAX_LISTENERS,

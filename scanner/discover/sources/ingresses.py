@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scanner.discover.index import Index
-from scanner.discover.listener_claims import Claim, Draft, Found, Omission, Place, Source, frontend
+from scanner.discover.index import Index, Source
+from scanner.discover.listener_claims import Claim, Draft, Found, frontend
 from scanner.discover.names import MAX_NAMES, address, server_name, sound
 from scanner.discover.services import READS, published
+from scanner.discover.truncation import Omission
+from scanner.discover.workloads import Place
 from scanner.kube.ingress import Ingress
 from scanner.kube.kinds import INGRESS
 from scanner.model.endpoint import Origin, Owner

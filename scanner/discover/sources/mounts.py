@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 from scanner.config.certificate_names import load_names
 from scanner.discover import hints, services, workloads
-from scanner.discover.index import Index
-from scanner.discover.listener_claims import Claim, Found, Omission, Source
+from scanner.discover.index import Index, Source
+from scanner.discover.listener_claims import Claim, Found
 from scanner.discover.sources.pods import MAX_PORTS
+from scanner.discover.truncation import Omission
 from scanner.discover.workloads import Alike, Container
 from scanner.kube.kinds import CERTIFICATE
 from scanner.kube.objects import Reference

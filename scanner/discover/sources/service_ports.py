@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scanner.discover import hints
-from scanner.discover.index import Index
-from scanner.discover.listener_claims import Claim, Found, Omission, Source
+from scanner.discover.index import Index, Source
+from scanner.discover.listener_claims import Claim, Found
 from scanner.discover.services import READS, Service, ServicePort
+from scanner.discover.truncation import Omission
 from scanner.kube.secrets import service_ca_secret
 from scanner.model.endpoint import Origin
 
