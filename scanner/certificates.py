@@ -11,7 +11,7 @@ from scanner.certificate_rows import configuration_line, inventory_rows
 from scanner.config.certificate_names import load_names
 from scanner.kube.cluster_facts import hosted_namespaces
 from scanner.kube.kinds import CLUSTER_SERVICE_VERSION, CLUSTER_VERSION, SECRET, Kind
-from scanner.kube.openshift import installed_operators
+from scanner.kube.openshift import ClusterVersion, installed_operators
 from scanner.kube.snapshot import Snapshot, union
 from scanner.kube.tls_profile import Profile
 from scanner.model.endpoint import Endpoint
@@ -87,7 +87,7 @@ class Certificates:
     @cached_property
     def _names(self) -> Names:
         version = self.snapshot.objects.get(CLUSTER_VERSION, ())
-        release = next((each.text("status", "desired", "version") for each in version), "")
+        release = next((ClusterVersion.of(each).desired for each in version), "")
         names = load_names(hosted=hosted_namespaces(self.snapshot), release=release)
         layered = frozenset(each.namespace or "" for each in installed_operators(self.snapshot))
         names = names.without(layered)

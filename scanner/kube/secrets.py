@@ -11,7 +11,7 @@ from typing import Final
 
 from scanner.kube.kinds import CERTIFICATE, CLUSTER_ISSUER, ISSUER, Kind
 from scanner.kube.objects import Fields, KubeObject
-from scanner.kube.view import Moment, Named, Part, Parts, Text, Texts, Value, View, Words
+from scanner.kube.view import Moment, Named, Part, Parts, Present, Text, Texts, Value, View, Words
 
 TLS: Final = "kubernetes.io/tls"
 """The type of a Secret that has a certificate and its key."""
@@ -47,6 +47,31 @@ class Kubeconfig(View):
         return self.words()
 
 
+class KubeconfigCluster(View):
+    """A cluster of a kubeconfig, and its CAs: PEM in base64, or the name of a file."""
+
+    name = Text()
+    data = Text("cluster", "certificate-authority-data")
+    file = Text("cluster", "certificate-authority")
+
+
+class KubeconfigUser(View):
+    """A user of a kubeconfig, and its certificate: PEM in base64, or the name of a file."""
+
+    name = Text()
+    data = Text("user", "client-certificate-data")
+    file = Text("user", "client-certificate")
+
+
+class KubeconfigFile(View):
+    """A kubeconfig (kubernetes.io, "Organizing Cluster Access Using kubeconfig Files")."""
+
+    has_clusters = Present("clusters")
+    has_users = Present("users")
+    clusters = Parts(KubeconfigCluster)
+    users = Parts(KubeconfigUser)
+
+
 class RevocationList(View):
     """What a revocation list in a Secret says of itself."""
 
@@ -74,6 +99,13 @@ class Secret(KeyHolder):
     """The entries that have a revocation list in PEM."""
     crls = Parts(RevocationList, "adhere", "revocation", "crl.pem")
     """Those in the entry that Contour reads."""
+
+
+class CertificateSigningRequest(KubeObject):
+    """A CertificateSigningRequest."""
+
+    certificate = Text("status", "certificate")
+    """PEM in base64: what it was answered with."""
 
 
 class ConfigMap(KubeObject):

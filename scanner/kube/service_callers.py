@@ -93,11 +93,14 @@ class Call:
         return bool(self.client.service)
 
 
-_WEBHOOKS: Final = Parts(Webhook, "webhooks")
+class WebhookConfiguration(KubeObject):
+    """A ValidatingWebhookConfiguration or MutatingWebhookConfiguration."""
+
+    webhooks = Parts(Webhook, "webhooks")
 
 
 def _webhooks(item: KubeObject) -> Iterator[Call]:
-    for each in _WEBHOOKS.read(item):
+    for each in WebhookConfiguration.of(item).webhooks:
         yield Call(client=each.client_config, name=each.name, is_ignored=each.failure_policy == "Ignore")
 
 
@@ -128,6 +131,15 @@ _MOST: Final = 1000
 def calls(item: KubeObject) -> Iterator[Call]:
     """The calls that an object of one of ``CALLS`` makes the API server do."""
     return islice(_CALLS[item.kind](item), _MOST)
+
+
+def clients(item: KubeObject) -> tuple[ClientConfig, ...]:
+    """The client settings in an object of one of ``CALLS``, also those that no call is made by."""
+    if item.kind == CUSTOM_RESOURCE_DEFINITION:
+        return (CustomResourceDefinition.of(item).client_config,)
+    if item.kind == API_SERVICE:
+        return (APIService.of(item).client_config,)
+    return tuple(each.client_config for each in WebhookConfiguration.of(item).webhooks)
 
 
 _FIELDS: Final = {SERVICE_MONITOR: ("spec", "endpoints"), POD_MONITOR: ("spec", "podMetricsEndpoints")}

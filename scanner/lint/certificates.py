@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
-from binascii import Error as NotBase64
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache, partial
@@ -17,7 +15,7 @@ from scanner.kube.secrets import ConfigMap, Secret
 from scanner.model.certificate_faults import Reading, date, field, short, weak_key, weak_signature
 from scanner.model.finding import Severity
 from scanner.model.object_rule import Flaw
-from scanner.model.pem import broken, form_of, looks_like_a_key, pem_certificates, unreadable
+from scanner.model.pem import broken, decoded, decoded_text, form_of, looks_like_a_key, pem_certificates, unreadable
 from scanner.tls.certificate import CertificateFacts, parse_certificate
 
 Fault = Callable[[CertificateFacts], Reading]
@@ -40,12 +38,7 @@ def entry(holder: KubeObject, name: str) -> str | None:
     return ConfigMap.of(holder).data.get(name) or None if holder.kind.name == "ConfigMap" else None
 
 
-@lru_cache(maxsize=128)  # as ``of_text``, which takes a text at once that it has seen itself
-def _decoded(coded: str) -> str:
-    try:
-        return b64decode("".join(coded.split()), validate=True).decode("utf-8", "replace")
-    except (NotBase64, ValueError):
-        return ""
+_decoded: Final = lru_cache(maxsize=128)(decoded_text)  # as ``of_text``, which takes a text at once that it has seen
 
 
 def instead(holder: KubeObject, name: str) -> str:
@@ -66,8 +59,8 @@ def instead_of(content: str | bytes) -> str:
 
 def _binary(coded: str) -> bytes | None:
     try:
-        return b64decode("".join(coded.split()), validate=True)
-    except (NotBase64, ValueError):
+        return decoded(coded)
+    except ValueError:
         return coded.encode("utf-8", "replace")  # which says where a key was removed
 
 

@@ -3,31 +3,27 @@ read is there as unreadable."""
 
 from __future__ import annotations
 
-import binascii
-from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from scanner.files.source_positions import dotted
 from scanner.kube.ingress import Route
 from scanner.kube.kinds import (
-    API_SERVICE,
     CERTIFICATE_SIGNING_REQUEST,
     CONFIG_MAP,
-    CUSTOM_RESOURCE_DEFINITION,
-    MUTATING_WEBHOOK,
     ROUTE,
     SECRET,
-    VALIDATING_WEBHOOK,
     Kind,
 )
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
-from scanner.kube.secrets import ConfigMap, Secret
+from scanner.kube.secrets import CertificateSigningRequest, ConfigMap, Secret
+from scanner.kube.service_callers import CALLS, clients
 from scanner.kube.snapshot import Snapshot, union
 from scanner.model.endpoint import Endpoint
 from scanner.model.held_certificate import HeldCertificate, Place, Role
 from scanner.model.observation import Observation
-from scanner.model.pem import Parser, unreadable
+from scanner.model.pem import Parser, decoded, unreadable
 from scanner.model.well_known import Names, fits
 from scanner.pki.containers import apart, chain_of, contents
 from scanner.pki.recognition import common_name
@@ -56,8 +52,8 @@ class _Search:
     def coded(self, text: str) -> list[CertificateFacts]:
         """The same of a field that should hold PEM in base64, as all of type ``[]byte`` do."""
         try:
-            return self.text(b64decode("".join(text.split()), validate=True).decode("utf-8", "replace"))
-        except (binascii.Error, ValueError):
+            return self.text(decoded(text).decode("utf-8", "replace"))
+        except ValueError:
             return [unreadable("the field is not base64")]
 
 
@@ -142,33 +138,19 @@ def _in_kubeconfig(text: str, holder: KubeObject, field: str, reason: str | None
         yield HeldCertificate(facts=found.facts, place=place, chain=found.chain)
 
 
-def webhooks(search: _Search) -> Iterator[HeldCertificate]:
-    """The CAs by which the API server knows webhooks."""
-    for kind in (VALIDATING_WEBHOOK, MUTATING_WEBHOOK):
+def callers(search: _Search) -> Iterator[HeldCertificate]:
+    """The CAs by which the API server knows webhooks, conversion webhooks and aggregated APIs."""
+    for kind in CALLS:
         for each in search.snapshot.every(kind):
-            for number, webhook in enumerate(each.each("webhooks")):
-                found = search.coded(webhook.text("clientConfig", "caBundle"))
-                yield from _bundle(found, each, f"webhooks[{number}].clientConfig.caBundle", injected(each))
-
-
-def conversions(search: _Search) -> Iterator[HeldCertificate]:
-    """The CAs by which the API server knows conversion webhooks."""
-    for each in search.snapshot.every(CUSTOM_RESOURCE_DEFINITION):
-        found = search.coded(each.text("spec", "conversion", "webhook", "clientConfig", "caBundle"))
-        yield from _bundle(found, each, "spec.conversion.webhook.clientConfig.caBundle", injected(each))
-
-
-def aggregated(search: _Search) -> Iterator[HeldCertificate]:
-    """The CAs by which the API server knows aggregated APIs."""
-    for each in search.snapshot.every(API_SERVICE):
-        found = search.coded(each.text("spec", "caBundle"))
-        yield from _bundle(found, each, "spec.caBundle", injected(each))
+            for client in clients(each):
+                field = dotted((*client.steps, "caBundle"))
+                yield from _bundle(search.coded(client.bundle), each, field, injected(each))
 
 
 def requests(search: _Search) -> Iterator[HeldCertificate]:
     """What CertificateSigningRequests were answered with: the kubelets' among them."""
-    for each in search.snapshot.every(CERTIFICATE_SIGNING_REQUEST):
-        found = search.coded(each.text("status", "certificate"))
+    for each in map(CertificateSigningRequest.of, search.snapshot.every(CERTIFICATE_SIGNING_REQUEST)):
+        found = search.coded(each.certificate)
         yield from _each(found, each, "status.certificate", lambda number: "issuer" if number else "request")
 
 
@@ -185,12 +167,12 @@ def routes(search: _Search) -> Iterator[HeldCertificate]:
         yield from _bundle(trusted, route, "spec.tls.destinationCACertificate", f"{where}.destinationCACertificate")
 
 
-SOURCES: tuple[Source, ...] = (secrets, config_maps, webhooks, conversions, aggregated, requests, routes)
+SOURCES: tuple[Source, ...] = (secrets, config_maps, callers, requests, routes)
 """Every source above."""
 
 READS: tuple[Kind, ...] = union(
     (
-        (SECRET, CONFIG_MAP, VALIDATING_WEBHOOK, MUTATING_WEBHOOK, CUSTOM_RESOURCE_DEFINITION, API_SERVICE),
+        (SECRET, CONFIG_MAP, *CALLS),
         (CERTIFICATE_SIGNING_REQUEST, ROUTE),
         REFERENCES,
     )

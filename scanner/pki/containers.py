@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import binascii
-from base64 import b64decode
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -11,9 +9,9 @@ from hashlib import sha256
 from scanner.errors import InputError
 from scanner.files.yaml_values import load
 from scanner.kube.maybe import Unknown
-from scanner.kube.objects import Fields
+from scanner.kube.secrets import KubeconfigCluster, KubeconfigFile, KubeconfigUser
 from scanner.model.held_certificate import HeldCertificate, Role
-from scanner.model.pem import MOST, Parser, inside, looks_like_a_key, pem_certificates
+from scanner.model.pem import MOST, Parser, decoded, inside, looks_like_a_key, pem_certificates
 from scanner.pki.keystores import JKS_MAGICS, jks_entries, pkcs12_bags
 from scanner.tls.certificate import CertificateFacts
 from scanner.tls.wire import Malformed
@@ -202,18 +200,17 @@ class _Kubeconfig:
     problems: list[str] = field(default_factory=list)
     files: list[Named] = field(default_factory=list)
 
-    def entry(self, body: Fields, name: str, label: str, role: Role) -> None:
-        """A field of a cluster or user: ``name-data`` in base64, which counts first, or the file ``name``."""
-        coded, path = body.text(f"{name}-data"), body.text(name)
-        if coded:
-            self._data(coded, f"{label} {name}-data", role)
-        elif path:
-            self.files.append(Named(path=path, label=f"{label} {name}", role=role))
+    def entry(self, body: KubeconfigCluster | KubeconfigUser, label: str, role: Role) -> None:
+        """A cluster's or user's certificates: the data count before the file."""
+        if body.data:
+            self._data(body.data, f"{label}-data", role)
+        elif body.file:
+            self.files.append(Named(path=body.file, label=label, role=role))
 
     def _data(self, coded: str, label: str, role: Role) -> None:
         try:
-            found = _of_pem(b64decode("".join(coded.split()), validate=True).decode("utf-8", "replace"))
-        except (binascii.Error, ValueError):
+            found = _of_pem(decoded(coded).decode("utf-8", "replace"))
+        except ValueError:
             self.problems.append(f"{label} is not base64")
             return
         if not found.certificates:
@@ -239,14 +236,14 @@ def _of_kubeconfig(data: bytes) -> Contents | None:
         value = load(data, "kubeconfig", MAX_BYTES).value
     except InputError as error:
         return None if b"-----BEGIN " in data else Contents(format="kubeconfig", problems=(error.message,))
-    config = Fields(value if isinstance(value, dict) else {})
-    if not (config.has("clusters") or config.has("users")):
+    config = KubeconfigFile(value if isinstance(value, dict) else {})
+    if not (config.has_clusters or config.has_users):
         return None
     found = _Kubeconfig()
-    for cluster in config.each("clusters"):
-        found.entry(cluster.fields("cluster"), "certificate-authority", f"cluster {cluster.text('name')}", "trusted")
-    for user in config.each("users"):
-        found.entry(user.fields("user"), "client-certificate", f"user {user.text('name')}", "client")
+    for cluster in config.clusters:
+        found.entry(cluster, f"cluster {cluster.name} certificate-authority", "trusted")
+    for user in config.users:
+        found.entry(user, f"user {user.name} client-certificate", "client")
     return Contents(
         format="kubeconfig",
         certificates=tuple(found.certificates),

@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from scanner.kube.kinds import INFRASTRUCTURE, NAMESPACE, SECRET
+from scanner.kube.openshift import Infrastructure
 from scanner.kube.snapshot import Snapshot
 from scanner.model.inventory import NamesRow
 from scanner.model.well_known import Names, WellKnown
@@ -98,4 +99,4 @@ def _is_elsewhere(name: WellKnown, snapshot: Snapshot) -> bool:
 
 def _platform(snapshot: Snapshot) -> str:
     every = snapshot.objects.get(INFRASTRUCTURE, ())
-    return next((each.text("status", "platformStatus", "type") for each in every), "")
+    return next((Infrastructure.of(each).platform for each in every), "")

@@ -67,7 +67,11 @@ def test_whether_the_key_matches_is_true_false_or_not_known(said: object, means:
 
 @pytest.mark.parametrize(
     ("data", "why"),
-    [("%%%", "the field is not base64"), (coded(b"hello"), "there is no certificate in PEM")],
+    [
+        ("%%%", "the field is not base64"),
+        ("LS0t LS1C", "the field is not base64"),
+        (coded(b"hello"), "there is no certificate in PEM"),
+    ],
 )
 def test_a_secret_without_a_readable_certificate_is_not_passed_over(data: str, why: str) -> None:
     found = one(snapshot("", secret("a", "b", [], data={"tls.crt": data})))
@@ -281,7 +285,7 @@ def test_a_kind_that_nobody_read_is_our_mistake() -> None:
 
 def test_every_source_is_in_the_table() -> None:
     assert {each.__name__ for each in SOURCES} == {
-        "secrets", "config_maps", "webhooks", "conversions", "aggregated", "requests", "routes",
+        "secrets", "config_maps", "callers", "requests", "routes",
     }  # fmt: skip
 
 
