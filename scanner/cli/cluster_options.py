@@ -135,8 +135,12 @@ _HOW = (
     click.option("--components", metavar="FILE", multiple=True, help="More entries for the component catalogue."),
     click.option("--include", metavar="SELECTOR", multiple=True, help="Only what matches: 'namespace=shop,port=8443'."),
     click.option("--exclude", metavar="SELECTOR", multiple=True, help="Skip what matches; same syntax as --include."),
-    click.option("--allow-external", is_flag=True, help="Dial also what objects name outside of the cluster."),
-    click.option("--allow-loopback", is_flag=True, help="Dial loopback addresses too: the cluster is on this machine."),
+    click.option(
+        "--allow-external", is_flag=True, help="Also dial addresses outside of the cluster that objects refer to."
+    ),
+    click.option(
+        "--allow-loopback", is_flag=True, help="Also dial loopback addresses, if the cluster runs on this machine."
+    ),
     click.option("--configz", is_flag=True, help="Ask kubelets for their configuration (needs nodes/proxy)."),
 )
 _CLUSTER = click.option(

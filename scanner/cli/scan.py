@@ -84,18 +84,16 @@ class Asked:
     type=click.Choice(get_args(FailOn)),
     help="Lowest severity that makes the exit code 1.  [default: medium]",
 )
-@click.option("--timeout", type=SECONDS, metavar="S", help="For one connection.  [default: 5]")
-@click.option("--deadline", type=SECONDS, metavar="S", help="For one endpoint.  [default: 60]")
-@click.option("--concurrency", type=COUNT, metavar="N", help="Endpoints at once.  [default: 50]")
-@click.option("--per-host", type=COUNT, metavar="N", help="Connections at once to one address.  [default: 4]")
+@click.option("--timeout", type=SECONDS, metavar="S", help="Timeout of one connection.  [default: 5]")
+@click.option("--deadline", type=SECONDS, metavar="S", help="Time limit of one endpoint.  [default: 60]")
+@click.option("--concurrency", type=COUNT, metavar="N", help="Endpoints probed at once.  [default: 50]")
+@click.option("--per-host", type=COUNT, metavar="N", help="Most connections at once to one address.  [default: 4]")
 @click.option("--rate", type=RATE, metavar="N", help="New connections per second.  [default: no limit]")
-@click.option("--confirm", is_flag=True, default=None, help="Let sslyze repeat every violation that it can see.")
+@click.option("--confirm", is_flag=True, default=None, help="Check every violation again with sslyze, where it can.")
 @click.option("--deep", is_flag=True, default=None, help="Let sslyze look for known vulnerabilities too.")
 @click.option("--active-http", is_flag=True, default=None, help="Send a HEAD request where a check needs one.")
-@click.option("--sni", metavar="NAME", help="Send NAME as SNI to targets that name none of their own.")
-@click.option(
-    "--ca", metavar="FILE|system", help="Trust anchors in PEM.  [default: public roots, for public names only]"
-)
+@click.option("--sni", metavar="NAME", help="Send NAME as SNI to targets without #SNI.")
+@click.option("--ca", metavar="FILE|system", help="Trusted CAs in PEM.  [default: public roots, for public names only]")
 @click.option(
     "--config",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -104,17 +102,17 @@ class Asked:
 )
 @click.option("--policy", "policy_file", metavar="FILE", help="Waivers, overrides and scope (kind: ScanPolicy).")
 @dialled_cluster
-@click.option("--save", metavar="DIR", help="Keep what was seen, for adhere whatif; no key is written.")
+@click.option("--save", metavar="DIR", help="Save the scan for adhere whatif. Private keys are not saved.")
 @click.option("-q", "--quiet", is_flag=True, help="Nothing on stderr but errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Every endpoint on stderr as it is finished.")
 def scan(save: str | None, **options: object) -> int:
-    """Ask every TARGET what it speaks and judge it by a profile; or every listener of a cluster, by what it owes.
+    """Probe every TARGET, or every listener of a cluster, and compare it with the required TLS profile.
 
     TARGET is host:port, [v6]:port, tls://host:port#sni, or smtp://, imap://, pop3://, ldap://, ftp://,
     xmpp://, postgres://, mysql://host:port for STARTTLS; the default port is 443.
 
-    With --cluster, --context or --snapshot the listeners are found, and so is what each of them owes.
-    On OpenShift its objects decide, and not --profile. Elsewhere --profile is a floor (a type alone is Mozilla's):
+    With --cluster, --context or --snapshot adhere finds the listeners and the profile that each must follow.
+    On OpenShift the cluster's objects set it. Elsewhere --profile is the minimum (a type alone is Mozilla's):
     flags and kubelet configuration may be stricter, never weaker.
     """
     cluster = ClusterAsked(**{each.name: options.pop(each.name) for each in fields(ClusterAsked)})  # type: ignore[arg-type]

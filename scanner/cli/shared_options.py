@@ -24,7 +24,7 @@ PREVIOUS = click.option(
     "--previous",
     metavar="DIR",
     multiple=True,
-    help="An earlier snapshot or saved scan: what was configured when older certificates were made.",
+    help="Earlier snapshot or saved scan: the configuration when older certificates were issued.",
 )
 
 

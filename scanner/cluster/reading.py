@@ -228,7 +228,7 @@ def rule(kind: Kind, verb: str, permission: str | None = None) -> str:
     permission = permission or kind.opt_in
     option = f" --with {permission}" if permission else ""
     return (
-        f'a rule is missing: apiGroups: ["{kind.group}"], resources: ["{kind.plural}"], verbs: ["{verb}"]'
+        f'missing RBAC rule: apiGroups: ["{kind.group}"], resources: ["{kind.plural}"], verbs: ["{verb}"]'
         f" (adhere rbac{option} prints it)"
     )
 

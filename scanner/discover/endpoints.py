@@ -24,7 +24,7 @@ MESH = "mesh"
 """The component of what a service mesh may answer for. Whoever writes a pod says so, so the catalogue comes first."""
 MAX_CANDIDATES = 20
 _LOOPBACK = "127.0.0.1"
-_NO_FORWARD = "listeners on loopback: only a port-forward reaches them (--via port-forward)"
+_NO_FORWARD = "listeners on loopback, reachable only with --via port-forward"
 _NO_WAY = "listeners on loopback of nodes without a pod in the node's network: no port-forward leads there"
 
 
@@ -47,7 +47,7 @@ class Built:
     def omitted(self) -> str | None:
         """Why it is not asked, or None."""
         if self.entry and self.entry.speaks in ("plain", "nothing") and not self._is_declared():
-            return "ports that the component catalogue knows not to speak TLS"
+            return "ports without TLS by the component catalogue"
         if self.loopback and self.tunnel is None:
             return _NO_WAY if self._forwards else _NO_FORWARD
         return None

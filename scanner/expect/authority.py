@@ -186,7 +186,7 @@ def with_wishes(found: Authority, wishes: Wishes) -> Authority:
         asked = read_adherence(wishes.adherence, "--adherence", "")
         beat: str | None = f"{found.adherence.source} {found.adherence.field}: {found.adherence.said}"
         # What the object says of adherence no longer matters, but that its gate is off does.
-        remarks = (*asked.remarks, *(each for each in found.adherence.remarks if "pruned" in each))
+        remarks = (*asked.remarks, *found.adherence.removed)
         found = replace(found, adherence=replace(asked, beat=beat, remarks=remarks))
     if wishes.profile is None:
         return found

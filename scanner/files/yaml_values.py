@@ -99,7 +99,7 @@ def yaml_errors(name: str, text: str, first: int = 1) -> Generator[None]:
         mark, begin = marks(error.problem_mark or error.context_mark), marks(error.context_mark)
         problem = " ".join((error.problem or error.context or "not YAML").split())
         if error.context_mark and error.problem_mark and begin.line < mark.line:
-            problem += f", in what begins in line {begin.line}"
+            problem += f", in the block that starts at line {begin.line}"
         _refuse(name, mark, problem, next((hint for part, hint in _HINTS.items() if part in problem), ""))
     except yaml.YAMLError as error:
         _refuse(name, Mark(first, 1), f"not YAML: {shown(str(error))}")

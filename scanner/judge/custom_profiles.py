@@ -87,7 +87,7 @@ def check_dropped(rule: ScanRule, use: CustomUse) -> Iterator[Finding]:
         severity=rule.severity,
         verdict="fail" if certain else "inconclusive",
         status="violation" if certain else "not-tested",
-        message=f"{use.reference} lists cipher names that its readers {drop} without a word: {_some(losses)}",
+        message=f"{use.reference} lists cipher names that its components {drop} without an error: {_some(losses)}",
         expected=("names of suites that every reader has, as OpenSSL spells them",),
         observed=listed(
             f"{name} {'drops' if _certain(read.dropped) else 'may drop'} {_some(each.name for each in read.dropped)}; "

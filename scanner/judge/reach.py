@@ -100,7 +100,7 @@ def _not_dialled(rule: Rule, case: Case) -> Finding:
     leading = dict.fromkeys(each.named for each in case.endpoint.origins)
     origins = ", ".join(list(leading)[:_SHOWN])
     outside = case.endpoint.tunnel is None and origins
-    fix = f"see whether {origins} should point there: it is what leads there" if outside else None
+    fix = f"check the address in {origins}, which refers to it" if outside else None
     found = _finding(rule, case, "inconclusive", "unreachable", case.observation.detail, fix=fix)
     return replace(found, observed=("not dialled",), reproduce=None, evidence=())
 

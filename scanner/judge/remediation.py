@@ -196,15 +196,15 @@ def _not_followed(endpoint: Endpoint, lever: Lever, by: str) -> str:
         return f"{by or lever.where} requires it already: see whether what reads it has accepted and applied it"
     doctor = f"adhere doctor {shlex.quote(lever.applied_by)}"
     return (
-        f"{by or lever.where} requires it already: '{doctor}' shows at which step it stopped; if at none, the component"
-        f" has a bug to report ({bug(endpoint)})"
+        f"{by or lever.where} requires it already: run '{doctor}' to find the step that does not apply it; if there is"
+        f" none, the component has a bug to report ({bug(endpoint)})"
     )
 
 
 def _of_product(text: str, expectation: Expectation) -> str:
     if expectation.standing != "layered":
         return text
-    return f"{text}; where its operator has no such field, give it an override in the policy file with a justification"
+    return f"{text}; if its operator has no such field, add an override with a justification to the policy file"
 
 
 def _place(lever: Lever) -> str:

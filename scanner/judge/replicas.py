@@ -135,10 +135,14 @@ def check_replicas(
         verdict="fail",
         status=_status(bindings),
         message=f"the {count} replicas of {workload} "
-        + ("do not accept the same" if items else "serve different certificates for the same names"),
-        expected=("every replica does the same",),
+        + (
+            "accept different versions, suites or groups"
+            if items
+            else "serve different certificates for the same names"
+        ),
+        expected=("all replicas behave the same",),
         observed=listed(items or certificates),
-        fix="find out why these replicas differ (a rollout that got stuck, a file that was not read again), and "
+        fix="find out why these replicas differ (a stuck rollout, a file that was not reloaded), and "
         "restart the ones that lag behind",
         evidence=tuple(_sides(replicas)),
         about=workload,
@@ -182,7 +186,7 @@ def _sides(replicas: Mapping[Behaviour, list[str]]) -> Iterator[str]:
     for number, (each, names) in enumerate(list(replicas.items())[:_KINDS], start=1):
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         leaf = f", certificate {each.leaf.sha256[:16]}…" if each.leaf else ""
-        yield f"alike ({number}): {', '.join(names[:_SHOWN])}{more}{leaf}"
+        yield f"group {number}:  {', '.join(names[:_SHOWN])}{more}{leaf}"
 
 
 def _status(bindings: set[Binding]) -> Status:

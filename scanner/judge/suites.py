@@ -114,7 +114,7 @@ def _item(code: int, versions: list[int]) -> str:
 def _failed(seen: Mapping[int, list[int]], profile: Profile) -> str:
     text = f"it accepts cipher suites outside {profile.name}"
     if seen and all(max(versions) < profile.min_version for versions in seen.values()):
-        return f"{text}, all in versions that are forbidden themselves (tls-version)"
+        return f"{text}, all in versions that are not allowed (tls-version)"
     return text
 
 

@@ -132,6 +132,8 @@ class Adherence:
     said: str
     beat: str | None = None
     remarks: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    """Remark that the API server removes the field, where it does."""
     unknown: bool = False
     """Whether it is none of ``SPELLINGS``."""
 
@@ -169,7 +171,9 @@ def _spelt(value: object, source: str, field: str) -> Adherence:
 def _without(found: Adherence, value: object, gate: State) -> Adherence:
     """The field has no effect here: a value in the object is what somebody wrote, not what the components see."""
     why = "the feature gate TLSAdherence is off" if gate == "off" else "this cluster's APIServer has no such field"
-    note = f"tlsAdherence: {why}, so it is pruned without a word, which means {LEGACY}"
+    note = f"tlsAdherence: {why}, so the API server removes it without an error, which means {LEGACY}"
     said = f"{why}, which means {LEGACY}"
     beat = None if value is None or value == "" else shown(value).strip("'")
-    return replace(found, means=LEGACY, said=said, beat=beat, unknown=False, remarks=(*found.remarks, note))
+    return replace(
+        found, means=LEGACY, said=said, beat=beat, unknown=False, remarks=(*found.remarks, note), removed=(note,)
+    )

@@ -119,7 +119,7 @@ class Constraint:
     """In the API server's words, where it refuses the object."""
     at: tuple[str, ...] = ()
     """The field to look at."""
-    fix: str = "change one of the two"
+    fix: str = "add or change one of the two fields"
     accepted: bool = False
     """Whether the API server accepts the object, though it does not do what is meant."""
 

@@ -403,7 +403,7 @@ def _fields_of(profile: TLSSecurityProfile, type_: str, reader: Reader) -> Itera
             id="field-missing",
             at=(*profile.steps, "type"),
             message=f"type set to {type_}, but the corresponding field is unset",
-            fix=f"add '{own}: {{}}'" if type_ != "Custom" else "add custom, with ciphers and minTLSVersion",
+            fix=f"add '{own}: {{}}'" if type_ != "Custom" else "add the field custom with ciphers and minTLSVersion",
         )
     for name in profile.given:
         at = (*profile.steps, name)
@@ -606,16 +606,16 @@ def lost(name: object, reader: Reader, *, guess: bool = True) -> Loss | None:
         return None
     if code is None:
         near = did_you_mean(name, _OPENSSL, otherwise="remove it") if guess else "remove it"
-        return Loss(shown(name), f"{shown(name)} is no cipher suite, and is dropped without a word", near)
+        return Loss(shown(name), f"{shown(name)} is no cipher suite: it is ignored without an error", near)
     known, has = openssl_name(code), reader.suites
     if (has is not None and code not in {*has, *TLS13_SUITES}) or known is None:
-        return Loss(name, f"{name} is none that {reader.called} has: it is dropped without a word", "remove it")
+        return Loss(name, f"{name} is not implemented by {reader.called}: it is ignored without an error", "remove it")
     if known == name or is_tls13(code):
         return None
     if has is None:  # OpenSSL 3.0 refuses it and 4.0 takes it; which one a router has is not known
-        reason = f"{name} is IANA's name, which older releases of OpenSSL drop without a word"
+        reason = f"{name} is an IANA name, which older releases of OpenSSL ignore without an error"
         return Loss(name, reason, f"write {known}", certain=False)
-    reason = f"{name} is IANA's name, and only OpenSSL's are mapped: it is dropped without a word"
+    reason = f"{name} is an IANA name, and only OpenSSL names are mapped: it is ignored without an error"
     return Loss(name, reason, f"write {known}")
 
 
@@ -643,8 +643,10 @@ def refusals(custom: CustomProfile) -> Iterator[Refusal]:
         message = "no TLS 1.3 cipher suite is listed with VersionTLS13"
         yield Refusal("ciphers", message, "add TLS_AES_128_GCM_SHA256")
     elif minimum != VERSIONS[-1] and TLS13_NAMES.issuperset(names):
-        fix = "add one of TLS 1.2, or write 'minTLSVersion: VersionTLS13'"
-        yield Refusal("ciphers", "only TLS 1.3 cipher suites are listed, below VersionTLS13", fix)
+        fix = "add a TLS 1.2 suite, or set 'minTLSVersion: VersionTLS13'"
+        yield Refusal(
+            "ciphers", "only TLS 1.3 cipher suites are listed, and minTLSVersion is lower than VersionTLS13", fix
+        )
     if not minimum:
         yield Refusal("minTLSVersion", "minTLSVersion is not set", "write 'minTLSVersion: VersionTLS12'")
 

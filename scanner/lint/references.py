@@ -99,14 +99,14 @@ def secret_flaws(
     matches = Secret.of(secret).key_matches
     if not isinstance(matches, bool | str):
         yield Flaw(
-            message=f"cannot be decided here: whether the key of {secret.reference} belongs to its certificate",
+            message=f"not decided: whether the key of {secret.reference} belongs to its certificate",
             at=at,
             verdict="inconclusive",
         )
 
 
 def _absent(secret: Missing, at: Steps) -> Flaw:
-    return absent(secret, at, question="whether there is a certificate with its key", fix=f", of type {TLS}")
+    return absent(secret, at, question="whether it has a certificate and its private key", fix=f", of type {TLS}")
 
 
 def absent(secret: Missing, at: Steps, *, question: str, fix: str = "", message: str = "") -> Flaw:
@@ -151,7 +151,7 @@ def name_flaws(
         return
     if left and broken(leaf):
         what = f"whether the certificate in {secret.reference} is valid for {left[0]}; it cannot be read"
-        yield Flaw(message=f"cannot be decided here: {what}", at=at, verdict="inconclusive")
+        yield Flaw(message=f"not decided: {what}", at=at, verdict="inconclusive")
         return
     bare, unclear = _uncovered(leaf, left)
     if bare:

@@ -36,7 +36,7 @@ def check_twice(rule: ScanRule, several: Sequence[Given]) -> Iterator[Finding]:
     yield rule.finding(about, message, f"{about}: {remedy}")
     for each in first:
         others = listed(other for other in several if other is not each)
-        message = f"cannot be decided here: anything about {about}, which differs from {others}"
+        message = f"not decided: anything about {about}, which differs from {others}"
         yield rule.finding(about, message, verdict="inconclusive")
 
 

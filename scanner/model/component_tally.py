@@ -182,4 +182,4 @@ def name_of(row: ComponentRow) -> str:
 
 def called(component: str | None, namespace: str | None) -> str:
     """The same, of what a row says."""
-    return component or (f"namespace {namespace}" if namespace else "outside of any namespace")
+    return component or (f"namespace {namespace}" if namespace else "cluster-scoped objects")

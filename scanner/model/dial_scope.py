@@ -73,10 +73,7 @@ class DialScope:
             return None
         if port is not None and owner is not None and (meant, port, owner) in self.published:
             return None
-        return (
-            "it is not the cluster's: neither a pod, service or node address nor a published one "
-            "(--allow-external if you mean it)"
-        )
+        return "the address is not a pod, service, node or published address of the cluster (--allow-external dials it)"
 
 
 def _embedded(address: IPv6Address) -> Iterator[IPv4Address]:

@@ -59,7 +59,7 @@ def undecided(missing: Missing, steps: Steps, what: str) -> Flaw:
     """What refers to an object that was not seen and may exist. ``what`` is unknown, such as "whether the key
     belongs to the certificate"."""
     return Flaw(
-        message=f"cannot be decided here: {what}; {missing.name} {missing.why}",
+        message=f"not decided: {what}; {missing.name} {missing.why}",
         at=steps,
         verdict="inconclusive",
         unseen=Unseen(name=missing.name, gap=missing.gap or "", question=what, promised=missing.promised),

@@ -239,7 +239,7 @@ def pki_config(snapshot: Snapshot, previous: Snapshot | None = None) -> PkiConfi
     """What PKI/cluster of a cluster configures, or why nothing does. ``previous`` is an earlier snapshot of the same
     cluster, for which a missing object is a deleted one."""
     if PKI in snapshot.absent:
-        return _without("crd-absent", "the cluster's API has no kind PKI")
+        return _without("crd-absent", "the API server does not serve the kind PKI")
     if gap := snapshot.gap(PKI):
         return _without("unreadable", gap)
     found = snapshot.get(PKI, NAME)

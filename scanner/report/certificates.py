@@ -19,7 +19,7 @@ STATUSES: Final[dict[str, tuple[str, str]]] = {
     "not-implemented": ("not implemented", "deviates"),
     "ok": ("as required", "pass"),
     "informational": ("stronger than asked", "pass"),
-    "not-required": ("nothing required", "not_applicable"),
+    "not-required": ("without a requirement", "not_applicable"),
     "superseded": ("superseded", "not_applicable"),
     "unattributed": ("origin unknown", "not_applicable"),
     "not-governed": ("not governed", "not_applicable"),

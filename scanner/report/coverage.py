@@ -190,6 +190,6 @@ def _remedy(gap: Unreadable) -> str:
             return "save a snapshot with adhere snapshot save"
         case "forbidden":
             role = f"adhere rbac --with {option}" if option else "adhere rbac"
-            return f"let the scan's account get and list {resource}: {role} prints the role"
+            return f"grant the scan's account get and list on {resource}: {role} prints the role"
         case _:
             return f"see whether the API server answers: kubectl get {resource} --all-namespaces"

@@ -28,9 +28,9 @@ _SAMPLE = 200
 _INDENT = 18
 """Columns of the verdict, in front of everything else."""
 _SECTIONS: tuple[tuple[Outcome, str], ...] = (
-    ("fail", "WHAT FAILED"),
-    ("deviates", "WHAT DEVIATES AND BREAKS NOTHING"),
-    ("inconclusive", "WHAT COULD NOT BE JUDGED"),
+    ("fail", "FAILED"),
+    ("deviates", "DIFFERENCES NOT COUNTED IN THE EXIT CODE"),
+    ("inconclusive", "INCONCLUSIVE"),
 )
 _MOST_FINDINGS = 200
 """Findings on no single endpoint; each of a cluster's certificates may have one."""
@@ -178,7 +178,7 @@ def _summary(page: Page, report: Report) -> None:
     page.line(
         "  endpoints  ",
         f"{counts.endpoints}: {', '.join(told)}" if told else "none",
-        f"  ({plain(excused)}: kept and counted, breaks nothing)" if excused else "",
+        f"  ({plain(excused)}: listed, not counted in the exit code)" if excused else "",
     )
     failures = [
         page.paint(severity, f"{counts.failures[severity]} {severity}")

@@ -115,7 +115,7 @@ def _components(page: Page, rows: list[ComponentRow]) -> None:
     for line in _LEGEND:
         page.line(page.paint("quiet", f"  {line}"))
     if common:
-        page.line(f"  the cluster's profile binds under {plain(', '.join(common), 60)}")
+        page.line(f"  components must follow the cluster's profile: {plain(', '.join(common), 60)}")
     page.line()
 
 

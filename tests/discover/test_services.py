@@ -155,7 +155,7 @@ def test_a_headless_service_without_endpoints_has_no_address() -> None:
 
 def test_an_external_name_is_only_a_name() -> None:
     text = "{kind: Service, metadata: {name: e, namespace: s}, spec: {type: ExternalName, ports: [{port: 443}]}}"
-    assert left_out(found(text)) == {"Services that are only another name (ExternalName)": 1}
+    assert left_out(found(text)) == {"Services of type ExternalName": 1}
 
 
 def test_a_slice_that_claims_another_s_pod_by_name_does_not_get_it() -> None:

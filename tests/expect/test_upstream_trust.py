@@ -79,7 +79,7 @@ def test_trust_that_is_not_at_hand_is_said(validation: dict[str, Any], why: str)
 
 
 def test_a_config_map_that_was_not_read_is_said_with_what_would_allow_it() -> None:
-    gap = {"configmaps": 'a rule is missing: resources: ["configmaps"], verbs: ["get"]'}
+    gap = {"configmaps": 'missing RBAC rule: resources: ["configmaps"], verbs: ["get"]'}
     named = policy(validation={"caCertificateRefs": [{**REFERENCE, "name": "other"}], "hostname": "web.example"})
     where = replace(endpoint(WEB, {}), origins=(origin("BackendTLSPolicy/shop/web"),))
     (client,) = clients(snapshot_of([named], unreadable=gap), where)

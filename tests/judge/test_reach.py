@@ -121,7 +121,7 @@ def test_a_filtered_discovered_port_is_inconclusive() -> None:
 
 @pytest.mark.parametrize("certainty", ["declared", "hinted", "candidate"])
 def test_what_was_not_dialled_is_said_to_be_that_and_nobody_is_told_to_dial_it(certainty: Certainty) -> None:
-    refusal = "not dialled: it is not the cluster's (--allow-external if you mean it)"
+    refusal = "not dialled: it is not the cluster's (--allow-external dials it)"
     reference = Reference(kind="ValidatingWebhookConfiguration", name="corporate-policy")
     found = finding(
         "tls-reach",
@@ -132,7 +132,7 @@ def test_what_was_not_dialled_is_said_to_be_that_and_nobody_is_told_to_dial_it(c
     )
     assert (found.verdict, found.status, found.message) == ("inconclusive", "unreachable", refusal)
     assert found.reproduce is None
-    assert found.fix == f"see whether {reference} should point there: it is what leads there"
+    assert found.fix == f"check the address in {reference}, which refers to it"
 
 
 def test_what_only_a_port_forward_reaches_points_nowhere_wrong() -> None:

@@ -109,7 +109,7 @@ def test_without_a_known_setting_the_fix_names_the_workload_and_what_requires_it
         " APIServer/cluster spec.tlsSecurityProfile requires it"
     )
     layered = remediation.minimum(COMPONENT, expectation(standing="layered"), TLS12)
-    assert layered.endswith("give it an override in the policy file with a justification")
+    assert layered.endswith("add an override with a justification to the policy file")
 
 
 def test_the_step_that_decided_is_named() -> None:
@@ -178,8 +178,8 @@ def test_what_an_object_says_already_is_looked_for_by_doctor_and_a_bug_comes_las
     """Under legacy adherence too: of what its operator configures, nobody can set anything."""
     fix = remediation.minimum(ENDPOINT, expectation(APISERVER, standing="platform", adherence=adherence), TLS12)
     assert fix == (
-        "APIServer/cluster spec.tlsSecurityProfile requires it already: 'adhere doctor etcd' shows at which step it"
-        f" stopped; if at none, the component has a bug to report ({BUG})"
+        "APIServer/cluster spec.tlsSecurityProfile requires it already: run 'adhere doctor etcd' to find the step"
+        f" that does not apply it; if there is none, the component has a bug to report ({BUG})"
     )
 
 

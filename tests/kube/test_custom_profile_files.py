@@ -285,7 +285,10 @@ def test_refused(body: str, message: str, hint: str) -> None:
         (flow("VersionTLS13"), "the list of ciphers is empty"),
         (flow("VersionTLS13", "AES128-SHA"), "no TLS 1.3 cipher suite is listed with VersionTLS13"),
         (flow("VersionTLS12"), "the list of ciphers is empty"),
-        (flow("VersionTLS12", "TLS_AES_128_GCM_SHA256"), "only TLS 1.3 cipher suites are listed, below VersionTLS13"),
+        (
+            flow("VersionTLS12", "TLS_AES_128_GCM_SHA256"),
+            "only TLS 1.3 cipher suites are listed, and minTLSVersion is lower than VersionTLS13",
+        ),
     ],
 )
 def test_refused_for_a_router(body: str, message: str) -> None:

@@ -159,7 +159,7 @@ REFUSED = {
         "type: Custom\nciphers: [AES128-SHA]\n",
         (
             "p.yaml:1:7: type: type set to Custom, but the corresponding field is unset"
-            " (add custom, with ciphers and minTLSVersion)\n"
+            " (add the field custom with ciphers and minTLSVersion)\n"
             "p.yaml:2:1: ciphers: unknown field 'ciphers' (put it under 'custom:', where ciphers belongs)"
         ),
         "",

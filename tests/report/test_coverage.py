@@ -36,7 +36,7 @@ def test_policies_are_counted() -> None:
 @pytest.mark.parametrize(
     ("gap", "kind", "remedy"),
     [
-        ("forbidden", POD, "let the scan's account get and list pods: adhere rbac prints the role"),
+        ("forbidden", POD, "grant the scan's account get and list on pods: adhere rbac prints the role"),
         ("forbidden", SECRET, "adhere rbac --with secrets prints the role"),
         ("not-asked", SECRET, "grant what adhere rbac --with secrets prints"),
         ("failed", POD, "kubectl get pods"),

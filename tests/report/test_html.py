@@ -163,7 +163,7 @@ def test_what_a_cluster_showed_and_who_honours_what_is_there() -> None:
         "45 listeners found",
         "12 × UDP, which TLS does not use",
         "shop/deny-all explains why 1 did not answer",
-        "let the scan's account get and list routes.route.openshift.io",
+        "grant the scan's account get and list on routes.route.openshift.io",
         "What binds is openshift/4.23/intermediate, under StrictAllComponents",
         "no 1 of 2 listeners",
         "DaemonSet/openshift-dns/dns-default:9154: it accepts versions below TLSv1.2",
@@ -200,8 +200,8 @@ def test_what_is_in_no_namespace_is_called_so_in_both_tables() -> None:
     where = cluster_samples.endpoint(Owner(kind="Node", namespace=None, name="a"), 443, "10.0.0.1", None)
     row = endpoint_row(where, cluster_samples.USER, samples.speaking("x"), "pass", "ok", samples.PASSED)
     page = _text(cluster_samples.report([row]))
-    assert page.count('data-component="outside of any namespace"') == 2, "the button and the row that it shows"
-    assert 'data-namespace="outside of any namespace"' in page
+    assert page.count('data-component="cluster-scoped objects"') == 2, "the button and the row that it shows"
+    assert 'data-namespace="cluster-scoped objects"' in page
 
 
 def test_several_clusters_are_named() -> None:

@@ -18,7 +18,7 @@ from scanner.model.endpoint import Origin
 def _find(view: Index) -> Iterator[Found]:
     for service in view.balanced.services.values():
         if service.raw.is_external_name:
-            yield Omission("Services that are only another name (ExternalName)")
+            yield Omission("Services of type ExternalName")
             continue
         for wanted in service.ports:
             if wanted.protocol == "TCP":

@@ -123,7 +123,7 @@ def check_limits(subject: Subject) -> Iterator[Flaw]:
     found = of_object(subject.object)
     if found is None:
         if why := unread(subject.object):
-            message = f"cannot be decided here: how Contour is configured; {shown(why, 200)}"
+            message = f"not decided: how Contour is configured; {shown(why, 200)}"
             yield Flaw(message=message, at=("data", FILE), verdict="inconclusive")
         return
     tls = found.settings.tls
@@ -147,7 +147,7 @@ def check_limits(subject: Subject) -> Iterator[Flaw]:
 
 def _refused(found: Configuration, field: str, value: object) -> Flaw:
     return Flaw(
-        message=f"Contour does not start with {field} {shown(value)}",
+        message=f"Contour does not start: invalid {field} {shown(value)}",
         at=found.at((*found.settings.tls.steps, field)),
         expected=tuple(sorted(_KNOWN.get(field, VERSIONS))),
         observed=(shown(value),),

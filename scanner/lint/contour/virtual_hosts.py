@@ -132,7 +132,7 @@ def check_fallback(subject: Subject) -> Iterator[Flaw]:
     tokens = bool(proxy.jwt_providers)
     spoilt = ", and Contour before 1.33.5 asks those for no JWT" if tokens else ""
     yield Flaw(
-        message=f"clients that send another server name, or none, are answered{spoilt}",
+        message=f"clients with an unknown server name, or without one, are served{spoilt}",
         at=FALLBACK,
         severity="high" if tokens else None,
         fix=f"{subject.object.reference}: leave it out",

@@ -94,7 +94,7 @@ def check_values(subject: Subject) -> Iterator[Flaw]:
         elif isinstance(each, Violated):
             yield _violated(subject, each)
         elif isinstance(each, MissingField) and not _misspelt(each, strange.get(each.at[:-1], ())):
-            yield _refused(subject, each, f"{each.name} is missing, and must be there", f"write {each.name}")
+            yield _refused(subject, each, f"{each.name} is required and missing", f"set {each.name}")
 
 
 def _misspelt(missing: MissingField, names: Iterable[str]) -> bool:

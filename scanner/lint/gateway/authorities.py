@@ -49,7 +49,7 @@ def _number(subject: Subject, validation: FrontendValidation) -> Iterator[Flaw]:
     count, at = len(validation.ca_certificate_refs), (*validation.steps, "caCertificateRefs")
     if not count:
         yield Flaw(
-            message="clients are to be validated, and by no CA",
+            message="clients must be validated, and no CA certificate is set",
             at=at,
             fix=f"{subject.object.reference}: name a ConfigMap with the CA",
         )
@@ -86,7 +86,7 @@ def check_ca(subject: Subject) -> Iterator[Flaw]:
 
 def _of_its_own(at: Steps, known: str) -> Flaw:
     if "/" in known:
-        message = f"cannot be decided here: which CAs an implementation means by {shown(known)}"
+        message = f"not decided: which CAs an implementation means by {shown(known)}"
         return Flaw(message=message, at=at, verdict="inconclusive")
     return Flaw(message=f"{shown(known)} is neither System nor a name with a domain before it", at=at)
 
@@ -107,7 +107,7 @@ def _reference_flaws(
     if reference.kind == _BUNDLE and reference.group in _BUNDLES:
         # Only some implementations take one (Gateway API, "Implementation-specific: other kinds of resources").
         what = f"whether this implementation takes the {_BUNDLE} {shown(reference.name)}, and what is in it"
-        yield Flaw(message=f"cannot be decided here: {what}", at=at, verdict="inconclusive")
+        yield Flaw(message=f"not decided: {what}", at=at, verdict="inconclusive")
         return
     kind = _KINDS.get(reference.kind)
     if kind is None or reference.group:

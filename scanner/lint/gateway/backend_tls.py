@@ -104,7 +104,7 @@ def check_target(subject: Subject) -> Iterator[Flaw]:
         if target.is_service:
             yield from _of_service(subject, target)
         else:
-            message = f"cannot be decided here: whether a {shown(target.kind)} can be a target is the implementation's"
+            message = f"not decided: whether a {shown(target.kind)} can be a target is the implementation's"
             yield Flaw(message=message, at=target.steps, verdict="inconclusive")
     yield from _status(subject, policy)
 
@@ -295,9 +295,9 @@ def check_names(subject: Subject) -> Iterator[Flaw]:
     hostname = validation.hostname.lower()
     if names and hostname not in names:
         yield Flaw(
-            message=f"a certificate for {shown(hostname)} alone is refused: only these names count",
+            message=f"a certificate for {shown(hostname)} alone is rejected: only subjectAltNames are checked",
             at=at,
-            fix=f"{subject.object.reference}: list the hostname too",
+            fix=f"{subject.object.reference}: add the hostname to subjectAltNames",
         )
 
 

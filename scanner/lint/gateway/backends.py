@@ -72,10 +72,10 @@ def _unread(route: GatewayRoute, backend: BackendRef, listener: str) -> Flaw:
     return Flaw(
         message=(
             f"TLS ends at {listener}, which is Contour's: it speaks plaintext to the Service {shown(backend.name)}, "
-            "since it looks at BackendTLSPolicies for HTTPRoutes alone"
+            "because it applies BackendTLSPolicy to HTTPRoutes only"
         ),
         at=backend.steps,
-        fix=f"{route.reference}: a listener in mode Passthrough, or an HTTPRoute",
+        fix=f"{route.reference}: use a listener in mode Passthrough, or an HTTPRoute",
     )
 
 
@@ -87,7 +87,7 @@ def _stranger(subject: Subject, reference: BackendRef, unseen: Missing | None) -
         namespace = reference.namespace or subject.object.namespace
         found = look_up(subject.declared, X_BACKEND, reference.name, namespace)
     if found is None:
-        message = f"cannot be decided here: whether the Gateway encrypts what it sends to a {shown(reference.kind)}"
+        message = f"not decided: whether the Gateway encrypts what it sends to a {shown(reference.kind)}"
         yield Flaw(message=message, at=at, verdict="inconclusive")
     elif isinstance(found, Missing):
         if found.gap:
@@ -157,10 +157,10 @@ def check_external(subject: Subject) -> Iterator[Flaw]:
             correction="tls:\n  mode: ServerOnly\n  validation: {hostname: NAME, wellKnownCACertificates: System}",
         )
     elif mode not in _TLS:
-        message = f"cannot be decided here: whether the mode {shown(mode)} means TLS"
+        message = f"not decided: whether the mode {shown(mode)} means TLS"
         yield Flaw(message=message, at=("spec", "tls", "mode"), verdict="inconclusive")
     elif not backend.validation:
-        message = "cannot be decided here: by which CA and name an implementation validates, where none is set"
+        message = "not decided: by which CA and name an implementation validates, where none is set"
         yield Flaw(message=message, at=("spec", "tls", "validation"), verdict="inconclusive")
 
 

@@ -24,7 +24,7 @@ def check_conflict(subject: Subject) -> Iterator[Flaw]:
             message=f"{each.conflict.message}, with {each.first}",
             at=(*each.listener.steps, each.conflict.field),
             observed=(each.listener.protocol, each.listener.hostname or "every name"),
-            fix=f"{subject.object.reference}: another port or hostname for listener {each.listener.name}",
+            fix=f"{subject.object.reference}: set another port or hostname for listener {each.listener.name}",
         )
     yield from _optional(subject)
     yield from uncompared(subject)
@@ -41,7 +41,7 @@ def _optional(subject: Subject) -> Iterator[Flaw]:
                 message=f"{found.message}, with {first}",
                 at=(*later.steps, found.field),
                 severity="info",
-                fix=f"{subject.object.reference}: read the implementation's list of supported features",
+                fix=f"{subject.object.reference}: check that the implementation supports this, or use another port",
             )
 
 
@@ -91,8 +91,12 @@ def _against(before: list[Listener], later: Listener) -> _Lost | None:
 
 _SAME = _Conflict("Combination of port, protocol and hostname must be unique for each listener", "hostname")
 _NAMED_TWICE = _Conflict("HTTPS and TLS on one port under the same hostname", "hostname")
-_TWO_MODES = _Conflict("Passthrough and Terminate on one port: some implementations reject both", "tls", optional=True)
-_TWO_PROTOCOLS = _Conflict("HTTPS and TLS on one port: some implementations reject both", "protocol", optional=True)
+_TWO_MODES = _Conflict(
+    "Passthrough and Terminate listeners on one port: some implementations reject both", "tls", optional=True
+)
+_TWO_PROTOCOLS = _Conflict(
+    "HTTPS and TLS listeners on one port: some implementations reject both", "protocol", optional=True
+)
 _CLEAR = _Conflict("plaintext and TLS on one port: ProtocolConflict", "protocol")
 _TCP = _Conflict("a TCP listener shares its port with no other: ProtocolConflict", "port")
 

@@ -48,7 +48,7 @@ def _shared_name(subject: Subject, first: Listener, later: Listener) -> Flaw:
         severity=_severity(first, later),
         observed=(later.hostname or "every name", first.hostname or "every name"),
         evidence=_reported(later),
-        fix=f"{subject.object.reference}: a hostname for {later.name} that {first.name} does not include",
+        fix=f"{subject.object.reference}: set a hostname for {later.name} that {first.name} does not include",
     )
 
 

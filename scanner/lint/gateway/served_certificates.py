@@ -85,7 +85,7 @@ def check_faults(subject: Subject) -> Iterator[Flaw]:
         for steps, found in secrets_of(subject.declared, listener):
             if isinstance(found, Missing):
                 if found.gap:
-                    yield undecided(found, steps, "whether its certificate is good enough")
+                    yield undecided(found, steps, "whether its certificate meets the requirements")
             elif str(found.reference) not in looked_at:
                 looked_at.add(str(found.reference))
                 fix = f"{mend(subject.declared, found.name, found.namespace)}: replace the certificate"

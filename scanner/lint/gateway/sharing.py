@@ -53,9 +53,7 @@ def ports(declared: Declared) -> list[list[Listener]]:
 def uncompared(subject: Subject) -> Iterator[Flaw]:
     """That a Gateway has too many listeners for all to be compared."""
     if key_of(subject.object) in subject.declared.once(_sharing).beyond:
-        message = (
-            f"cannot be decided here: its Gateway has more than {_MOST} listeners, and later ones are not compared"
-        )
+        message = f"not decided: its Gateway has more than {_MOST} listeners, and later ones are not compared"
         yield Flaw(message=message, at=("spec", "listeners"), verdict="inconclusive")
 
 

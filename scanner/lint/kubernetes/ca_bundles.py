@@ -76,7 +76,7 @@ def _at(call: Call) -> Steps:
 
 
 def _undecided(call: Call, what: str, severity: Severity | None = None) -> Flaw:
-    return Flaw(message=f"cannot be decided here: {what}", at=_at(call), verdict="inconclusive", severity=severity)
+    return Flaw(message=f"not decided: {what}", at=_at(call), verdict="inconclusive", severity=severity)
 
 
 def _source(holder: KubeObject) -> str:

@@ -116,7 +116,7 @@ def check_class(subject: Subject) -> Iterator[Flaw]:
         message = f"{found.name} does not exist: no controller serves this Ingress, or one that takes all"
         yield Flaw(message=message, at=_FIELD, severity="medium", fix=fix)
     elif isinstance(found, Missing):
-        message = f"cannot be decided here: which controller serves it; {found.name} was not seen ({found.gap})"
+        message = f"not decided: which controller serves it; {found.name} was not seen ({found.gap})"
         yield Flaw(message=message, at=_FIELD, verdict="inconclusive", severity="info")
 
 

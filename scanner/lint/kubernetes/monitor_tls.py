@@ -36,7 +36,7 @@ def check_tls(subject: Subject) -> Iterator[Flaw]:
         if (monitor.scheme(each) or "").lower() != "https":
             continue
         if not tls:
-            message = "cannot be decided here: what is verified; no tlsConfig is set, and a scrape class may have one"
+            message = "not decided: what is verified; no tlsConfig is set, and a scrape class may have one"
             yield Flaw(message=message, at=at, verdict="inconclusive", severity="info")
         else:
             yield from _versions(subject, tls, at)
@@ -83,7 +83,7 @@ def _authority(subject: Subject, tls: TLSConfig, at: Steps) -> Iterator[Flaw]:
     for reference, kind in given:
         yield from _held(subject, reference, kind, reference.steps)
     if not given and not tls.ca_file:
-        message = "cannot be decided here: by which CA it is verified; none is set, and a scrape class may have one"
+        message = "not decided: by which CA it is verified; none is set, and a scrape class may have one"
         yield Flaw(message=message, at=at, verdict="inconclusive", severity="info")
 
 
@@ -97,7 +97,7 @@ def _held(subject: Subject, reference: KeyReference, kind: Kind, at: Steps) -> I
     elif isinstance(found, Missing):
         yield _flaw(subject, at, f"{found.name} does not exist: the monitor is left out", f"create {found.name}")
     elif found.annotations.get(_INJECTED) == "true" and not ConfigMap.of(found).data:
-        message = f"cannot be decided here: what the service CA operator puts into {found.reference}"
+        message = f"not decided: what the service CA operator puts into {found.reference}"
         yield Flaw(message=message, at=at, verdict="inconclusive", severity="info")
     else:
         yield from authority_flaws(found, at, subject.declared.known.taken_at, name=key)

@@ -38,7 +38,7 @@ def check_monitor(subject: Subject) -> Iterator[Flaw]:
         place: Steps = (*steps, "prober") if monitor.kind == PROBE else steps
         said = monitor.scheme(each)
         if said is None:
-            message = "cannot be decided here: which scheme it has; relabeling sets it by the target"
+            message = "not decided: which scheme it has; relabeling sets it by the target"
             yield Flaw(message=message, at=steps, verdict="inconclusive", severity="info")
         elif said not in _SPELLINGS:
             yield Flaw(

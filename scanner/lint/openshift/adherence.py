@@ -32,12 +32,15 @@ def check_value(subject: Subject) -> Iterator[Flaw]:
     at = _FIELDS[subject.object.kind]
     said = api_server_config(subject.object).adherence
     if said is not None and subject.object.kind == API_SERVER and is_off(subject.declared, ADHERENCE):
-        message = f"the feature gate {ADHERENCE[0]} is off: the field is pruned without a word, which means {LEGACY}"
+        message = (
+            f"the feature gate {ADHERENCE[0]} is off: the API server removes the field without an error, which means "
+            f"{LEGACY}"
+        )
         yield Flaw(message=message, at=at, severity="low", fix="leave it out, or turn the feature gate on")
     if said is None or said in (STRICT, LEGACY):
         return
     means = SPELLINGS.get(said) if isinstance(said, str) and said else None
-    known = f"an earlier spelling of {means}" if means else "none that any release knows: it counts as strict"
+    known = f"an earlier spelling of {means}" if means else "unknown to every release: components treat it as strict"
     yield Flaw(
         message=f'the API server refuses it: Unsupported value: {shown(said)}: supported values: "{LEGACY}", "{STRICT}"'
         f" ({known})",

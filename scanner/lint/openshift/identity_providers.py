@@ -64,7 +64,7 @@ def _client(subject: Subject, provider: Provider) -> Iterator[Flaw]:
         yield from serving_flaws(subject, (*at, given[0]), secret, types=OPAQUE, usage="clientAuth")
     elif names:
         what = " and ".join(f"Secret/{CONFIG}/{name}" for name in sorted(names))
-        message = f"cannot be decided here: whether certificate and key in {what} belong together"
+        message = f"not decided: whether certificate and key in {what} belong together"
         yield Flaw(message=message, at=(*at, given[0]), verdict="inconclusive")
 
 

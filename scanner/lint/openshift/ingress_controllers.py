@@ -94,7 +94,7 @@ def check_domain(subject: Subject) -> Iterator[Flaw]:
         where = own if isinstance(own, str) else "the cluster's"
         message = f"{beside[0].reference} has the same domain, {where}: the operator admits one of them"
         observed = tuple(str(each.reference) for each in beside[:5])
-        yield Flaw(message=message, at=at, observed=observed, fix="give it a domain of its own")
+        yield Flaw(message=message, at=at, observed=observed, fix="set spec.domain to a domain of its own")
     elif unseen := _unseen(subject.declared, controller, own):
         yield undecided(unseen, at, "whether another IngressController has the same domain")
 
@@ -147,7 +147,7 @@ def check_certificate(subject: Subject) -> Iterator[Flaw]:
     if isinstance(domain, Missing):
         yield undecided(domain, _CERTIFICATE, "whether the certificate covers the domain")
     elif not domain:
-        message = "cannot be decided here: whether the certificate covers the domain, for nothing says which it is"
+        message = "not decided: whether the certificate covers the domain, for nothing says which it is"
         yield Flaw(message=message, at=_CERTIFICATE, verdict="inconclusive")
 
 
@@ -172,7 +172,7 @@ def check_shards(subject: Subject) -> Iterator[Flaw]:
     unclear: KubeObject | None = None
     controllers = subject.declared.every(INGRESS_CONTROLLER)
     if len(controllers) > _MOST:
-        message = f"cannot be decided here: which Routes others serve; there are more than {_MOST} of them"
+        message = f"not decided: which Routes others serve; there are more than {_MOST} of them"
         yield Flaw(message=message, at=at, verdict="inconclusive")
         return
     others = (each for each in controllers if each is not subject.object and each.namespace == one.namespace)
@@ -195,7 +195,7 @@ def _both(one: IngressController, other: IngressController, shared: str, at: Ste
         at=at,
         severity="medium" if differs else "low",
         observed=(str(other.reference),),
-        fix=f"exclude in {one.reference} what {other.reference} selects, or the other way round",
+        fix=f"change the selectors of {one.reference} or {other.reference}, so that only one selects each Route",
     )
 
 
@@ -243,12 +243,12 @@ def check_clients(subject: Subject) -> Iterator[Flaw]:
         return
     policy, name = said.policy, said.authority
     if policy in _POLICIES and not name:
-        message = "clients are to be verified, and by no CA"
-        yield Flaw(message=message, at=_CLIENT_TLS, fix="name a ConfigMap in openshift-config in clientCA")
+        message = "clientTLS requires verified clients, and clientCA is not set"
+        yield Flaw(message=message, at=_CLIENT_TLS, fix="set clientCA to a ConfigMap in openshift-config")
     elif not policy:  # another word is refused, and ``field-value`` says so
         yield _nobody(policy)
     if policy == "Optional":
-        message = "Optional lets in who shows no certificate: it is up to the application to look"
+        message = "Optional accepts clients without a certificate: the application must check"
         yield Flaw(message=message, at=_POLICY, severity="info", status="informational", observed=(policy,))
     if name:
         yield from bundle_flaws(subject, _AUTHORITY, name, CONFIG_NAMESPACE, _KEY)
@@ -276,11 +276,12 @@ def _patterns(value: object) -> Iterator[Flaw]:
             continue  # which the schema refuses
         at, why = (*_PATTERNS, index), refused(pattern)
         if why is True:
-            message = f"cannot be decided here: whether the ingress operator takes {shown(pattern)}"
+            message = f"not decided: whether the ingress operator takes {shown(pattern)}"
             yield Flaw(message=message, at=at, verdict="inconclusive")
         elif why:
             message = (
-                f"the ingress operator does not admit it, and the router keeps what it had: {shown(pattern)}: {why}"
+                "the ingress operator does not admit this IngressController, and the router keeps its previous "
+                f"configuration: {shown(pattern)}: {why}"
             )
             yield Flaw(message=message, at=at, fix="write a regular expression that RE2 and PCRE take")
         elif lets_everything(pattern):

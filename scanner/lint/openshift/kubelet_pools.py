@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from scanner.files.source_positions import Steps, shown
+from scanner.files.source_positions import Steps
 from scanner.kube.kinds import KUBELET_CONFIG, MACHINE_CONFIG_POOL
 from scanner.kube.kubelet import SUFFIX, KubeletConfig, in_order, is_for
 from scanner.kube.meta import is_empty
@@ -30,9 +31,9 @@ def check_pool(subject: Subject) -> Iterator[Flaw]:
         return
     at, label = _at(config), "pools.operator.machineconfiguration.openshift.io/worker"
     correction = f'machineConfigPoolSelector:\n  matchLabels:\n    {label}: ""'
-    fix = "select a pool by a label of its metadata"
+    fix = "select a pool by a label that a MachineConfigPool has"
     if is_empty(config.pool_selector):
-        message = "it selects no pool, so what it says of TLS holds for no kubelet"
+        message = "it selects no pool, so its TLS settings apply to no kubelet"
         yield Flaw(message=message, at=at, fix=fix, correction=correction)
         return
     pools, gap = known_pools(subject.declared)
@@ -41,7 +42,7 @@ def check_pool(subject: Subject) -> Iterator[Flaw]:
     if gap:
         yield undecided(Missing(name=MACHINE_CONFIG_POOL.name, gap=gap), at, "whether it selects a pool")
         return
-    message = "its selector matches no MachineConfigPool, so what it says of TLS holds for no kubelet"
+    message = "its selector matches no MachineConfigPool, so its TLS settings apply to no kubelet"
     observed = tuple(str(each.reference) for each in pools[:5])
     yield Flaw(message=message, at=at, observed=observed, fix=fix, correction=correction)
 
@@ -102,7 +103,7 @@ def _choices(declared: Declared) -> _Choices:
     by: dict[str, list[KubeletConfig]] = {}
     of: dict[str, list[str]] = {}
     for config in every:
-        selector = f"the pools of the selector {shown(config.pool_selector.raw, 200)}"
+        selector = f"the pools of the selector {json.dumps(config.pool_selector.raw)[:200]}"
         for what in (selector, *(str(pool.reference) for pool in pools if is_for(config, pool))):
             by.setdefault(what, []).append(config)
             of.setdefault(config.name, []).append(what)
@@ -112,13 +113,13 @@ def _choices(declared: Declared) -> _Choices:
 def _conflict(config: KubeletConfig, others: Sequence[KubeletConfig], shared: str) -> Flaw:
     every = in_order((config, *others))
     known = any(each.annotations.get(SUFFIX) for each in every)  # the operator's own count
-    last = f"{every[-1].reference}, the later one, counts alone"
+    last = f"{every[-1].reference}, the later one, takes effect alone"
     names = ", ".join(str(each.reference) for each in others[:_SHOWN]) + (" and others" if others[_SHOWN:] else "")
     return Flaw(
-        message=f"{names}: for {shared}, too: {last if known else 'the one that is created last counts alone'}",
+        message=f"{names}: for {shared}, too: {last if known else 'only the one that is created last takes effect'}",
         at=_SELECTOR,
         observed=tuple(str(each.reference) for each in others[:_SHOWN]),
-        fix="write all of it in one KubeletConfig for each pool",
+        fix="combine the settings in one KubeletConfig for each pool",
     )
 
 

@@ -54,7 +54,7 @@ def _minimum(raw: KubeletConfiguration) -> Iterator[Flaw]:
         return
     old = said in VERSIONS
     yield Flaw(
-        message=f"{said} lets in deprecated versions of TLS" if old else f"no kubelet starts with {shown(said)}",
+        message=f"{said} allows deprecated TLS versions" if old else f"no kubelet starts with {shown(said)}",
         at=_MINIMUM,
         severity="medium" if old else "high",
         expected=VERSIONS[2:],
@@ -119,7 +119,7 @@ def _overrides(subject: Subject, raw: KubeletConfiguration) -> Iterator[Flaw]:
     if own.profile is not None:
         yield from _least(own, said, "tlsSecurityProfile")
         if raw.listed_cipher_suites:
-            message = f"tlsCipherSuites takes the place of what tlsSecurityProfile says ({own.said})"
+            message = f"tlsCipherSuites overrides tlsSecurityProfile ({own.said})"
             yield Flaw(message=message, at=_SUITES, severity="medium", fix="remove tlsCipherSuites")
     elif said in VERSIONS:
         yield from _inherited(subject, said)
@@ -143,14 +143,14 @@ def _least(found: Declared, said: str, source: str) -> Iterator[Flaw]:
     if said not in VERSIONS or found.profile is None:
         return
     if isinstance(found.profile, Unknown):
-        message = f"cannot be decided here: whether {said} is what {source} says; {found.profile.reason}"
+        message = f"not decided: whether {said} is what {source} says; {found.profile.reason}"
         yield Flaw(message=message, at=_MINIMUM, verdict="inconclusive", severity="info")
         return
     least = found.profile.min_version
     severity: Severity = "low" if version_code(said) > least else "medium"
     if version_code(said) != least:
         yield Flaw(
-            message=f"{said} takes the place of what {source} says ({found.said}), {_VERSIONS[least]}",
+            message=f"{said} overrides {source} ({found.said}), {_VERSIONS[least]}",
             at=_MINIMUM,
             severity=severity,
             expected=(_VERSIONS[least],),

@@ -84,7 +84,7 @@ def check_keys(subject: Subject) -> Iterator[Flaw]:
 def _one_sided(kind: Kind, custom: CustomProfile) -> Iterator[Flaw]:
     names, at = custom.ciphers[:_MOST], (*custom.steps, "ciphers")
     if odd := next(filter(is_a_set, names), None):
-        message = f"cannot be decided here: for which keys {odd} has suites, which OpenSSL decides"
+        message = f"not decided: for which keys {odd} has suites, which OpenSSL decides"
         yield Flaw(message=message, at=at, verdict="inconclusive")
         return
     codes = [suite_named(name) for name in names]
@@ -131,7 +131,7 @@ def check_fips(subject: Subject) -> Iterator[Flaw]:
     for each, loss in lost:
         at = (*each.steps, loss.field)
         if isinstance(mode, Unknown):
-            message = f"cannot be decided here: in FIPS mode {loss.message}; {mode.reason}"
+            message = f"not decided: in FIPS mode {loss.message}; {mode.reason}"
             yield Flaw(message=message, at=at, verdict="inconclusive")
         elif mode:
             severity: Severity = "medium" if loss.field == "groups" else "high"
@@ -151,7 +151,7 @@ def _losses(kind: Kind, custom: CustomProfile) -> Iterator[_Loss]:
     thirteen = [code for name, code in codes.items() if name in TLS13_NAMES]
     if kind in (INGRESS_CONTROLLER, API_SERVER) and thirteen and FIPS_TLS13.isdisjoint(thirteen):
         heir = " that inherits it" if kind == API_SERVER else ""
-        message = f"none of its TLS 1.3 suites is left, and an IngressController{heir} is not admitted"
+        message = f"FIPS mode leaves none of its TLS 1.3 suites, and an IngressController{heir} is not admitted"
         yield _Loss("ciphers", message, "add TLS_AES_128_GCM_SHA256")
     old = [code for code in codes.values() if not is_tls13(code)]
     if old and CHACHA20.issuperset(old) and custom.minimum != VERSIONS[-1]:

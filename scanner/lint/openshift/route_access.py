@@ -165,7 +165,7 @@ def check_writers(subject: Subject) -> Iterator[Flaw]:
         )
     elif any(declared.gap(kind) for kind in authorization.READS):
         yield Flaw(
-            message="cannot be decided here: who may replace the certificate; not all roles and bindings were seen",
+            message="not decided: who may replace the certificate; not all roles and bindings were seen",
             at=EXTERNAL,
             verdict="inconclusive",
             severity="info",

@@ -26,9 +26,9 @@ def check_backend_name(subject: Subject) -> Iterator[Flaw]:
     route = Route.of(subject.object)
     if route.termination == "reencrypt" and route.tls.destination_ca:
         yield Flaw(
-            message="the router verifies the backend's chain by this CA, and not its name",
+            message="the router verifies the backend's chain with this CA, but not its hostname",
             at=_DESTINATION,
-            fix="let the service CA make the backend's certificate, and remove destinationCACertificate",
+            fix="use a backend certificate of the service CA, and remove destinationCACertificate",
         )
 
 
@@ -88,7 +88,7 @@ def _services(subject: Subject) -> Iterator[Flaw]:
                 yield Flaw(message=f"{service.name} does not exist", at=steps, fix=f"create {service.name}")
         elif not service_ca_secret(service):
             yield Flaw(
-                message=f"{service.reference} has no certificate of the service CA, by which the router verifies it",
+                message=f"{service.reference} has no certificate of the service CA, which the router uses to verify it",
                 at=steps,
                 fix=f"annotate {service.reference} with {SERVICE_CA[0]}, or give destinationCACertificate",
                 correction=f"metadata:\n  annotations:\n    {SERVICE_CA[0]}: {name}-tls",

@@ -106,7 +106,7 @@ def check_inline(subject: Subject) -> Iterator[Flaw]:
     chain = of_text(tls.certificate)
     if not chain:
         message = f"the router rejects it: no certificate in PEM{instead_of(tls.certificate)}"
-        yield Flaw(message=message, at=_CERTIFICATE, fix="give it in PEM")
+        yield Flaw(message=message, at=_CERTIFICATE, fix="write the certificate in PEM")
         return
     yield from broken_flaws(route, chain, _CERTIFICATE, name="certificate")
     yield from _pair(route)
@@ -141,7 +141,7 @@ def _pair(route: Route) -> Iterator[Flaw]:
         yield Flaw(message=message, at=_KEY, fix="give the key in PEM, not encrypted")
     elif matches is not True:
         said = f" ({matches})" if isinstance(matches, str) else ""
-        message = f"cannot be decided here: whether the key belongs to the certificate{said}"
+        message = f"not decided: whether the key belongs to the certificate{said}"
         yield Flaw(message=message, at=_KEY, verdict="inconclusive")
 
 

@@ -57,12 +57,18 @@ def check_clients(subject: Subject) -> Iterator[Flaw]:
     asking = [each for each in controllers(declared, route) if each.client_tls.policy == "Required"]
     if asking:
         at, plain = way
-        what = "a plaintext client is never asked for" if plain else "what is passed through never shows the router"
+        what = (
+            "a plaintext client is never asked for"
+            if plain
+            else "the router does not terminate TLS here and never sees"
+        )
         yield Flaw(
             message=f"{what} the client certificate that {asking[0].reference} requires",
             at=at,
             severity="medium" if plain else "low",
-            fix="write insecureEdgeTerminationPolicy: Redirect" if plain else "let the backend ask for certificates",
+            fix="write insecureEdgeTerminationPolicy: Redirect"
+            if plain
+            else "let the backend require client certificates",
         )
     elif missing := _unseen(declared, route):
         yield replace(undecided(missing, way[0], "whether a client certificate is required"), severity="info")

@@ -38,8 +38,8 @@ _REASONS: Final[Mapping[str, _Meaning]] = {
         f"the router rejects its certificates or TLS fields: {_DEFAULT}", "correct what the message names"
     ),
     "ExternalCertificateValidationFailed": _Meaning(
-        f"the Secret is missing, of another type, or not for the router to read: {_DEFAULT}",
-        "correct the Secret, or what the router may read",
+        f"the Secret is missing, has another type, or the router may not read it: {_DEFAULT}",
+        "correct the Secret, or let the router read it",
     ),
     "ExternalCertificateGetFailed": _Meaning(
         f"the router cannot read the Secret: {_DEFAULT}", "let the router get, list and watch the Secret"
@@ -127,7 +127,7 @@ def check_support(subject: Subject) -> Iterator[Flaw]:
         message = f"externalCertificate is ignored, and the router serves its default certificate: {why}"
         yield Flaw(message=message, at=EXTERNAL, fix="use certificate and key until the release has the field")
     elif version < _FOR_ALL and gate == "unknown":
-        message = f"cannot be decided here: whether the feature gate {_GATE[0]} is on in {release}"
+        message = f"not decided: whether the feature gate {_GATE[0]} is on in {release}"
         yield Flaw(message=message, at=EXTERNAL, verdict="inconclusive")
 
 

@@ -86,7 +86,8 @@ def check_custom(subject: Subject) -> Iterator[Flaw]:
     for profile in held_profiles(subject.object):
         if profile.custom.said_groups is not None and is_off(subject.declared, GROUPS):
             message = (
-                f"the feature gate {GROUPS[0]} is off: groups is pruned without a word, and each component has its own"
+                f"the feature gate {GROUPS[0]} is off: the API server removes groups without an error, and each "
+                "component uses its default groups"
             )
             fix = "leave groups out, or turn the feature gate on"
             yield Flaw(message=message, at=(*profile.custom.steps, "groups"), severity="low", fix=fix)
@@ -107,7 +108,7 @@ def _flaws(subject: Subject, profile: TLSSecurityProfile, about: frozenset[Probl
 def _flaw(each: Problem, profile: TLSSecurityProfile, kind: Kind) -> Flaw:
     message = each.message
     if each.schema:
-        message = f"no API takes it: {message}"
+        message = f"no API server accepts it: {message}"
     elif each.id in _REFUSED:
         message = f"{_refused_by(kind)}: {message}"
     elif each.id == "version-unset" and kind == API_SERVER:
@@ -130,8 +131,11 @@ def _refused_by(kind: Kind) -> str:
     if kind == API_SERVER:
         return "the API server refuses it"
     if kind == INGRESS_CONTROLLER:
-        return "the ingress operator does not admit it, and the router keeps what it had"
-    return "nothing refuses it here, and its reader does as it likes"
+        return (
+            "the ingress operator does not admit this IngressController, and the router keeps its previous "
+            "configuration"
+        )
+    return "the API server does not validate this field, and the effect in the component is undefined"
 
 
 def _correction(each: Problem, profile: TLSSecurityProfile) -> str | None:
@@ -152,11 +156,11 @@ def _correction(each: Problem, profile: TLSSecurityProfile) -> str | None:
 def check_version(subject: Subject) -> Iterator[Flaw]:
     """A `tlsSecurityProfile` asks for TLS 1.2 or later."""
     # What becomes of TLS 1.0 in a router: cluster-ingress-operator ``ingress/deployment.go``, SSL_MIN_VERSION.
-    raised = "; a router speaks 1.1 of these only" if subject.object.kind == INGRESS_CONTROLLER else ""
+    raised = "; a router speaks TLS 1.1 but not TLS 1.0" if subject.object.kind == INGRESS_CONTROLLER else ""
     for profile in held_profiles(subject.object):
         if profile.type == "Old":
             yield Flaw(
-                message=f"the profile Old has TLS 1.0 and 1.1{raised}",
+                message=f"the profile Old allows TLS 1.0 and 1.1{raised}",
                 at=(*profile.steps, "type"),
                 expected=("Intermediate", "Modern"),
                 observed=("Old",),
@@ -166,7 +170,7 @@ def check_version(subject: Subject) -> Iterator[Flaw]:
         said = profile.custom.minimum
         if said in VERSIONS[:2]:
             yield Flaw(
-                message=f"{said} lets in deprecated versions of TLS{raised if said == VERSIONS[0] else ''}",
+                message=f"{said} allows deprecated TLS versions{raised if said == VERSIONS[0] else ''}",
                 at=(*profile.custom.steps, "minTLSVersion"),
                 expected=VERSIONS[2:],
                 observed=(said,),
@@ -236,7 +240,7 @@ def _conflict(server: KubeObject) -> _Conflict | None:
     if bool(names) == alone:
         return None  # the API server refuses it: no ciphers, or some with VersionTLS13
     if alone:
-        why = "is Custom with VersionTLS13, where ciphers are refused, and an IngressController must list some"
+        why = "is Custom with VersionTLS13 and must list no ciphers, but an IngressController requires ciphers"
         return _Conflict(why, "write 'type: Modern'", _MODERN)
     found = next(refusals(custom), None)
     correction = "minTLSVersion: VersionTLS12" if found and found.field == "minTLSVersion" else ""
@@ -271,7 +275,10 @@ def _taken(subject: Subject) -> Iterator[Flaw]:
             yield undecided(server, at, "whether the ingress operator takes the profile that it inherits")
     elif conflict := _conflict(server):
         yield Flaw(
-            message=f"{server.reference} {conflict.why}: this one is not admitted, and the router keeps what it had",
+            message=(
+                f"{server.reference} {conflict.why}: this IngressController is not admitted, and the router keeps its "
+                "previous configuration"
+            ),
             at=at,
             fix=f"{subject.object.reference}: add a tlsSecurityProfile of its own",
             correction=_MODERN,

@@ -81,7 +81,7 @@ def _one(findings: list[LintFindingRow]) -> LintFindingRow:
         return first
     rules = ", ".join(dict.fromkeys(each["rule"] for each in findings))
     asked = dict.fromkeys(each["unseen"]["question"] for each in findings if each["unseen"])
-    message = f"cannot be decided here: {', '.join(asked)}; {unseen['object']} was not seen ({unseen['reason']})"
+    message = f"not decided: {', '.join(asked)}; {unseen['object']} was not seen ({unseen['reason']})"
     severity = max((each["severity"] for each in findings), key=SEVERITIES.index)
     return {**first, "rule": rules, "message": message, "severity": severity}
 
@@ -94,7 +94,7 @@ def _wanted(report: LintReport, out: TextIO) -> None:
         return
     told = ", ".join(name for name, _ in counts.most_common(_ITEMS))
     more = f" and {len(counts) - _ITEMS} more" if len(counts) > _ITEMS else ""
-    out.write(f"not seen: {plain(told, 400)}{more}: give what is missing, or look it up with --cluster or --snapshot\n")
+    out.write(f"not seen: {plain(told, 400)}{more}: add the missing objects, or use --cluster or --snapshot\n")
 
 
 def _finding(finding: LintFindingRow, out: TextIO, *, color: bool, hints: bool, known: bool) -> None:

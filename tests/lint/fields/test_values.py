@@ -145,12 +145,30 @@ WRONG: list[tuple[str, str, str, str, str | None]] = [
         None,
     ),
     ("Gateway", LISTENER % "{name: a, port: 99999, protocol: HTTP}", "spec.listeners[0].port", "not 99999", None),
-    ("Gateway", LISTENER % "{name: a, port: 80}", "spec.listeners[0].protocol", "protocol is missing", None),
-    ("Gateway", LISTENER % "{name: a, protocol: HTTP}", "spec.listeners[0].port", "port is missing", None),
-    ("Gateway", LISTENER % "{port: 80, protocol: HTTP}", "spec.listeners[0].name", "name is missing", None),
+    (
+        "Gateway",
+        LISTENER % "{name: a, port: 80}",
+        "spec.listeners[0].protocol",
+        "protocol is required",
+        None,
+    ),
+    ("Gateway", LISTENER % "{name: a, protocol: HTTP}", "spec.listeners[0].port", "port is required and missing", None),
+    (
+        "Gateway",
+        LISTENER % "{port: 80, protocol: HTTP}",
+        "spec.listeners[0].name",
+        "name is required",
+        None,
+    ),
     ("Gateway", "spec: {gatewayClassName: a, listeners: []}", "spec.listeners", "has 0 items, and may have 1 to", None),
-    ("Gateway", "spec: {gatewayClassName: a, listeners: null}", "spec.listeners", "listeners is missing", None),
-    ("Gateway", "spec: null", "spec", "spec is missing", None),
+    (
+        "Gateway",
+        "spec: {gatewayClassName: a, listeners: null}",
+        "spec.listeners",
+        "listeners is required",
+        None,
+    ),
+    ("Gateway", "spec: null", "spec", "spec is required and missing", None),
     (
         "Gateway",
         NAMED % "Web.Shop.Example.",
@@ -187,7 +205,7 @@ WRONG: list[tuple[str, str, str, str, str | None]] = [
         "BackendTLSPolicy",
         POLICY % "caCertificateRefs: [{name: a, group: ''}]",
         "spec.validation.caCertificateRefs[0].kind",
-        "kind is missing",
+        "kind is required and missing",
         None,
     ),
     (
@@ -214,7 +232,7 @@ WRONG: list[tuple[str, str, str, str, str | None]] = [
     ("Ingress", "spec: {tls: [{hosts: [a.example]}]}", "spec", "`defaultBackend` or `rules` must be specified", None),
     ("Route", "spec: {to: {name: a}, host: a.example.}", "spec.host", "did you mean a.example?", "host: a.example"),
     ("Route", f"spec: {{to: {{name: a}}, host: {'a' * 64}.example}}", "spec.host", "more than 63 characters", None),
-    ("Route", "spec: {host: a.example}", "spec.to", "to is missing", None),
+    ("Route", "spec: {host: a.example}", "spec.to", "to is required and missing", None),
 ]
 
 

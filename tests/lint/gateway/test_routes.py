@@ -216,7 +216,7 @@ def test_behind_contours_gateway_no_policy_is_asked_for(others: tuple[str, ...])
     gateway = listening(f"name: a, port: 5432, {TERMINATE}", more="  gatewayClassName: front\n")
     front = of("GatewayClass", "front", "controllerName: projectcontour.io/gateway-controller")
     ((verdict, _, message),) = said(backends.PLAINTEXT, gateway, route("TLSRoute", TO_DB), *others, front)
-    assert (verdict, "looks at BackendTLSPolicies for HTTPRoutes alone" in message) == ("fail", True)
+    assert (verdict, "applies BackendTLSPolicy to HTTPRoutes only" in message) == ("fail", True)
 
 
 X_BACKEND = "type: ExternalHostname, port: {port: 443}, externalHostname: {hostname: a.example}"

@@ -76,7 +76,7 @@ TARGETS = {
     "neither": (webhook(""), [HIGH], "exactly one of url or service is required, and neither is given"),
     "both": (together(webhook(f"url: 'https://a.example', {SERVED}"), SERVICE), [HIGH], "and both are given"),
     "a Service": (together(webhook(SERVED), SERVICE), [], ""),
-    "a Service that was not given": (webhook(SERVED), [UNKNOWN], "cannot be decided here: whether it has port 443"),
+    "a Service that was not given": (webhook(SERVED), [UNKNOWN], "not decided: whether it has port 443"),
     "no Service": (together(WHOLE, webhook(SERVED)), [HIGH], "Service/b/a does not exist: each call fails"),
     "no Service, and stays unnoticed": (together(WHOLE, ignored(SERVED)), [HIGH], "stays unnoticed"),
     "a Service without a namespace is in default": (

@@ -55,12 +55,12 @@ def raw(fields: str, *parts: str) -> str:
         (alone("maxPods: 500"), []),
         (
             alone("tlsMinVersion: VersionTLS12") + server("Modern"),
-            [("medium", "tlsMinVersion", "takes the place of what APIServer/cluster says (Modern), VersionTLS13")],
+            [("medium", "tlsMinVersion", "overrides APIServer/cluster (Modern), VersionTLS13")],
         ),
         (alone("tlsMinVersion: VersionTLS12", MODERN.replace("Modern, modern", "Odd, odd")), []),
         (
             raw("tlsMinVersion: VersionTLS11"),
-            [("medium", "tlsMinVersion", "deprecated"), ("medium", "tlsMinVersion", "takes the place")],
+            [("medium", "tlsMinVersion", "deprecated"), ("medium", "tlsMinVersion", "overrides")],
         ),
         (raw("tlsMinVersion: TLSv1.2"), [("high", "tlsMinVersion", "no kubelet starts with 'TLSv1.2'")]),
         (raw("tlsMinVersion: 1.2"), [("high", "tlsMinVersion", "no kubelet starts with 1.2")]),
@@ -91,22 +91,22 @@ def raw(fields: str, *parts: str) -> str:
         (raw(f"tlsCipherSuites: [{OK}, TLS_AES_128_GCM_SHA256]"), [("low", "tlsCipherSuites[1]", "always on")]),
         (
             raw(f"tlsMinVersion: VersionTLS13, tlsCipherSuites: [{OK}]"),
-            [("low", "tlsCipherSuites", "means nothing"), ("low", "tlsMinVersion", "takes the place")],
+            [("low", "tlsCipherSuites", "means nothing"), ("low", "tlsMinVersion", "overrides")],
         ),
         (
             raw("tlsMinVersion: VersionTLS12", MODERN),
-            [("medium", "tlsMinVersion", "takes the place of what tlsSecurityProfile says (Modern), VersionTLS13")],
+            [("medium", "tlsMinVersion", "overrides tlsSecurityProfile (Modern), VersionTLS13")],
         ),
         (raw("tlsMinVersion: VersionTLS13", MODERN), []),
         (
             raw("tlsMinVersion: VersionTLS13", "tlsSecurityProfile: {type: Old, old: {}}"),
-            [("low", "tlsMinVersion", "takes the place")],
+            [("low", "tlsMinVersion", "overrides")],
         ),
         (
             raw("tlsMinVersion: VersionTLS13", "tlsSecurityProfile: {type: Custom, custom: {}}"),
             [("low", "tlsMinVersion", "VersionTLS12")],
         ),
-        (raw(f"tlsCipherSuites: [{OK}]", MODERN), [("medium", "tlsCipherSuites", "takes the place of")]),
+        (raw(f"tlsCipherSuites: [{OK}]", MODERN), [("medium", "tlsCipherSuites", "overrides")]),
         (raw("tlsCertFile: /a"), [("high", "tlsCertFile", "without tlsPrivateKeyFile")]),
         (raw("tlsCertFile: /a, tlsPrivateKeyFile: /b"), [("medium", "tlsCertFile", "it is not renewed")]),
         (raw("rotateCertificates: false"), [("low", "rotateCertificates", "true stays")]),
@@ -160,11 +160,11 @@ SUFFIX = ', annotations: {machineconfiguration.openshift.io/mc-name-suffix: "1"}
         (config(TO_WORKERS, MODERN) + config(BY_EXPRESSION, PODS, name="l"), ["inconclusive: whether KubeletConfig/l"]),
         (
             config(TO_WORKERS, MODERN) + config(TO_WORKERS, PODS, name="l", more=SUFFIX),
-            ["medium: KubeletConfig/l, the later one, counts alone"],
+            ["medium: KubeletConfig/l, the later one, takes effect alone"],
         ),
         (
             config(TO_WORKERS, MODERN, more=SUFFIX) + config(TO_WORKERS, PODS, name="l"),
-            ["medium: KubeletConfig/k, the later one, counts alone"],
+            ["medium: KubeletConfig/k, the later one, takes effect alone"],
         ),
         (
             "# All that there is in a cluster:\n"

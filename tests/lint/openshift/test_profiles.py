@@ -31,7 +31,7 @@ def custom(ciphers: str, minimum: str = "VersionTLS12", more: str = "") -> str:
         ("APIServer", "{type: Old, old: {}, custom: {}}", [("low", "custom", "type is Old, so custom means nothing")]),
         ("APIServer", "{type: Custom}", [("high", "type", "type set to Custom, but the corresponding field is unset")]),
         ("IngressController", "{type: Modern}", []),
-        ("IngressController", "{type: Custom}", [("high", "type", "the router keeps what it had")]),
+        ("IngressController", "{type: Custom}", [("high", "type", "the router keeps its previous configuration")]),
         ("KubeletConfig", "{type: Modern}", []),
         ("KubeletConfig", "{type: Odd}", [("high", "type", "Unsupported value")]),
         ("HostedCluster", "{type: Odd}", [("high", "type", "Unsupported value")]),
@@ -208,24 +208,24 @@ def test_names_that_change_nothing(tmp_path: Path, kind: str, profile: str, part
     [
         ("APIServer", H2, None),
         ("APIServer", "TLS_AES_128_GCM_SHA256", None),
-        ("APIServer", "AES256-SHA256", "none that Go has"),
-        ("APIServer", "ECDHE-RSA-AES256-SHA384", "none that Go has"),
-        ("APIServer", "DHE-RSA-AES128-GCM-SHA256", "none that Go has"),
-        ("APIServer", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "IANA's name"),
-        ("APIServer", "TLS_AES_128_CCM_SHA256", "none that Go has"),
-        ("APIServer", "TLS_KRB5_WITH_RC4_128_SHA", "none that Go has"),
-        ("IngressController", "TLS_DHE_PSK_WITH_ARIA_128_CBC_SHA256", "none that HAProxy has"),
+        ("APIServer", "AES256-SHA256", "not implemented by Go"),
+        ("APIServer", "ECDHE-RSA-AES256-SHA384", "not implemented by Go"),
+        ("APIServer", "DHE-RSA-AES128-GCM-SHA256", "not implemented by Go"),
+        ("APIServer", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "IANA name"),
+        ("APIServer", "TLS_AES_128_CCM_SHA256", "not implemented by Go"),
+        ("APIServer", "TLS_KRB5_WITH_RC4_128_SHA", "not implemented by Go"),
+        ("IngressController", "TLS_DHE_PSK_WITH_ARIA_128_CBC_SHA256", "not implemented by HAProxy"),
         ("APIServer", "ECDHE-RSA-AES128-GCM-SHA265", "is no cipher suite"),
         ("APIServer", "0xC02F", "is no cipher suite"),
         ("APIServer", "3", "is no name"),
-        ("KubeletConfig", "DHE-RSA-AES128-GCM-SHA256", "none that Go has"),
-        ("HostedCluster", "AES128-GCM-SHA256", "none that HyperShift has"),
+        ("KubeletConfig", "DHE-RSA-AES128-GCM-SHA256", "not implemented by Go"),
+        ("HostedCluster", "AES128-GCM-SHA256", "not implemented by HyperShift"),
         ("HostedCluster", "ECDHE-RSA-AES128-SHA", None),
         ("IngressController", "DHE-RSA-AES128-GCM-SHA256", None),
         ("IngressController", "'!RC4'", None),
         ("IngressController", "HIGH", "word for a group of suites"),
         ("APIServer", "HIGH", "is no cipher suite"),
-        ("IngressController", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "IANA's name"),
+        ("IngressController", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "IANA name"),
     ],
 )
 def test_names_that_are_lost(tmp_path: Path, kind: str, name: str, part: str | None) -> None:
@@ -252,7 +252,7 @@ def test_suites_of_tls13_that_stay_on(tmp_path: Path, kind: str, profile: str, e
 
 @pytest.mark.parametrize("profile", ["{type: Old, old: {}}", custom(H2, "VersionTLS10")])
 def test_a_router_does_not_go_below_1_1(tmp_path: Path, profile: str) -> None:
-    for kind, part in (("IngressController", "; a router speaks 1.1 of these only"), ("APIServer", "")):
+    for kind, part in (("IngressController", "; a router speaks TLS 1.1 but not TLS 1.0"), ("APIServer", "")):
         ((_, _, message),) = said(tmp_path, "tls-profile-version", holder(kind, profile))
         assert message.endswith(part or message)
         assert ("router" in message) == bool(part)
@@ -313,7 +313,12 @@ OLDER = custom("ECDHE-RSA-CHACHA20-POLY1305, TLS_AES_128_GCM_SHA256")
         ("IngressController", CHACHA, NOT_IN_FIPS, []),
         ("IngressController", CHACHA, "", [("inconclusive", "ciphers", "is not known: not among the manifests")]),
         ("IngressController", CHACHA, CONFIG % "install-config: '{'", [("inconclusive", "ciphers", "is not known")]),
-        ("IngressController", custom("TLS_AES_128_CCM_SHA256", "VersionTLS13"), IN_FIPS, [("high", "ciphers", "left")]),
+        (
+            "IngressController",
+            custom("TLS_AES_128_CCM_SHA256", "VersionTLS13"),
+            IN_FIPS,
+            [("high", "ciphers", "none")],
+        ),
         ("IngressController", custom(H2), IN_FIPS, []),
         ("IngressController", custom(H2), "", []),
         ("IngressController", OLDER, IN_FIPS, [("high", "ciphers", "none of its TLS 1.2 suites is left")]),
@@ -348,9 +353,9 @@ SERVER = "apiVersion: config.openshift.io/v1\nkind: APIServer\nmetadata: {name: 
         ("LegacyAdheringComponentsOnly", None),
         ("LegacyExternalAPIServerComponentsOnly", "an earlier spelling of LegacyAdheringComponentsOnly"),
         ("Strict", "an earlier spelling of StrictAllComponents"),
-        ("Loose", "it counts as strict"),
-        ("''", "none that any release knows"),
-        ("{a: b}", "it counts as strict"),
+        ("Loose", "components treat it as strict"),
+        ("''", "unknown to every release"),
+        ("{a: b}", "components treat it as strict"),
     ],
 )
 def test_adherence(tmp_path: Path, value: str, part: str | None) -> None:

@@ -81,7 +81,7 @@ def test_what_one_object_would_answer_is_one_entry() -> None:
         (20, "gateway-key", "whether its key fits", "Secret/shop/edge-tls"),
     ]
     assert [each for each in lines if each.startswith("shop/")] == [
-        f"shop/gateway.yaml:{line}:5: undecided: {rules}: cannot be decided here: {questions}; "
+        f"shop/gateway.yaml:{line}:5: undecided: {rules}: not decided: {questions}; "
         f"{name} was not seen (not among the manifests)"
         for line, rules, questions, name in entries
     ]
@@ -92,9 +92,9 @@ def test_what_is_open_and_informational_is_not_called_undecided() -> None:
     quiet, open_ = undecided("a"), undecided("b")
     quiet["severity"] = "info"
     text = written(report(judged(quiet, verdict="pass")), "text")
-    assert ": info: a: cannot be decided here" in text
+    assert ": info: a: not decided" in text
     assert "1 finding (1 info) on 1 object" in text.splitlines()[-1]
-    assert ": undecided: b, a: cannot" in written(report(judged(quiet, open_, verdict="inconclusive")), "text")
+    assert ": undecided: b, a: not decided" in written(report(judged(quiet, open_, verdict="inconclusive")), "text")
 
 
 def test_what_was_not_seen_is_told_at_the_end_the_most_wanted_first() -> None:
@@ -102,7 +102,7 @@ def test_what_was_not_seen_is_told_at_the_end_the_most_wanted_first() -> None:
     made = report(judged(*asked, undecided(missing="Secret/shop/s6"), verdict="inconclusive"))
     (line,) = [each for each in written(made, "text").splitlines() if each.startswith("not seen")]
     assert line.startswith("not seen: Secret/shop/s6, Secret/shop/s0, ")
-    assert " and 2 more: give what is missing, or look it up with --cluster or --snapshot" in line
+    assert " and 2 more: add the missing objects, or use --cluster or --snapshot" in line
 
 
 def test_colours_are_only_there_when_they_are_asked_for() -> None:
