@@ -20,7 +20,7 @@ import trio
 
 from scanner.__main__ import SELDOM
 from scanner.cluster import Access, read
-from scanner.cluster.api_server import Credential, Trust
+from scanner.cluster.api_connection import Credential, Trust
 from scanner.cluster.exec_plugin import Fixed
 from scanner.config.component_catalogue import load_catalogue
 from scanner.discover import READS, discover

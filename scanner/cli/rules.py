@@ -12,7 +12,7 @@ from scanner.judge import RULES
 from scanner.judge.scan_rules import SCAN_RULES
 from scanner.judge.sslyze_result import DEEP_RULES
 from scanner.lint import RULES as LINT_RULES
-from scanner.lint.manifests import KIND_UNKNOWN, UNREADABLE
+from scanner.lint.manifest_rules import KIND_UNKNOWN, UNREADABLE
 from scanner.lint.twice import TWICE
 from scanner.model.object_rule import ObjectRule
 from scanner.model.rule import Rule, ScanRule, current

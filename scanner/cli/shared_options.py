@@ -85,7 +85,7 @@ def load_policy(path: str | None) -> ScanPolicy:
 
 
 if TYPE_CHECKING:
-    from scanner.cluster.reading import Wanted
+    from scanner.cluster.snapshot_reader import Wanted
 
 SECRETS = click.option(
     "--secrets/--no-secrets",

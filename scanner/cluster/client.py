@@ -23,7 +23,7 @@ import httpx2
 import trio
 
 from scanner import __version__
-from scanner.cluster.api_server import Access, Credential, Pair, ssl_context
+from scanner.cluster.api_connection import Access, Credential, Pair, ssl_context
 from scanner.cluster.decoding import decoded
 from scanner.errors import ClusterError
 from scanner.kube.objects import Fields

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import trio
 
-from scanner.cluster.api_server import Access
+from scanner.cluster.api_connection import Access
 from scanner.cluster.client import ApiError, Client, Manners
 from scanner.cluster.secret_contents import scrubbed
 from scanner.errors import ClusterError

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import trio
 
-from scanner.cluster.api_server import Credential, Pair
+from scanner.cluster.api_connection import Credential, Pair
 from scanner.errors import ClusterError, InputError
 from scanner.files.source_positions import shown
 from scanner.kube.objects import Fields

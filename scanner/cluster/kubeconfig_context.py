@@ -10,7 +10,16 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from scanner.cluster import kubeconfig as files
-from scanner.cluster.api_server import Access, Credential, Pair, Source, Trust, checked, environment_proxy, understood
+from scanner.cluster.api_connection import (
+    Access,
+    Credential,
+    Pair,
+    Source,
+    Trust,
+    checked,
+    environment_proxy,
+    understood,
+)
 from scanner.cluster.exec_plugin import VERSIONS, Executed, Fixed, Plugin, TokenFile, checked_token, terminal
 from scanner.cluster.kubeconfig import Entry, Kubeconfig
 from scanner.errors import InputError, UsageError

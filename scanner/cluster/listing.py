@@ -10,10 +10,10 @@ from functools import lru_cache
 from types import GenericAlias, MappingProxyType
 from typing import Any, TypeAlias, TypedDict, cast
 
+from scanner.cluster.api_discovery import Served
 from scanner.cluster.client import PER_OBJECT, ApiError, Client, TooLarge
 from scanner.cluster.decoding import Raw, collector_paused, decoded
 from scanner.cluster.retention import OTHERS, SHAPES, Only, Pruner, Shape, Shared
-from scanner.cluster.served import Served
 from scanner.cluster.snapshot_objects import keeper, kept
 from scanner.errors import ClusterError
 from scanner.kube.kinds import Kind

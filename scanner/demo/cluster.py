@@ -16,7 +16,7 @@ from pathlib import Path
 import trio
 
 from scanner.demo.addresses import API_PORT, BLOCKS, MASTER, Addresses
-from scanner.demo.api.routes import Api, Rules
+from scanner.demo.api.request_handler import Api, Rules
 from scanner.demo.api.server import Connect, api_part, nothing_to_forward
 from scanner.demo.api.store import Store
 from scanner.demo.cluster_workloads import API_SERVER_PAPER

@@ -14,9 +14,9 @@ from functools import lru_cache
 from scanner.discover import hints
 from scanner.discover.index import Index
 from scanner.discover.merge import MAX_ALIASES, MAX_FOREIGN, MAX_ORIGINS, Listener, Said, stronger
-from scanner.discover.names import part, server_name
 from scanner.discover.truncation import Omission
 from scanner.discover.workloads import Pod
+from scanner.kube.hostnames import part, server_name
 from scanner.model import components
 from scanner.model.endpoint import Certainty, Endpoint, Origin, Owner, Transport, Tunnel, host_port, owner_order
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from scanner.discover import services, workloads
 from scanner.discover.claim_authority import Trust, stranger
 from scanner.discover.listener_claims import Claim, Draft, Found
-from scanner.discover.names import port, server_name, sound
 from scanner.discover.services import Balanced, Service, ServicePort
 from scanner.discover.truncation import Cuts, Omission
 from scanner.discover.workloads import Place, Pod, Workloads
+from scanner.kube.hostnames import port, server_name, sound
 from scanner.kube.ingress import ROUTER_LABEL, ROUTER_NAMESPACE, IngressController
 from scanner.kube.kinds import INGRESS_CONTROLLER, Kind
 from scanner.kube.meta import LabelSelector

@@ -12,12 +12,12 @@ from ipaddress import ip_network
 
 from scanner.discover import index
 from scanner.discover.index import Index
-from scanner.discover.names import parsed, port
 from scanner.discover.services import published
 from scanner.discover.workloads import all_addresses
 from scanner.kube.cluster_facts import document
 from scanner.kube.contour import HTTPProxy
 from scanner.kube.gateway import Gateway, class_of
+from scanner.kube.hostnames import parsed, port
 from scanner.kube.ingress import Ingress
 from scanner.kube.kinds import CONFIG_MAP, GATEWAY, GATEWAY_CLASS, HTTP_PROXY, INGRESS, NETWORK
 from scanner.kube.maybe import Unknown

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
 
-from scanner.discover.names import address, port, server_name, sound
 from scanner.discover.truncation import Cuts
 from scanner.discover.workloads import Place, Pod, Workloads
+from scanner.kube.hostnames import address, port, server_name, sound
 from scanner.kube.kinds import ENDPOINT_SLICE, SERVICE
 from scanner.kube.meta import Labelled, LabelSelector
 from scanner.kube.objects import KubeObject

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar, TypeVarTuple
 
-from scanner.discover.names import address, port, sound
 from scanner.discover.truncation import Cuts
+from scanner.kube.hostnames import address, port, sound
 from scanner.kube.kinds import NAMESPACE, NODE, POD
 from scanner.kube.meta import Labelled, LabelSelector
 from scanner.kube.objects import KubeObject, OwnerReference, Reference

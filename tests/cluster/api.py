@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, urlsplit
 import h11
 import trio
 
-from scanner.cluster.api_server import Access, Credential, Source, Trust
+from scanner.cluster.api_connection import Access, Credential, Source, Trust
 from scanner.cluster.client import Manners
 from scanner.cluster.exec_plugin import Fixed
 from scanner.kube.kinds import Kind

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from scanner.cluster.api_server import Credential, Pair, Trust
+from scanner.cluster.api_connection import Credential, Pair, Trust
 from scanner.cluster.client import ApiError, Client, _of_proxy, redacted
 from scanner.cluster.exec_plugin import FRESH, VERSIONS, Executed, Fixed, Plugin, TokenFile
 from scanner.errors import ClusterError, InputError

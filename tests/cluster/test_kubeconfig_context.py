@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scanner.cluster import Access, access, contexts
-from scanner.cluster.api_server import Credential, Pair, Trust
+from scanner.cluster.api_connection import Credential, Pair, Trust
 from scanner.cluster.exec_plugin import Executed, Fixed, TokenFile
 from scanner.errors import InputError, ScannerError, UsageError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.cluster.api_server import environment_proxy
+from scanner.cluster.api_connection import environment_proxy
 from scanner.errors import InputError
 
 PROXY = "http://proxy.example:3128"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scanner.discover.endpoints import called
-from scanner.discover.names import address, port, server_name, sound
+from scanner.kube.hostnames import address, port, server_name, sound
 from scanner.model.endpoint import Owner
 
 

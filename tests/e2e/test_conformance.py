@@ -16,7 +16,7 @@ import pytest
 import trio
 
 from scanner.demo.api.messages import USER
-from scanner.demo.api.routes import Api, Rules
+from scanner.demo.api.request_handler import Api, Rules
 from scanner.demo.api.store import Store
 from scanner.demo.objects import RESOURCES
 from scanner.kube import kinds

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from scanner.cluster import access, read
+from scanner.cluster.api_discovery import served
 from scanner.cluster.client import Client, Manners
-from scanner.cluster.served import served
 from scanner.kube import kinds
 from scanner.kube.kinds import KINDS
 from scanner.kube.objects import Reference
@@ -101,7 +101,7 @@ async def test_the_older_discovery_finds_the_same(
     at = access(admin(cluster, tmp_path))
     async with Client(at) as client:
         aggregated = await served(client, KINDS)
-        monkeypatch.setattr("scanner.cluster.served._AGGREGATED", "application/json")
+        monkeypatch.setattr("scanner.cluster.api_discovery._AGGREGATED", "application/json")
         legacy = await served(client, KINDS)
     assert legacy.versions == aggregated.versions
     assert legacy.absent == aggregated.absent

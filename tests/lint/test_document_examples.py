@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scanner.cluster.lint_input import read_manifests
-from scanner.lint.manifests import KIND_UNKNOWN, UNREADABLE
+from scanner.lint.manifest_rules import KIND_UNKNOWN, UNREADABLE
 from scanner.lint.twice import TWICE
 from scanner.linting import LINT_READS, declared, lint_report
 from scanner.model.lint_report import LintReport

@@ -27,7 +27,7 @@ from OpenSSL import SSL
 from scanner.cluster.websocket import BINARY, CLOSE, NORMAL, PING, PONG, BrokenWebSocket, Frames, accept_of
 from scanner.demo.api.lists import change, first
 from scanner.demo.api.messages import Forward, Request, Response, Watch, encoded
-from scanner.demo.api.routes import Api
+from scanner.demo.api.request_handler import Api
 from scanner.demo.api.store import Event
 from scanner.demo.listening import Part
 from scanner.demo.tls_server import TlsSettings, TlsStream, tls_context

@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 
 from scanner.discover.index import Index, Source
 from scanner.discover.listener_claims import Claim, Draft, Found, verified
-from scanner.discover.names import address, port, server_name, sound
 from scanner.discover.services import READS
 from scanner.discover.truncation import Omission
 from scanner.discover.workloads import Place
+from scanner.kube.hostnames import address, port, server_name, sound
 from scanner.kube.kinds import API_SERVICE, CUSTOM_RESOURCE_DEFINITION, MUTATING_WEBHOOK, VALIDATING_WEBHOOK, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.service_callers import ServiceReference, calls

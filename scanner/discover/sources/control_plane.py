@@ -9,12 +9,11 @@ from collections.abc import Iterator
 
 from scanner.discover.index import Index, Source
 from scanner.discover.listener_claims import Claim, Draft, Found
-from scanner.discover.names import MAX_NAMES, port, server_name
 from scanner.discover.services import READS
 from scanner.discover.truncation import Cuts
 from scanner.discover.workloads import Node, Place
 from scanner.kube.api_server import api_server_config
-from scanner.kube.hostnames import host_of
+from scanner.kube.hostnames import MAX_NAMES, host_of, port, server_name
 from scanner.kube.kinds import API_SERVER, INFRASTRUCTURE, NODE
 from scanner.kube.objects import Reference
 from scanner.kube.openshift import Infrastructure

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from scanner.discover.index import Index, Source
 from scanner.discover.listener_claims import Claim, Draft, Found
-from scanner.discover.names import parsed, port
 from scanner.discover.truncation import Omission
 from scanner.discover.workloads import READS, Alike, Container, Pod
+from scanner.kube.hostnames import parsed, port
 from scanner.kube.objects import Reference
 from scanner.model.endpoint import Certainty, Origin
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from scanner.discover.index import Index, Source
 from scanner.discover.listener_claims import Claim, Draft, Found, backend, reached
-from scanner.discover.names import MAX_NAMES, address, port, server_name, sound
 from scanner.discover.services import READS, Service, ServicePort
 from scanner.discover.services import READS as BALANCED
 from scanner.discover.truncation import Omission
@@ -29,7 +28,7 @@ from scanner.kube.gateway import (
     rejection,
 )
 from scanner.kube.gateway_routes import MAX_PARENTS, MAX_TARGETS, BackendTLSPolicy, GatewayRoute, PolicyTarget, Routes
-from scanner.kube.hostnames import narrower, overlap, within
+from scanner.kube.hostnames import MAX_NAMES, address, narrower, overlap, port, server_name, sound, within
 from scanner.kube.kinds import (
     BACKEND_TLS_POLICY,
     GATEWAY,

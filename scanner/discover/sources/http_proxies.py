@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from scanner.discover.index import Index, Source
 from scanner.discover.listener_claims import Claim, Draft, Found, backend, frontend, reached
-from scanner.discover.names import address, port, server_name, sound
 from scanner.discover.services import READS, Service, published
 from scanner.discover.truncation import Omission
 from scanner.discover.workloads import Place
 from scanner.kube.contour import TLS_PROTOCOLS, ClientValidation, ContourConfiguration, HTTPProxy, upstream_protocol
+from scanner.kube.hostnames import address, port, server_name, sound
 from scanner.kube.kinds import CONTOUR_CONFIGURATION, HTTP_PROXY
 from scanner.model.endpoint import Origin, Owner
 

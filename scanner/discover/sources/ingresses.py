@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from scanner.discover.index import Index, Source
 from scanner.discover.listener_claims import Claim, Draft, Found, frontend
-from scanner.discover.names import MAX_NAMES, address, server_name, sound
 from scanner.discover.services import READS, published
 from scanner.discover.truncation import Omission
 from scanner.discover.workloads import Place
+from scanner.kube.hostnames import MAX_NAMES, address, server_name, sound
 from scanner.kube.ingress import Ingress
 from scanner.kube.kinds import INGRESS
 from scanner.model.endpoint import Origin, Owner

@@ -14,9 +14,9 @@ from scanner.discover import hints
 from scanner.discover.index import Index, Source
 from scanner.discover.listener_claims import Claim, Draft, Found
 from scanner.discover.merge import stronger
-from scanner.discover.names import parsed, port
 from scanner.discover.truncation import Omission
 from scanner.discover.workloads import READS, Alike, Container, ContainerPort, Pod, numbered
+from scanner.kube.hostnames import parsed, port
 from scanner.kube.objects import Reference
 from scanner.kube.pod import Container as RawContainer
 from scanner.model.endpoint import Certainty, Origin, Owner, host_port

@@ -15,11 +15,11 @@ from urllib.parse import urlsplit
 from scanner.discover import services, workloads
 from scanner.discover.index import Index, Source
 from scanner.discover.listener_claims import Claim, Draft, Found
-from scanner.discover.names import address, port, server_name, sound
 from scanner.discover.sources.ingresses import fronts
 from scanner.discover.truncation import Omission
 from scanner.discover.workloads import Place
 from scanner.kube.contour import HTTPProxy
+from scanner.kube.hostnames import address, port, server_name, sound
 from scanner.kube.ingress import Ingress, Route
 from scanner.kube.kinds import HTTP_PROXY, INGRESS, POD_MONITOR, PROBE, ROUTE, SERVICE_MONITOR, Kind
 from scanner.kube.meta import Item, Labelled, LabelSelector

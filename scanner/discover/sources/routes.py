@@ -8,11 +8,11 @@ from scanner.discover import hints
 from scanner.discover.index import READS as ROUTERS_READ
 from scanner.discover.index import Index, Source
 from scanner.discover.listener_claims import Claim, Draft, Found, backend, frontend, reached
-from scanner.discover.names import server_name, sound
 from scanner.discover.services import READS as BALANCED
 from scanner.discover.services import Service, ServicePort
 from scanner.discover.truncation import Omission
 from scanner.discover.workloads import Place
+from scanner.kube.hostnames import server_name, sound
 from scanner.kube.ingress import Route, RouteIngress
 from scanner.kube.kinds import ROUTE
 from scanner.model.endpoint import Origin, Owner

@@ -8,7 +8,7 @@ from __future__ import annotations
 from scanner.lint.contour.contour_configuration import LIMITS
 from scanner.lint.contour.contour_secrets import AUTHORITY, CERTIFICATE, SLASH
 from scanner.lint.contour.delegations import BROAD, CREATORS, DELEGATION, SECRET_OF_DELEGATION, TARGET
-from scanner.lint.contour.plaintext import PLAINTEXT
+from scanner.lint.contour.plaintext_hosts import PLAINTEXT
 from scanner.lint.contour.proxy_status import STATUS
 from scanner.lint.contour.removed_apis import FORMER_API
 from scanner.lint.contour.revocation_lists import REVOCATION

@@ -10,8 +10,8 @@ from scanner.lint.kubernetes.monitor_tls import MONITOR_TLS
 from scanner.lint.kubernetes.monitors import MONITOR_SCHEME
 from scanner.lint.kubernetes.probes import PROBES, PROTOCOL
 from scanner.lint.kubernetes.secrets import REUSE, SECRET_CERTIFICATE
-from scanner.lint.kubernetes.targets import TARGET
 from scanner.lint.kubernetes.unverified import API, MONITOR
+from scanner.lint.kubernetes.webhook_targets import TARGET
 from scanner.model.object_rule import ObjectRule
 
 KUBERNETES_RULES: tuple[ObjectRule, ...] = (

@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 import trio
 
-from scanner.demo.api.routes import Api, Rules
+from scanner.demo.api.request_handler import Api, Rules
 from scanner.demo.api.server import Connect, api_part, nothing_to_forward
 from scanner.demo.api.store import Object, Resource, Store
 from scanner.demo.certificates import Authority

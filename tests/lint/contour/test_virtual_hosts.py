@@ -11,7 +11,7 @@ from scanner.kube.kinds import HTTP_PROXY
 from scanner.lint import RULES
 from scanner.lint.contour.contour_configuration import LIMITS
 from scanner.lint.contour.contour_secrets import AUTHORITY, CERTIFICATE, SLASH
-from scanner.lint.contour.plaintext import PLAINTEXT
+from scanner.lint.contour.plaintext_hosts import PLAINTEXT
 from scanner.lint.contour.proxy_status import STATUS
 from scanner.lint.contour.roots import FQDN
 from scanner.lint.contour.upstream_tls import ANNOTATION, IGNORED, UNVERIFIED

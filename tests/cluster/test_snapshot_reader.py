@@ -14,7 +14,7 @@ import trio
 
 from scanner.assessment import READS
 from scanner.cluster import listing, read
-from scanner.cluster.api_server import Credential
+from scanner.cluster.api_connection import Credential
 from scanner.cluster.client import ApiError, Client
 from scanner.cluster.exec_plugin import Fixed
 from scanner.errors import ClusterError

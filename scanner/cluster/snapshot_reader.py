@@ -13,10 +13,10 @@ from typing import TypeAlias
 
 import trio
 
-from scanner.cluster.api_server import Access
+from scanner.cluster.api_connection import Access
+from scanner.cluster.api_discovery import served
 from scanner.cluster.client import ApiError, Client, Manners
 from scanner.cluster.listing import Lister, Short
-from scanner.cluster.served import served
 from scanner.cluster.snapshot_objects import config_map
 from scanner.errors import ClusterError, ScannerError
 from scanner.kube.kinds import ACCESS_REVIEW, CONFIG_MAP, KUBELET_CONFIGZ, NODE, OF_OPENSHIFT, SECRET, Kind

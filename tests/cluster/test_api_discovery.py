@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from scanner.cluster.api_discovery import Served, served
 from scanner.cluster.client import Client
-from scanner.cluster.served import Served, served
 from scanner.errors import ClusterError
 from scanner.kube import kinds
 from scanner.kube.kinds import CLUSTER_VERSION, GATEWAY, POD, ROUTE, TLS_ROUTE
