@@ -147,7 +147,7 @@ def _held(snapshot: Snapshot, view: Viewpoint) -> Certificates:
     if view.pki is None:
         return Certificates(snapshot, view.policy, earlier=earlier)
     given = replace(view.pki, since=snapshot.taken_at, since_vague=False, until=None, since_said="")
-    return Certificates(snapshot, view.policy, earlier=[*earlier, snapshot], given=given)
+    return Certificates(snapshot, view.policy, earlier=[*earlier, snapshot], user_provided=given)
 
 
 def surroundings(clusters: Sequence[Survey]) -> Surroundings:

@@ -20,16 +20,16 @@ _OVERRIDES = 20
 
 def inventory_row(entry: Entry, cluster: str | None = None) -> InventoryRow:
     """One certificate. ``cluster``: its name, where a report has several."""
-    told = entry.classified
+    classified = entry.classified
     verdict, status = _judged(entry)
     return InventoryRow(
         sha256=entry.sha256,
         cluster=cluster,
-        names=[each.name for each in told.names],
-        category=told.category,
-        governed=told.governed,
-        why=told.why,
-        component=" or ".join(dict.fromkeys(each.owner.component for each in told.names)) or None,
+        names=[each.name for each in classified.names],
+        category=classified.category,
+        governed=classified.governed,
+        why=classified.why,
+        component=" or ".join(dict.fromkeys(each.owner.component for each in classified.names)) or None,
         namespace=_namespace(entry),
         subject=entry.subject,
         issuer=entry.issuer,
@@ -65,13 +65,13 @@ def _renewal(entry: Entry) -> RenewalRow | None:
 def _judged(entry: Entry) -> tuple[str, str]:
     """Verdict and status of the finding that matters most; without one, why there is none. A remark judges nothing, but
     for the one that a key is stronger than configured."""
-    told = [each for each in entry.findings if each.status != "informational" or each.rule == KEY.id]
+    judging = [each for each in entry.findings if each.status != "informational" or each.rule == KEY.id]
     if entry.superseded:
         return "not_applicable", "superseded"
-    if entry.unproven and all(each.verdict == "pass" for each in told):
+    if entry.unproven and all(each.verdict == "pass" for each in judging):
         return "inconclusive", "unattributed"  # the policy's minimum is not what the PKI object asks for
-    if told:
-        worst = min(told, key=_importance)
+    if judging:
+        worst = min(judging, key=_importance)
         return worst.verdict, worst.status
     if entry.classified.governed is None:
         return "inconclusive", "unattributed"

@@ -38,11 +38,11 @@ READS: tuple[Kind, ...] = tuple(
     for kind in union((governing.READS, object_rules.READS, certificate_sources.READS, (CLUSTER_SERVICE_VERSION,)))
     if kind.opt_in is None
 )
-"""Every kind that is looked at, but for Secrets: a scan asks for these only where it is told to."""
+"""Every kind that is read, except Secrets: a scan reads these only with ``--secrets``."""
 
 
 class Certificates:
-    """Of one cluster. Nothing is looked at before the first certificate, or the findings, are asked for."""
+    """Certificates of one cluster. The first call that needs the inventory reads the objects."""
 
     def __init__(
         self,
@@ -50,38 +50,38 @@ class Certificates:
         policy: ScanPolicy = ScanPolicy(),
         *,
         earlier: Iterable[Snapshot] = (),
-        given: PkiConfig | None = None,
+        user_provided: PkiConfig | None = None,
         day_one: PkiConfig | None = None,
-        tell: Callable[[HeldCertificate], None] = lambda _: None,
+        on_held: Callable[[HeldCertificate], None] = lambda _: None,
     ) -> None:
-        """``earlier``: snapshots of the same cluster, which tell what was configured then. ``given``: a configuration
-        in the place of the cluster's own; ``day_one``: an install-config in the place of the one that it keeps.
-        ``tell`` is told of everything that the objects hold, as it is found."""
+        """``earlier``: snapshots of the same cluster, with the configurations of that time. ``user_provided``: a
+        configuration in place of the cluster's own; ``day_one``: an install-config in place of the one that the cluster
+        keeps. ``on_held`` is called with each certificate that an object holds."""
         self._policy = policy
         self._misfits: dict[str, tuple[Finding, ...]] = {}
         """By listener, whatever the number of its replicas."""
         self._earlier = tuple(sorted(earlier, key=lambda each: each.taken_at))
-        self._configured = given
+        self._configured = user_provided
         self._day_one = day_one
-        self._tell = tell
-        self._given: dict[str, str] = {}
-        """SHA-256 of each stored certificate that somebody gave, and who: a listener does not say so of what it has."""
+        self._on_held = on_held
+        self._user_provided: dict[str, str] = {}
+        """Who provided each certificate that a user gave the cluster, by its SHA-256: a listener does not say."""
         self.snapshot = replace(snapshot, objects={SECRET: (), **snapshot.objects})
 
     @cached_property
     def inventory(self) -> Inventory:
-        """Everything that was found so far."""
+        """Every certificate that was found so far."""
         empty = Inventory(self._names, self._governing, self.snapshot.taken_at, self._policy)
-        return collect(empty, map(self._told, certificate_sources.held(self.snapshot)))
+        return collect(empty, map(self._noted, certificate_sources.held(self.snapshot)))
 
-    def _told(self, held: HeldCertificate) -> HeldCertificate:
-        self._tell(held)
+    def _noted(self, held: HeldCertificate) -> HeldCertificate:
+        self._on_held(held)
         if held.place.user_provided:
-            self._given[held.facts.sha256] = held.place.user_provided
+            self._user_provided[held.facts.sha256] = held.place.user_provided
         return held
 
     def add(self, held: HeldCertificate) -> None:
-        """Take in what was found elsewhere."""
+        """Add a certificate that was found elsewhere."""
         self.inventory.add(held)
 
     @cached_property
@@ -98,14 +98,14 @@ class Certificates:
     def _governing(self) -> Governing:
         return Governing(self.snapshot, self._earlier, self._configured)
 
-    def serve(self, endpoint: Endpoint, observation: Observation, owed: Expectation | None = None) -> None:
-        """Take in what a listener served, and judge it by the profile that it owes."""
-        leaves, inventory = [], self.inventory  # which has to be there before anybody is asked who gave what
-        for each in served(endpoint, observation, self._given):
+    def serve(self, endpoint: Endpoint, observation: Observation, expectation: Expectation | None = None) -> None:
+        """Add the certificates that a listener served, and judge them by its expected profile."""
+        leaves, inventory = [], self.inventory  # reading it fills ``_user_provided``
+        for each in served(endpoint, observation, self._user_provided):
             classified = inventory.add(each, endpoint.owner.namespace)
             if each.place.role == "leaf":
                 leaves.append((each.facts, classified))
-        profile = owed.profile if owed is not None and owed.binding != "not-enforced" else None
+        profile = expectation.profile if expectation is not None and expectation.binding != "not-enforced" else None
         if leaves and isinstance(profile, Profile) and endpoint.id not in self._misfits:
             config = self._governing.of(endpoint.owner.namespace).config
             serving = Serving(endpoint=endpoint.id, profile=profile, leaves=tuple(leaves), config=config)
@@ -113,7 +113,7 @@ class Certificates:
                 self._misfits[endpoint.id] = found
 
     def findings(self) -> Iterator[Finding]:
-        """What is wrong with the PKI configuration, then what it has against the certificates."""
+        """Findings on the PKI configuration, then on the certificates."""
         own = Configuration(
             config=self._governing.own, snapshot=self.snapshot, names=self._names, day_one=self._day_one
         )

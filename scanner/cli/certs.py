@@ -57,10 +57,10 @@ def basis(
         say(f"adhere: {plain(remark, 500)}")
     if asked.meant:
         snapshot, before = _cluster(asked)
-        return Certificates(snapshot, policy, earlier=before, given=configured, day_one=day_one, tell=tell)
+        return Certificates(snapshot, policy, earlier=before, user_provided=configured, day_one=day_one, on_held=tell)
     asked.none_given()
     given = configured or (_installed(day_one) if day_one else _NOTHING)
-    return Certificates(_empty(), policy, given=given, day_one=day_one if configured else None, tell=tell)
+    return Certificates(_empty(), policy, user_provided=given, day_one=day_one if configured else None, on_held=tell)
 
 
 def _cluster(asked: ClusterAsked) -> tuple[Snapshot, tuple[Snapshot, ...]]:

@@ -221,29 +221,21 @@ _NOTHING: Mapping[str, str] = {}
 
 
 def served(
-    endpoint: Endpoint, observation: Observation, given: Mapping[str, str] = _NOTHING
+    endpoint: Endpoint, observation: Observation, user_provided: Mapping[str, str] = _NOTHING
 ) -> Iterator[HeldCertificate]:
-    """Every certificate of every chain that the listener sent, each once. ``given``: by the SHA-256 of what
-    somebody gave, who did."""
+    """Every certificate of every chain that the listener sent, each once. ``user_provided``: who gave a certificate to
+    the cluster, by its SHA-256."""
     first = () if isinstance(observation.chain, Unknown) else observation.chain
     seen: set[str] = set()
     for chain in (first, *observation.other_chains):
         for number, facts in enumerate(chain):
             if facts.sha256 not in seen:
                 seen.add(facts.sha256)
-                place = _place(endpoint, "issuer" if number else "leaf", given.get(facts.sha256))
-                yield HeldCertificate(facts=facts, place=place, chain=_behind(chain, number))
-
-
-def _behind(chain: tuple[CertificateFacts, ...], number: int) -> tuple[CertificateFacts, ...]:
-    return chain[number + 1 :] if number == 0 else ()
-
-
-def _place(endpoint: Endpoint, role: Role, given: str | None) -> Place:
-    return Place(
-        role=role,
-        endpoint=endpoint.id,
-        port=endpoint.port,
-        component=endpoint.component,
-        user_provided=given,
-    )
+                place = Place(
+                    role="issuer" if number else "leaf",
+                    endpoint=endpoint.id,
+                    port=endpoint.port,
+                    component=endpoint.component,
+                    user_provided=user_provided.get(facts.sha256),
+                )
+                yield HeldCertificate(facts=facts, place=place, chain=() if number else chain[1:])

@@ -130,7 +130,7 @@ class Governing:
 
     @cached_property
     def own(self) -> PkiConfig:
-        """The cluster's own: what was given in its place, of MicroShift the file's, else PKI/cluster's."""
+        """The cluster's own: the user's file, MicroShift's file, or PKI/cluster."""
         if self.user_provided is not None:
             return self.user_provided
         file = next(iter(self.snapshot.objects.get(MICROSHIFT_CONFIG, ())), None)
