@@ -34,9 +34,8 @@ from scanner.pki.config import ALWAYS, pki_config_of_file
 from scanner.pki.install_config import INSTALLATION, asked_of_installer, before_installation, install_config
 from scanner.pki.secret_references import TO_SECRETS
 from scanner.report.escape import plain
-from scanner.report.page import Page
+from scanner.report.page import Page, counted, exit_text, failures_text, no_failures_text
 from scanner.report.rows import finding_row
-from scanner.report.wording import counted, exit_text, failures_text, no_failures_text
 
 Tell = Callable[[HeldCertificate], None]
 """Told of every certificate that an object of the cluster holds."""

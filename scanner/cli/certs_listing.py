@@ -19,10 +19,9 @@ from scanner.report.escape import plain
 from scanner.report.escape import width as columns
 from scanner.report.grouping import merged
 from scanner.report.headline import importance
-from scanner.report.page import Page, pad
+from scanner.report.page import Page, counted, pad
+from scanner.report.page import findings as write_findings
 from scanner.report.stream import dumps, write_document
-from scanner.report.text_findings import findings as write_findings
-from scanner.report.wording import counted
 from scanner.tls.certificate import CertificateFacts
 
 _HEADINGS = (

@@ -25,7 +25,7 @@ from scanner.model.saved_scan import Seen
 from scanner.report.bug import Bug, bug_report
 from scanner.report.escape import plain
 from scanner.report.explanation import explain as explanation
-from scanner.report.wording import counted, exit_text
+from scanner.report.page import counted, exit_text
 
 
 def names(endpoint: Endpoint) -> set[str]:

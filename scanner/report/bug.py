@@ -1,7 +1,12 @@
-"""A bug report for whoever builds a component that does not follow: Markdown, ready to be filed."""
+"""Write a bug report in Markdown about a component that does not follow its TLS profile.
+
+Texts of servers and objects are only in code spans and fenced blocks (CommonMark 0.31, sections 6.1 and 4.5): there
+they are no link, mention, image or HTML, and they end only with as many backticks as they began with.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,9 +17,33 @@ from scanner.model.diagnosis import Diagnosis
 from scanner.model.endpoint import host_port
 from scanner.model.row import EndpointRow, FindingRow
 from scanner.report.diagnosis import WORDS
-from scanner.report.markdown import block, code
+from scanner.report.escape import plain
 from scanner.report.rows import VERSIONS
 from scanner.tls.names import version_name
+
+_TICKS = re.compile("`+")
+
+
+def code(text: str, limit: int | None = 300) -> str:
+    """``text`` as a code span, cut to ``limit`` characters."""
+    shown = plain(text, limit)
+    if not shown.strip():
+        return "(empty)"
+    ticks = "`" * (_longest(shown) + 1)
+    space = " " if shown.startswith(("`", " ")) or shown.endswith(("`", " ")) else ""
+    return f"{ticks}{space}{shown}{space}{ticks}"
+
+
+def block(lines: Iterable[str], language: str = "") -> list[str]:
+    """Lines as a fenced block."""
+    shown = [plain(line, 2000) for line in lines]
+    fence = "`" * max(3, max((_longest(line) for line in shown), default=0) + 1)
+    return [f"{fence}{language}", *shown, fence]
+
+
+def _longest(text: str) -> int:
+    return max((len(run) for run in _TICKS.findall(text)), default=0)
+
 
 _REPLICAS = 5
 _ITEMS = 12

@@ -23,7 +23,7 @@ from scanner.model.report import (
     exit_code,
     fails,
 )
-from scanner.report.wording import counted, exit_text, failures_text, no_failures_text
+from scanner.report.page import counted, exit_text, failures_text, no_failures_text
 
 _POLICIES = 100
 """NetworkPolicies named; each tenant may write as many as he likes."""

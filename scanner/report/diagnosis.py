@@ -8,8 +8,7 @@ from scanner.kube.cluster_facts import ClusterFacts
 from scanner.model.diagnosis import Conclusion, Diagnosis, Outcome, Step
 from scanner.report.escape import plain
 from scanner.report.escape import width as columns
-from scanner.report.page import Page, pad
-from scanner.report.wording import counted, exit_text
+from scanner.report.page import Page, counted, exit_text, pad
 
 WORDS: dict[Outcome, str] = {
     "ok": "ok",

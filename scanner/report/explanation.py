@@ -10,7 +10,7 @@ from scanner.kube.tls_profile import Profile
 from scanner.model.endpoint import Endpoint, host_port
 from scanner.model.expectation import Because, Binding, Expectation, Standing
 from scanner.report.escape import plain
-from scanner.report.found_by import origin_text
+from scanner.report.rows import origin_text
 from scanner.tls.names import group_name, suite_name, version_name
 
 _BINDS: dict[Binding, str] = {

@@ -1,15 +1,15 @@
-"""Model values -> rows, the public shape of a result. Unknown becomes null, and ``reasons`` says why."""
+"""Convert model values to rows, the public shape of a result. Unknown becomes null; ``reasons`` says why."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, TypedDict, TypeVar, cast
+from typing import Any, Final, TypedDict, TypeVar, cast
 
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Reference
-from scanner.model.endpoint import Endpoint, Owner
+from scanner.model.endpoint import Endpoint, Origin, Owner, Role
 from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding, Status, Verdict, outcome
 from scanner.model.object_rule import ObjectRule
@@ -26,9 +26,55 @@ from scanner.model.report import (
     VersionRow,
 )
 from scanner.model.rule import Rule, ScanRule
-from scanner.report.found_by import origin_texts
 from scanner.tls.certificate import CertificateFacts
 from scanner.tls.names import group_name, suite_name, version_name
+
+_LONGEST_ORIGIN: Final = 300
+_MOST_ORIGINS: Final = 20
+"""Origins shown of one endpoint; all of them decide."""
+_OBJECT: Final = "{object} {container} "
+_FORMS: Final[Mapping[Role, str]] = {
+    "frontend": _OBJECT + "{part}",
+    "backend": _OBJECT + "{part} backend",
+    "listener": _OBJECT + "listener {part} {through}",
+    "fallback": _OBJECT + "fallback",
+    "policy": _OBJECT,
+    "webhook": _OBJECT + "webhook {part}",
+    "conversion": _OBJECT + "conversion",
+    "aggregation": _OBJECT,
+    "port": _OBJECT + "port {part}",
+    "probe": _OBJECT + "{part}",
+    "flag": _OBJECT + "--{part}",
+    "mount": _OBJECT + "mounts {through} {part}",
+    "service-ca": _OBJECT + "service-ca annotation",
+    "prober": _OBJECT + "prober",
+    "target": _OBJECT + "target {part}",
+    "ingress": _OBJECT + "of {through}",
+    "kubelet": _OBJECT + "kubeletEndpoint",
+    "well-known": _OBJECT + "well-known {part}",
+    "api-server": "the API server, by {object} {part}",
+    "catalogue": "catalogue: {part}",
+    "user": "{part}",
+}
+
+
+def origin_text(origin: Origin) -> str:
+    """One origin in one line."""
+    text = _FORMS[origin.role].format(
+        object=origin.reference or "",
+        container=f"container {origin.container}" if origin.container else "",
+        part=origin.part,
+        through=origin.through or "",
+    )
+    return " ".join((*(["of another namespace:"] if origin.foreign else []), *text.split()))[:_LONGEST_ORIGIN]
+
+
+def origin_texts(origins: tuple[Origin, ...]) -> list[str]:
+    """The first of them, and how many more there are."""
+    shown = [origin_text(each) for each in origins[:_MOST_ORIGINS]]
+    more = len(origins) - len(shown)
+    return [*shown, f"and {more} more"] if more else shown
+
 
 T = TypeVar("T")
 

@@ -15,13 +15,13 @@ from typing import TextIO
 
 from scanner.model.finding import SEVERITIES, Outcome
 from scanner.model.report import EndpointRow, Report
-from scanner.report import headline, text_certificates, text_cluster, text_findings
+from scanner.report import headline, text_cluster
 from scanner.report.coverage import exit_line, shortfalls, stopped, trust_line
 from scanner.report.escape import plain
 from scanner.report.escape import width as columns
 from scanner.report.grouping import merged
-from scanner.report.page import Page, pad
-from scanner.report.wording import counted
+from scanner.report.page import Page, counted, pad
+from scanner.report.page import findings as write_findings
 
 _SAMPLE = 200
 """Rows that decide how wide the columns are; later, longer texts only push their own line."""
@@ -49,7 +49,7 @@ def write(report: Report, out: TextIO, *, color: bool = False, width: int | None
     else:
         _table(page, report.rows())
     if report.certificates is not None:
-        text_certificates.write(page, report.certificates, report.finished)
+        text_cluster.write_certificates(page, report.certificates, report.finished)
     _details(page, report)
     _summary(page, report)
 
@@ -128,7 +128,7 @@ def _details(page: Page, report: Report) -> None:
         page.title("CLUSTER-WIDE FINDINGS")
         told = merged(report.findings)
         worst = nsmallest(_MOST_FINDINGS, told, key=headline.importance)
-        text_findings.findings(page, worst)
+        write_findings(page, worst)
         if len(told) > len(worst):
             page.line(f"  and {len(told) - len(worst)} more, all of them in the JSON report")
         page.line()
@@ -166,7 +166,7 @@ def _detail(page: Page, row: EndpointRow) -> None:
     findings = [one for one in row["findings"] if headline.open_question(one)]
     if not findings:
         page.folded(2, "  ", plain(headline.reason(row), 600))
-    text_findings.findings(page, findings)
+    write_findings(page, findings)
     page.line()
 
 
@@ -197,7 +197,7 @@ def _summary(page: Page, report: Report) -> None:
         page.folded(13, "  trust      ", trust.removeprefix("trust "))
     page.folded(13, "  coverage   ", coverage(report))
     if report.certificates is not None:
-        text_certificates.coverage(page, report.certificates)
+        text_cluster.certificate_coverage(page, report.certificates)
     page.folded(8, "", plain(exit_line(report)))
 
 

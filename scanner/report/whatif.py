@@ -24,10 +24,8 @@ from scanner.model.report import (
 from scanner.report import headline
 from scanner.report.escape import plain
 from scanner.report.grouping import PLACES, merged, owner_name
-from scanner.report.page import Page
+from scanner.report.page import Page, counted, exit_text, findings
 from scanner.report.stream import dumps, write_document
-from scanner.report.text_findings import findings
-from scanner.report.wording import counted, exit_text
 
 _FORCED = 20
 """Certificates that are named in the text."""

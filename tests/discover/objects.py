@@ -17,7 +17,7 @@ from scanner.kube.snapshot import Origin, Snapshot, Unreadable
 from scanner.model.components import Catalogue, Listener
 from scanner.model.endpoint import Endpoint
 from scanner.model.scan_policy import Selector
-from scanner.report.found_by import origin_text
+from scanner.report.rows import origin_text
 
 KIND = {**{each.name: each for each in KINDS}, "Ingress": INGRESS}
 """By name; of the two kinds called Ingress, the one of Kubernetes."""

@@ -10,7 +10,7 @@ import yaml
 from scanner.discover import discover
 from scanner.model.components import Catalogue, Listener
 from scanner.model.endpoint import Origin
-from scanner.report.found_by import origin_text
+from scanner.report.rows import origin_text
 from tests.discover.objects import CATALOGUE, NOTHING, by_id, found, instances, left_out, of_objects, only, origins
 
 

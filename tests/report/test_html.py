@@ -16,7 +16,7 @@ from scanner.model.endpoint import Owner
 from scanner.model.finding import Finding
 from scanner.model.inventory import InventoryRow, certificate_report
 from scanner.model.report import EndpointRow, Report
-from scanner.report import html, html_certificates
+from scanner.report import certificates, html
 from scanner.report.rows import endpoint_row, finding_row
 from tests.report import certificate_samples, cluster_samples, samples
 from tests.report.samples import finding
@@ -250,7 +250,7 @@ def test_the_chart_says_in_words_what_it_shows() -> None:
     assert "<title>within 2 years: 2 (1 signer, 1 serving)</title>" in chart
     heights = [float(each) for each in re.findall(r'<rect .*?height="(.*?)"', chart)]
     assert min(heights) >= 3
-    assert sum(heights[2:5]) == pytest.approx(html_certificates.TALLEST, abs=0.5)
+    assert sum(heights[2:5]) == pytest.approx(certificates.TALLEST, abs=0.5)
 
 
 def test_fifty_thousand_certificates_make_no_large_page() -> None:

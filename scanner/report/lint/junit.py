@@ -10,8 +10,7 @@ from typing import TextIO
 
 from scanner.model.lint_report import LintReport
 from scanner.report.junit import Case, Suite, write_suites
-from scanner.report.lint.order import place
-from scanner.report.lint.text import named
+from scanner.report.lint.text import named, place
 
 _NOT_SEEN = "not seen"
 

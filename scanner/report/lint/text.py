@@ -1,4 +1,7 @@
-"""Lint's findings for people and editors: ``file:line:column: severity: rule: what``, as compilers have it."""
+"""Lint's findings for people and editors: ``file:line:column: severity: rule: message``, as compilers write them.
+
+The order of findings and their places are those of SARIF and JUnit, too.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,27 @@ from scanner.model.finding import SEVERITIES
 from scanner.model.lint_report import NOT_GIVEN, LintFindingRow, LintReport
 from scanner.model.report import OwnerRow
 from scanner.report.escape import plain
-from scanner.report.lint.order import place, ranked
-from scanner.report.wording import counted, exit_text
+from scanner.report.headline import importance
+from scanner.report.page import counted, exit_text
+
+
+def place(finding: LintFindingRow) -> str:
+    """``file:line:column``, or the object and field."""
+    where = finding["place"]
+    return f"{where['file']}:{where['line']}:{where['column']}" if where else finding["about"] or "objects"
+
+
+def ranked(report: LintReport) -> list[LintFindingRow]:
+    """All findings by where they are; of one place, the worst first."""
+    return sorted(report.every(), key=_by_place)
+
+
+def _by_place(finding: LintFindingRow) -> tuple[object, ...]:
+    """Sort key: of one place, what depends on an absent object comes last, one absent object after the other."""
+    where, unseen = finding["place"], finding["unseen"]
+    position = (where["file"], where["line"], where["column"]) if where else (finding["about"] or "", 0, 0)
+    return *position, unseen["object"] if unseen else "", importance(finding), finding["rule"]
+
 
 _COLORS = {"critical": "1;31", "high": "31", "medium": "33", "low": "36", "info": "2", "undecided": "35"}
 _UNDECIDED = "undecided"

@@ -8,7 +8,7 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from scanner.report.markdown import block, code
+from scanner.report.bug import block, code
 
 HOSTILE = (
     "<img src=x onerror=alert(1)>",
