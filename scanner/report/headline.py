@@ -6,6 +6,7 @@ Plain functions of rows; texts come out as received, and each format escapes the
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from scanner.model.endpoint import host_port
 from scanner.model.finding import SEVERITIES, Outcome
@@ -114,6 +115,20 @@ def importance(finding: FindingRow) -> tuple[int, bool, int]:
     """Sort key of findings: by verdict; what is not counted in the exit code after what is; then by severity."""
     verdict = VERDICTS.index(finding["verdict"]) if finding["verdict"] in VERDICTS else len(VERDICTS)
     return verdict, finding["status"] in NEVER_FAILS, rank(finding)
+
+
+def details(finding: FindingRow) -> Iterator[tuple[str, list[str]]]:
+    """What explains a finding, under the labels that every text has; without what is empty."""
+    labelled = (
+        ("observed", finding["observed"]),
+        ("expected", finding["expected"]),
+        ("fix", [finding["fix"] or ""]),
+        ("evidence", finding["evidence"]),
+        ("reproduce", [finding["reproduce"] or ""]),
+        ("waived by", [finding["waiver"] or ""]),
+        ("sslyze", [finding["second_opinion"] or ""]),
+    )
+    return ((label, items) for label, items in labelled if any(items))
 
 
 def severity_rank(severity: str) -> int:

@@ -255,18 +255,9 @@ def _outcome(finding: FindingRow) -> Outcome:
 
 
 def _text(finding: FindingRow, where: str) -> str:
-    sections = (
-        ("severity", [finding["severity"]]),
-        ("observed", finding["observed"]),
-        ("expected", finding["expected"]),
-        ("fix", [finding["fix"] or ""]),
-        ("reproduce", [finding["reproduce"] or ""]),
-        ("evidence", finding["evidence"]),
-        ("sslyze", [finding["second_opinion"] or ""]),
-        ("waived by", [finding["waiver"] or ""]),
-    )
+    details = (("severity", [finding["severity"]]), *headline.details(finding))
     return _lines(
-        [where, finding["message"], *(f"{name}: {item}" for name, items in sections for item in items if item)]
+        [where, finding["message"], *(f"{name}: {item}" for name, items in details for item in items if item)]
     )
 
 

@@ -296,7 +296,7 @@ def certificate_coverage(page: Page, found: CertificateReport) -> None:
 
 def _whose(told: InventorySummary) -> str:
     parts = (
-        (told["governed"], "that the PKI configuration governs"),
+        (told["governed"], "governed by the PKI configuration"),
         (told["not_governed"], "of others"),
         (told["unattributed"], "owner unknown"),
     )

@@ -13,7 +13,7 @@ from scanner.model.finding import SEVERITIES
 from scanner.model.lint_report import NOT_GIVEN, LintFindingRow, LintReport
 from scanner.model.report import OwnerRow
 from scanner.report.escape import plain
-from scanner.report.headline import importance
+from scanner.report.headline import details, importance
 from scanner.report.page import counted, exit_text
 
 
@@ -41,6 +41,7 @@ _ORDER = (*reversed(SEVERITIES[1:]), _UNDECIDED, SEVERITIES[0])
 """Of the last line."""
 _GAPS = 10
 _ITEMS = 5
+_LABELS = ("observed", "expected", "fix")
 
 
 def write(
@@ -104,8 +105,7 @@ def _one(findings: list[LintFindingRow]) -> LintFindingRow:
     rules = ", ".join(dict.fromkeys(each["rule"] for each in findings))
     asked = dict.fromkeys(each["unseen"]["question"] for each in findings if each["unseen"])
     message = f"not decided: {', '.join(asked)}; {unseen['object']} was not seen ({unseen['reason']})"
-    severity = max((each["severity"] for each in findings), key=SEVERITIES.index)
-    return {**first, "rule": rules, "message": message, "severity": severity}
+    return {**first, "rule": rules, "message": message}
 
 
 def _wanted(report: LintReport, out: TextIO) -> None:
@@ -124,12 +124,12 @@ def _finding(finding: LintFindingRow, out: TextIO, *, color: bool, hints: bool, 
     word = _word(finding)
     shown = f"\x1b[{_COLORS.get(word, '0')}m{plain(word)}\x1b[0m" if color else plain(word)
     out.write(f"{plain(place(finding), 300)}: {shown}: {plain(finding['rule'])}: {plain(finding['message'], 600)}\n")
-    lines = [("in", finding["about"] or "")] if finding["place"] and finding["field"] and not known else []
-    lines += [("observed", _items(finding["observed"])), ("expected", _items(finding["expected"]))]
-    lines += [("fix", finding["fix"] or "")]
+    lines = (
+        [("in", finding["about"])] if finding["about"] and finding["place"] and finding["field"] and not known else []
+    )
+    lines += [(label, _items(items)) for label, items in details(finding) if label in _LABELS]
     for label, text in lines:
-        if text:
-            out.write(f"    {label:<10}{plain(text, 600)}\n")
+        out.write(f"    {label:<10}{plain(text, 600)}\n")
     if hints and finding["correction"]:
         out.write("".join(f"    | {plain(line, 300)}\n" for line in finding["correction"].splitlines()))
 
