@@ -8,7 +8,6 @@ from typing import Final
 
 from scanner.files.source_positions import Steps, dotted
 from scanner.kube.kinds import CUSTOM_RESOURCE_DEFINITION
-from scanner.kube.objects import Fields
 from scanner.lint.fields.gateway_releases import EACH, FORMER, LATER, Former, Installed, Later, installed, kept_at
 from scanner.model.finding import Severity
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
@@ -27,7 +26,7 @@ def check_pruned(subject: Subject) -> Iterator[Flaw]:
     for former in FORMER.get(subject.object.kind, ()):
         if version in former.versions:
             continue
-        there = list(_places(subject.object, former.path))
+        there = list(_places(subject.object.raw, former.path))
         for steps in there:
             yield _flaw(subject, former, steps)
         if not there and any(True for _ in _places(applied, former.path)):
@@ -42,7 +41,7 @@ def _too_early(subject: Subject) -> Iterator[Flaw]:
     """Fields that the installed CRD does not have yet."""
     crd = installed(subject)
     for later in LATER.get(subject.object.kind, ()) if crd else ():
-        if crd and crd.lacks(later) and subject.object.has(*later.path):
+        if crd and crd.lacks(later) and any(True for _ in _places(subject.object.raw, later.path)):
             yield _early(subject, later, crd)
 
 
@@ -78,26 +77,22 @@ def _fix(subject: Subject, former: Former, *, later: bool = False) -> str:
     return f"{subject.object.reference}: move it to {field}{whose}"
 
 
-def _applied(subject: Subject) -> Fields:
+def _applied(subject: Subject) -> object:
     text = subject.object.annotations.get(LAST_APPLIED, "")
     try:
-        said = json.loads(text) if 0 < len(text) <= _LONGEST else None
+        return json.loads(text) if 0 < len(text) <= _LONGEST else None
     except (ValueError, RecursionError):
-        said = None
-    return Fields(said if isinstance(said, dict) else {})
+        return None
 
 
-def _places(fields: Fields, path: tuple[str, ...]) -> Iterator[Steps]:
+def _places(value: object, path: tuple[str, ...]) -> Iterator[Steps]:
     """Every way to a field, where ``[]`` is each item of a list."""
-    if EACH not in path:
-        if fields.has(*path):
-            yield path
-        return
-    at = path.index(EACH)
-    every = fields.at(*path[:at])
-    for index, each in enumerate(every[:_MOST] if isinstance(every, list) else ()):
-        if isinstance(each, dict) and Fields(each).has(*path[at + 1 :]):
-            yield (*path[:at], index, *path[at + 1 :])
+    if not path:
+        yield from () if value is None else ((),)
+    elif path[0] == EACH and isinstance(value, list):
+        yield from ((index, *rest) for index, each in enumerate(value[:_MOST]) for rest in _places(each, path[1:]))
+    elif isinstance(value, dict) and path[0] != EACH:
+        yield from ((path[0], *rest) for rest in _places(value.get(path[0]), path[1:]))
 
 
 PRUNED = ObjectRule(

@@ -11,6 +11,7 @@ from scanner.kube.api_server import feature_gates
 from scanner.kube.ingress import Route
 from scanner.kube.kinds import CLUSTER_VERSION, FEATURE_GATE, ROUTE
 from scanner.kube.meta import Condition
+from scanner.kube.openshift import ClusterVersion
 from scanner.lint.openshift.route_certificate import EXTERNAL
 from scanner.model.declared import Missing
 from scanner.model.finding import Severity
@@ -114,7 +115,7 @@ def check_support(subject: Subject) -> Iterator[Flaw]:
         return
     known = subject.declared.known
     found = subject.find(CLUSTER_VERSION, "version")
-    release = "" if isinstance(found, Missing) else found.text("status", "desired", "version")
+    release = "" if isinstance(found, Missing) else ClusterVersion.of(found).desired
     numbers = _RELEASE.match(release)
     if numbers is None:
         if isinstance(found, Missing) and found.gap:
