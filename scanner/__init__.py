@@ -13,7 +13,7 @@ The whole program is plain functions between values; I/O is in two places, ``clu
 
 * ``cli``      argv -> ``Settings``; one file per command. Parses and stops.
 * ``scan``     A scan, one function a step: jobs -> observations -> judgements -> rows -> report. Around it:
-  ``jobs`` (endpoints to examine), ``assessment`` (a snapshot -> jobs), ``coverage`` (what could not be examined),
+  ``jobs`` (endpoints to examine), ``assessment`` (a snapshot -> jobs),
   ``port_forward_route`` (dialling pods through port-forwards), ``saved_scan`` and ``rejudge`` (a scan in a directory,
   judged with other settings), ``cross_endpoint`` (rules over all endpoints), ``doctor`` (the step at which the
   configuration of a component stopped).

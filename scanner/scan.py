@@ -1,9 +1,9 @@
-"""THE STORY: jobs -> observations -> judgements -> rows -> report, one function a step."""
+"""Scan: jobs -> observations -> judgements -> rows -> report, one function a step."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from math import inf
@@ -11,7 +11,6 @@ from math import inf
 import trio
 
 from scanner import __version__
-from scanner.coverage import Shortfall, coverage
 from scanner.cross_endpoint import Whole, whole, with_finding
 from scanner.errors import ResourceError
 from scanner.jobs import Job, Surroundings, at
@@ -23,7 +22,7 @@ from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.observation import JUDGEABLE, Answers, Observation, Opinion, Reach
-from scanner.model.report import EndpointRow, Report, ScannerRow, Summary
+from scanner.model.report import Coverage, EndpointRow, NotStarted, Report, ScannerRow, Summary
 from scanner.model.rule import Case
 from scanner.model.saved_scan import Seen
 from scanner.model.scan_policy import ScanPolicy
@@ -34,6 +33,7 @@ from scanner.probe.limits import Gate, Limits
 from scanner.probe.observe import observe
 from scanner.probe.plans import Mode, Question
 from scanner.probe.second_opinion import Bench
+from scanner.report.coverage import discovery_row
 from scanner.report.rows import endpoint_row, finding_row, rule_row, timestamp
 from scanner.report.stream import RowFile
 
@@ -331,3 +331,53 @@ def _report(run: Run, started: datetime, left: Counter[str]) -> Report:
         lines=run.rows.lines,
         certificates=certificates(now) if certificates else None,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shortfall:
+    """What a scan did not get to know."""
+
+    not_judged: int = 0
+    """Declared or hinted endpoints without a verdict of pass or fail."""
+    undecided: int = 0
+    """Requirements on the scan as a whole of which nobody can tell."""
+    interrupted: str | None = None
+    """Why it stopped early."""
+    not_started: Mapping[str, int] = field(default_factory=dict)
+    """Listeners that it had not begun with then, by namespace; the empty name for nodes and targets."""
+
+    def __bool__(self) -> bool:
+        return bool(self.not_judged or self.undecided or self.interrupted is not None or self.not_started)
+
+
+def coverage(summary: Summary, around: Surroundings, policy: ScanPolicy, short: Shortfall) -> Coverage:
+    """The statement. It is complete only where all that is declared was judged and every kind could be read.
+
+    What nobody asked for (Secrets without permission) is no gap, and neither is what the policy file accepts.
+    """
+    accepted = policy.scope.accept_unreadable
+    unseen = any(each.gap != "not-asked" and each.kind.resource not in accepted for each in around.unreadable)
+    return Coverage(
+        endpoints=summary.endpoints,
+        judged=summary.endpoints - summary.verdicts["inconclusive"],
+        not_judged=short.not_judged,
+        interrupted=short.interrupted,
+        in_progress=summary.statuses.get("interrupted", 0),
+        not_started=_not_started(short.not_started),
+        complete=not (short or summary.unsettled or unseen or around.truncated),
+        discovery=None
+        if around.discovered is None
+        else discovery_row(
+            summary,
+            discovered=around.discovered,
+            left_out=around.left_out,
+            unreadable=around.unreadable,
+            accepted=accepted,
+        ),
+    )
+
+
+def _not_started(shares: Mapping[str, int]) -> NotStarted:
+    named = {name: count for name, count in sorted(shares.items()) if name.rpartition("/")[2]}
+    total = sum(shares.values())
+    return NotStarted(total=total, by_namespace=named, without_namespace=total - sum(named.values()))

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from scanner.certificate_rows import inventory_row
-from scanner.certificates import READS, Certificates
+from scanner.certificates import READS, Certificates, inventory_row
 from scanner.kube.kinds import MICROSHIFT_CONFIG, NAMESPACE, PKI, SECRET, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable

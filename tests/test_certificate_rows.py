@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from scanner.certificate_rows import configuration_line, inventory_row
+from scanner.certificates import configuration_line, inventory_row
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Reference
 from scanner.model.finding import Finding, Severity, Status, Verdict

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.coverage import Shortfall, coverage
 from scanner.jobs import Surroundings
 from scanner.model.report import Summary
 from scanner.model.scan_policy import ScanPolicy
+from scanner.scan import Shortfall, coverage
 
 
 @pytest.mark.parametrize(("truncated", "complete"), [(0, True), (1, False)])

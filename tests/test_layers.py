@@ -20,8 +20,8 @@ ROWS: tuple[frozenset[str], ...] = (
     frozenset({"config"}),
     frozenset({"cluster", "discover", "expect", "pki", "probe", "judge", "lint", "report", "metrics"}),
     frozenset(
-        {"scan", "jobs", "assessment", "coverage", "cross_endpoint", "saved_scan", "rejudge", "doctor", "demo"}
-        | {"port_forward_route", "certificates", "certificate_rows", "linting"}
+        {"scan", "jobs", "assessment", "cross_endpoint", "saved_scan", "rejudge", "doctor", "demo"}
+        | {"port_forward_route", "certificates", "linting"}
     ),
     frozenset({"cli", "serve", "__main__"}),
 )

@@ -11,8 +11,7 @@ from typing import Literal, get_args
 
 import click
 
-from scanner.certificate_rows import configuration_line
-from scanner.certificates import READS, Certificates
+from scanner.certificates import READS, Certificates, configuration_line
 from scanner.cli.certificate_files import Files, password
 from scanner.cli.certs_listing import Listing, rows, unread, without_bytes
 from scanner.cli.cluster_options import ClusterAsked, held_cluster, snapshots

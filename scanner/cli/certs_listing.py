@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TextIO
 
-from scanner.certificate_rows import inventory_row
+from scanner.certificates import inventory_row
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.held_certificate import HeldCertificate
 from scanner.model.inventory import InventoryRow
