@@ -23,7 +23,7 @@ from scanner.report.rows import finding_of, finding_row
 
 
 @dataclass(slots=True)
-class Whole:
+class CrossEndpoint:
     """What a scan has to remember of its endpoints to say it: the use of each waiver, a digest of each replica, who
     serves which certificate, and for which names clients may take it."""
 
@@ -79,9 +79,9 @@ def with_finding(row: EndpointRow, late: Finding | None) -> EndpointRow:
     }
 
 
-def whole(policy: ScanPolicy, today: date) -> Whole:
+def cross_endpoint(policy: ScanPolicy, today: date) -> CrossEndpoint:
     """Before the first endpoint is seen. Waivers are valid or not by ``today`` (UTC)."""
-    return Whole(policy, WaiverLedger(policy.waivers, today, across=[rule.id for rule in ACROSS]))
+    return CrossEndpoint(policy, WaiverLedger(policy.waivers, today, across=[rule.id for rule in ACROSS]))
 
 
 def _required(

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from scanner.assessment import READS, Survey, Viewpoint, surroundings, survey
-from scanner.cross_endpoint import Whole, whole, with_finding
+from scanner.cross_endpoint import CrossEndpoint, cross_endpoint, with_finding
 from scanner.errors import InputError
 from scanner.jobs import Owed, Surroundings
 from scanner.judge import RULES, judge, judgement
@@ -54,7 +54,7 @@ class Again:
     outlooks: dict[str, Outlook] = field(default_factory=dict)
     """By instance, of those that would not meet a profile which is asked about; known after ``rows``."""
     _verdicts: Counter[str] = field(default_factory=Counter)
-    _whole: Whole | None = None
+    _across: CrossEndpoint | None = None
 
     def rows(self) -> Iterator[EndpointRow]:
         """The rows that the scan would have had, in the order in which it saw them; those whose judgement waits for
@@ -67,7 +67,7 @@ class Again:
         kept = map(_then, read_rows(Path(self.directory) / ROWS))
         then = {instance: (profile, met) for instance, profile, met in kept}
         for seen in read(Path(self.directory) / OBSERVATIONS):
-            of_all = self._whole = self._whole or whole(self.view.policy, seen.observation.at.date())
+            of_all = self._across = self._across or cross_endpoint(self.view.policy, seen.observation.at.date())
             survey, own = self._own(seen.endpoint)
             if survey and not in_scope(own, self.view.policy.scope):
                 self.out_of_scope += 1
@@ -88,7 +88,7 @@ class Again:
                 continue
             self._verdicts[told["verdict"]] += 1
             yield told
-        late = self._whole.on_endpoints() if self._whole else {}
+        late = self._across.on_endpoints() if self._across else {}
         for each in waiting:
             told = with_finding(each, late.get(each["instance"]))
             self._verdicts[told["verdict"]] += 1
@@ -150,7 +150,7 @@ class Again:
 
     def findings(self) -> list[FindingRow]:
         """What would have been said of no single endpoint, by the rules on a scan as a whole; after all ``rows``."""
-        of_all = self._whole or whole(self.view.policy, datetime.now(UTC).date())
+        of_all = self._across or cross_endpoint(self.view.policy, datetime.now(UTC).date())
         around = surroundings(list(self.surveys.values())) if self.surveys else Surroundings()
         rules = (*RULES, *(DEEP_RULES if self.head.deep else ()))
         told, _ = of_all.findings(around, self._verdicts, applied=rules, interrupted=self.head.interrupted)

@@ -11,7 +11,7 @@ from math import inf
 import trio
 
 from scanner import __version__
-from scanner.cross_endpoint import Whole, whole, with_finding
+from scanner.cross_endpoint import CrossEndpoint, cross_endpoint, with_finding
 from scanner.errors import ResourceError
 from scanner.jobs import Job, Surroundings, at
 from scanner.judge import RULES, Judgement, judge, judgement
@@ -78,7 +78,7 @@ class Run:
     witness: Bench
     """Where sslyze sits; nobody is called before somebody is asked."""
     surroundings: Surroundings
-    whole: Whole
+    across: CrossEndpoint
     record: Record
     way: Callable[[Job], Way | None]
     summary: Summary = field(default_factory=Summary)
@@ -97,7 +97,7 @@ class Run:
 
     def settle(self) -> None:
         """Judge and count the rows that waited for other endpoints."""
-        found = self.whole.on_endpoints()
+        found = self.across.on_endpoints()
         for number, declared in self.waiting:
             row = self.rows.row(number)
             if late := found.get(row["instance"]):
@@ -138,7 +138,7 @@ async def scan(
     source = enumerate(jobs)
     left = Counter[str]()
     async with Bench(timeout=settings.limits.deadline, network_timeout=settings.limits.timeout) as witness:
-        of_all = whole(settings.policy, started.date())
+        of_all = cross_endpoint(settings.policy, started.date())
         run = Run(settings, gate, rows, progress, witness, surroundings, of_all, record, way)
         async with trio.open_nursery() as nursery:
             for _ in range(settings.limits.concurrency):
@@ -221,11 +221,11 @@ async def _judge(case: Case, job: Job, place: int, run: Run) -> None:
     if run.settings.confirm or run.settings.deep:
         case, result = await _hear_witness(case, result, run)
     explained = explain(job.policies, case.endpoint, case.observation, result.findings)
-    result = judgement(run.whole.ledger.waive(explained.findings, case.endpoint))
+    result = judgement(run.across.ledger.waive(explained.findings, case.endpoint))
     if job.replicated:
-        run.whole.replicas.add(case.endpoint, case.expectation, case.observation)
-        run.whole.passages.add(case.endpoint, case.expectation, case.observation)
-        run.whole.sharing.add(case.endpoint, case.expectation, case.observation)
+        run.across.replicas.add(case.endpoint, case.expectation, case.observation)
+        run.across.passages.add(case.endpoint, case.expectation, case.observation)
+        run.across.sharing.add(case.endpoint, case.expectation, case.observation)
     row = endpoint_row(
         case.endpoint,
         case.expectation,
@@ -307,7 +307,7 @@ def _report(run: Run, started: datetime, left: Counter[str]) -> Report:
     settings = run.settings
     rules = (*RULES, *(DEEP_RULES if settings.deep else ()))
     ended = run.gate.stopped
-    told, undecided = run.whole.findings(run.surroundings, run.summary.verdicts, applied=rules, interrupted=ended)
+    told, undecided = run.across.findings(run.surroundings, run.summary.verdicts, applied=rules, interrupted=ended)
     findings = [finding_row(finding) for finding in told]
     run.summary.add_findings(findings)
     shortfall = Shortfall(not_judged=run.not_judged, undecided=undecided, interrupted=ended, not_started=left)

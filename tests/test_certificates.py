@@ -11,7 +11,7 @@ import pytest
 
 from scanner.assessment import READS as SURVEYED
 from scanner.certificates import READS, Certificates
-from scanner.cross_endpoint import whole
+from scanner.cross_endpoint import cross_endpoint
 from scanner.jobs import Surroundings
 from scanner.kube.kinds import SECRET
 from scanner.kube.maybe import Unknown
@@ -84,7 +84,7 @@ def test_what_a_listener_serves_is_judged_by_the_configuration() -> None:
 
 def test_it_is_said_once_every_endpoint_was_seen() -> None:
     found = Certificates(snapshot(PKI=PKI_OBJECT, FeatureGate=GATE))
-    of_all = whole(ScanPolicy(), NOW.date())
+    of_all = cross_endpoint(ScanPolicy(), NOW.date())
     found.serve(ETCD, replace(CONFORMING, chain=(LEAF,)))
     told, _ = of_all.findings(Surroundings(late=(found.findings,)), {}, applied=())
     assert len(of_keys(told)) == 1

@@ -16,7 +16,7 @@ import yaml
 
 from scanner.assessment import Viewpoint, surroundings, survey
 from scanner.config.scan_policy import parse
-from scanner.cross_endpoint import Whole, whole
+from scanner.cross_endpoint import CrossEndpoint, cross_endpoint
 from scanner.files.yaml_values import load
 from scanner.jobs import Surroundings
 from scanner.judge import RULES, judge, judgement
@@ -46,13 +46,13 @@ def _scanned(policy: ScanPolicy, objects: list[Any], cases: list[Case]) -> tuple
     """Findings that need several listeners, or none, as ``scan.py`` comes by them."""
     view = Viewpoint(policy=policy)
     around = surroundings([survey(snapshot_of(objects), view)]) if objects else Surroundings()
-    of_all = whole(policy, NOW.date())
+    of_all = cross_endpoint(policy, NOW.date())
     verdicts = Counter(_verdicts(of_all, cases))
     late = tuple(of_all.on_endpoints().values())
     return (*late, *of_all.findings(around, verdicts, applied=RULES)[0])
 
 
-def _verdicts(of_all: Whole, cases: list[Case]) -> Iterator[str]:
+def _verdicts(of_all: CrossEndpoint, cases: list[Case]) -> Iterator[str]:
     for case in cases:
         result = judgement(of_all.ledger.waive(judge(case).findings, case.endpoint))
         of_all.replicas.add(case.endpoint, case.expectation, case.observation)
