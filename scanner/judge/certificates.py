@@ -131,22 +131,10 @@ def _present(leaf: CertificateFacts) -> tuple[str, ...]:
     return listed(map(served.short, sans)) or ("no subject alternative name",)
 
 
-NAME = Rule(
-    id="cert-name",
-    check=check_name,
-)
-KEY_SIZE = Rule(
-    id="cert-key-size",
-    check=check_key_size,
-)
-SIGNATURE = Rule(
-    id="cert-signature",
-    check=check_signature,
-)
-CA_AS_LEAF = Rule(
-    id="cert-ca-as-leaf",
-    check=check_ca_as_leaf,
-)
+NAME = Rule(id="cert-name", check=check_name)
+KEY_SIZE = Rule(id="cert-key-size", check=check_key_size)
+SIGNATURE = Rule(id="cert-signature", check=check_signature)
+CA_AS_LEAF = Rule(id="cert-ca-as-leaf", check=check_ca_as_leaf)
 
 
 def check_expired(rule: Rule, case: Case) -> Iterator[Finding]:
@@ -245,15 +233,6 @@ def _worst(case: Case, certificates: served.Served) -> Severity | None:
     return max(found, key=SEVERITIES.index, default=None)
 
 
-EXPIRED = Rule(
-    id="cert-expired",
-    check=check_expired,
-)
-NOT_YET_VALID = Rule(
-    id="cert-not-yet-valid",
-    check=check_not_yet_valid,
-)
-EXPIRING = Rule(
-    id="cert-expiring",
-    check=check_expiring,
-)
+EXPIRED = Rule(id="cert-expired", check=check_expired)
+NOT_YET_VALID = Rule(id="cert-not-yet-valid", check=check_not_yet_valid)
+EXPIRING = Rule(id="cert-expiring", check=check_expiring)

@@ -312,7 +312,4 @@ def _cleaned(error: Exception) -> str:
     return str(error).split(" (encountered", 1)[0].removeprefix("validation failed: ")[:200]
 
 
-CHAIN = Rule(
-    id="cert-chain",
-    check=check_chain,
-)
+CHAIN = Rule(id="cert-chain", check=check_chain)

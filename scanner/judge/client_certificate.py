@@ -112,10 +112,7 @@ def _severity(expected: ClientCertificate, found: Known[ClientCertificate]) -> S
     return "high" if _STRENGTH.index(found) < _STRENGTH.index(expected) else "medium"
 
 
-CLIENT_CERTIFICATE = Rule(
-    id="tls-client-certificate",
-    check=check_client_certificate,
-)
+CLIENT_CERTIFICATE = Rule(id="tls-client-certificate", check=check_client_certificate)
 
 
 def check_untrusted_client(rule: Rule, case: Case) -> Iterator[Finding]:
@@ -147,7 +144,4 @@ def check_untrusted_client(rule: Rule, case: Case) -> Iterator[Finding]:
     yield promised(finding)
 
 
-UNTRUSTED_CLIENT = Rule(
-    id="tls-untrusted-client",
-    check=check_untrusted_client,
-)
+UNTRUSTED_CLIENT = Rule(id="tls-untrusted-client", check=check_untrusted_client)

@@ -74,7 +74,4 @@ def _number(count: int) -> str:
     return "a client" if count == 1 else f"{count} clients"
 
 
-CALLERS = Rule(
-    id="cert-clients",
-    check=check_callers,
-)
+CALLERS = Rule(id="cert-clients", check=check_callers)

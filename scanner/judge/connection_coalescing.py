@@ -172,7 +172,4 @@ def _of_routers(rule: ScanRule, places: Iterable[_Place]) -> Iterator[Finding]:
         )
 
 
-SHARING = ScanRule(
-    id="tls-shared-connections",
-    check=check_sharing,
-)
+SHARING = ScanRule(id="tls-shared-connections", check=check_sharing)

@@ -35,10 +35,7 @@ def check_unknown_adherence(rule: ScanRule, value: UnknownAdherence) -> Iterator
     )
 
 
-UNKNOWN_ADHERENCE = ScanRule(
-    id="adherence-unknown",
-    check=check_unknown_adherence,
-)
+UNKNOWN_ADHERENCE = ScanRule(id="adherence-unknown", check=check_unknown_adherence)
 
 
 _SHOWN = 12
@@ -127,15 +124,9 @@ def _notes(name: str, read: Declared) -> Iterator[str]:
         yield f"{name}: {remark}"
 
 
-CUSTOM = ScanRule(
-    id="profile-custom",
-    check=check_custom,
-)
+CUSTOM = ScanRule(id="profile-custom", check=check_custom)
 
-DROPPED = ScanRule(
-    id="profile-names-dropped",
-    check=check_dropped,
-)
+DROPPED = ScanRule(id="profile-names-dropped", check=check_dropped)
 
 OBJECT_RULES: tuple[ScanRule, ...] = (CUSTOM, DROPPED, UNKNOWN_ADHERENCE)
 """Every rule about an object of the cluster, whatever its listeners do."""
@@ -163,7 +154,4 @@ def check_override(rule: Rule, case: Case) -> Iterator[Finding]:
     )
 
 
-OVERRIDE = Rule(
-    id="policy-override",
-    check=check_override,
-)
+OVERRIDE = Rule(id="policy-override", check=check_override)

@@ -127,10 +127,7 @@ def _serial(number: int | None) -> str:
     return "not to be read" if number is None else f"{number:x}"[:60]
 
 
-STORED = Rule(
-    id="cert-stored",
-    check=check_stored,
-)
+STORED = Rule(id="cert-stored", check=check_stored)
 
 
 def check_ungranted(rule: Rule, case: Case) -> Iterator[Finding]:
@@ -183,10 +180,7 @@ def _wrong(named: Ungranted, leaves: tuple[CertificateFacts, ...] | Unknown, cas
     return f"the certificate of {named.secret} (SHA-256 {shown}), which {named.who} names without permission"
 
 
-UNGRANTED = Rule(
-    id="cert-not-granted",
-    check=check_ungranted,
-)
+UNGRANTED = Rule(id="cert-not-granted", check=check_ungranted)
 
 
 def check_stored_chain(rule: Rule, case: Case) -> Iterator[Finding]:
@@ -270,7 +264,4 @@ def _told(rule: Rule, case: Case, found: _Difference, sent: Sequence[Certificate
     )
 
 
-STORED_CHAIN = Rule(
-    id="cert-stored-chain",
-    check=check_stored_chain,
-)
+STORED_CHAIN = Rule(id="cert-stored-chain", check=check_stored_chain)

@@ -141,12 +141,6 @@ def _post_quantum(observation: Observation) -> tuple[list[int], str | None]:
     return found, None
 
 
-GROUP = Rule(
-    id="tls-group",
-    check=check_groups,
-)
+GROUP = Rule(id="tls-group", check=check_groups)
 
-PQ_READINESS = Rule(
-    id="tls-pq-readiness",
-    check=check_pq_readiness,
-)
+PQ_READINESS = Rule(id="tls-pq-readiness", check=check_pq_readiness)

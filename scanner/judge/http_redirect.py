@@ -64,10 +64,7 @@ def _expected(wanted: PlainPort) -> str:
     return f"{words[wanted.owed or 'served']} on port {wanted.port} ({wanted.because})"
 
 
-FROM_PLAINTEXT = Rule(
-    id="http-redirect",
-    check=check_from_plaintext,
-)
+FROM_PLAINTEXT = Rule(id="http-redirect", check=check_from_plaintext)
 
 
 _REFUSALS = ("400", "426")
@@ -102,7 +99,4 @@ def check_cleartext(rule: Rule, case: Case) -> Iterator[Finding]:
     )
 
 
-CLEARTEXT = Rule(
-    id="tls-cleartext",
-    check=check_cleartext,
-)
+CLEARTEXT = Rule(id="tls-cleartext", check=check_cleartext)

@@ -140,7 +140,4 @@ def _kind(answer: str) -> list[str]:
     return [each for each in answer.split("; ") if not each.startswith(_PASSING)]
 
 
-MISDIRECTED = Rule(
-    id="tls-misdirected",
-    check=check_misdirected,
-)
+MISDIRECTED = Rule(id="tls-misdirected", check=check_misdirected)

@@ -183,7 +183,4 @@ def _told(rule: ScanRule, near: Near, passages: Passages, unknown: _Open | None)
     )
 
 
-PASSAGE = ScanRule(
-    id="passthrough-backend",
-    check=check_passage,
-)
+PASSAGE = ScanRule(id="passthrough-backend", check=check_passage)

@@ -173,10 +173,7 @@ def _finding(
     )
 
 
-REACH = Rule(
-    id="tls-reach",
-    check=check_reach,
-)
+REACH = Rule(id="tls-reach", check=check_reach)
 
 
 def unfinished(findings: Iterable[Finding], case: Case) -> tuple[Finding, ...]:

@@ -38,7 +38,4 @@ def check_withheld(rule: Rule, case: Case) -> Iterator[Finding]:
     yield promised(finding)
 
 
-WITHHELD = Rule(
-    id="tls-withheld",
-    check=check_withheld,
-)
+WITHHELD = Rule(id="tls-withheld", check=check_withheld)

@@ -195,7 +195,4 @@ def _status(bindings: set[Binding]) -> Status:
     return "violation" if "must-follow" in bindings else "readiness"
 
 
-REPLICAS = ScanRule(
-    id="replicas-differ",
-    check=check_replicas,
-)
+REPLICAS = ScanRule(id="replicas-differ", check=check_replicas)

@@ -151,21 +151,9 @@ def _finding(
     )
 
 
-ENDPOINTS = ScanRule(
-    id="require-endpoints",
-    check=check_endpoints,
-)
-INCONCLUSIVE = ScanRule(
-    id="require-determined",
-    check=check_inconclusive,
-)
-ADHERENCE = ScanRule(
-    id="require-adherence",
-    check=check_adherence,
-)
-PKI_COVERAGE = ScanRule(
-    id="require-pki-coverage",
-    check=check_pki_coverage,
-)
+ENDPOINTS = ScanRule(id="require-endpoints", check=check_endpoints)
+INCONCLUSIVE = ScanRule(id="require-determined", check=check_inconclusive)
+ADHERENCE = ScanRule(id="require-adherence", check=check_adherence)
+PKI_COVERAGE = ScanRule(id="require-pki-coverage", check=check_pki_coverage)
 
 REQUIRE_RULES: tuple[ScanRule, ...] = (ENDPOINTS, INCONCLUSIVE, ADHERENCE, PKI_COVERAGE)

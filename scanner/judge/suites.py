@@ -127,7 +127,4 @@ def _reproduce(case: Case, seen: Mapping[int, list[int]]) -> str | None:
     )
 
 
-SUITE = Rule(
-    id="tls-cipher-suite",
-    check=check_suites,
-)
+SUITE = Rule(id="tls-cipher-suite", check=check_suites)

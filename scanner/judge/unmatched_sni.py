@@ -69,10 +69,7 @@ def as_its_own(seen: Stray, case: Case) -> Known[bool]:
     return seen.leaf is not None and seen.leaf.sha256 in leaves
 
 
-OTHER_NAMES = Rule(
-    id="tls-other-names",
-    check=check_other_names,
-)
+OTHER_NAMES = Rule(id="tls-other-names", check=check_other_names)
 
 
 def check_subdomain(rule: Rule, case: Case) -> Iterator[Finding]:
@@ -116,7 +113,4 @@ def _wrong_answers(owed: OtherName, seen: Stray | None, case: Case) -> str | Unk
     return None if same else f"{owed.name} is answered with the certificate {subject}"
 
 
-SUBDOMAIN = Rule(
-    id="tls-subdomain",
-    check=check_subdomain,
-)
+SUBDOMAIN = Rule(id="tls-subdomain", check=check_subdomain)

@@ -85,11 +85,5 @@ def check_fail_open(rule: Rule, case: Case) -> Iterator[Finding]:
     yield promised(finding)
 
 
-BACKEND_IDENTITY = Rule(
-    id="backend-identity",
-    check=check_identity,
-)
-FAIL_OPEN = Rule(
-    id="backend-fail-open",
-    check=check_fail_open,
-)
+BACKEND_IDENTITY = Rule(id="backend-identity", check=check_identity)
+FAIL_OPEN = Rule(id="backend-fail-open", check=check_fail_open)

@@ -71,7 +71,4 @@ def _nothing_better(answers: Answers, profile: Profile) -> str:
     return "" if allowed else ", and none that is allowed"
 
 
-VERSION = Rule(
-    id="tls-version",
-    check=check_version,
-)
+VERSION = Rule(id="tls-version", check=check_version)

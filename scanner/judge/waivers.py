@@ -188,13 +188,7 @@ def _counted(endpoints: int) -> str:
     return "1 endpoint" if endpoints == 1 else f"{endpoints} endpoints"
 
 
-UNUSED = ScanRule(
-    id="waiver-unused",
-    check=check_unused,
-)
-EXPIRED = ScanRule(
-    id="waiver-expired",
-    check=check_expired,
-)
+UNUSED = ScanRule(id="waiver-unused", check=check_unused)
+EXPIRED = ScanRule(id="waiver-expired", check=check_expired)
 
 WAIVER_RULES: tuple[ScanRule, ...] = (UNUSED, EXPIRED)

@@ -13,10 +13,7 @@ def check_unreadable(rule: ScanRule, place: str, message: str, hint: str) -> Ite
     yield rule.finding(place, f"cannot be read: {message}", hint or None)
 
 
-UNREADABLE = ScanRule(
-    id="manifest-unreadable",
-    check=check_unreadable,
-)
+UNREADABLE = ScanRule(id="manifest-unreadable", check=check_unreadable)
 
 
 def check_kind(rule: ScanRule, place: str, message: str, hint: str) -> Iterator[Finding]:
@@ -24,7 +21,4 @@ def check_kind(rule: ScanRule, place: str, message: str, hint: str) -> Iterator[
     yield rule.finding(place, f"was not looked at: {message}", hint or None)
 
 
-KIND_UNKNOWN = ScanRule(
-    id="kind-unknown",
-    check=check_kind,
-)
+KIND_UNKNOWN = ScanRule(id="kind-unknown", check=check_kind)

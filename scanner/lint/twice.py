@@ -40,10 +40,7 @@ def check_twice(rule: ScanRule, several: Sequence[Given]) -> Iterator[Finding]:
         yield rule.finding(about, message, verdict="inconclusive")
 
 
-TWICE = ScanRule(
-    id="object-twice",
-    check=check_twice,
-)
+TWICE = ScanRule(id="object-twice", check=check_twice)
 
 
 def given_twice(declared: Declared) -> Iterator[Linted]:

@@ -88,10 +88,7 @@ def _is_broken(facts: CertificateFacts) -> bool:
     return (facts.signature_hash or "").upper().replace("-", "") in _BROKEN
 
 
-SIGNATURE = ScanRule(
-    id="pki-signature",
-    check=check_signature,
-)
+SIGNATURE = ScanRule(id="pki-signature", check=check_signature)
 
 
 _SHOWN: Final = 5
@@ -179,11 +176,5 @@ def _of_signed(rule: ScanRule, signed: Signed, said: str, severity: Severity, fi
     )
 
 
-SIGNERS = ScanRule(
-    id="pki-signer-strength",
-    check=check_signers,
-)
-REUSE = ScanRule(
-    id="pki-key-reuse",
-    check=check_reuse,
-)
+SIGNERS = ScanRule(id="pki-signer-strength", check=check_signers)
+REUSE = ScanRule(id="pki-key-reuse", check=check_reuse)

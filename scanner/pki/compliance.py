@@ -243,7 +243,4 @@ def _step(step: Because) -> str:
     return str(step)
 
 
-KEY = ScanRule(
-    id="pki-key",
-    check=check_key,
-)
+KEY = ScanRule(id="pki-key", check=check_key)

@@ -191,7 +191,4 @@ def _finding(rule: ScanRule, about: str, said: str, fix: str | None = None) -> F
     return rule.finding(about, f"{about}: {said}", fix)
 
 
-INSTALLATION = ScanRule(
-    id="pki-install-config",
-    check=check_installation,
-)
+INSTALLATION = ScanRule(id="pki-install-config", check=check_installation)

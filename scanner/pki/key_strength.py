@@ -103,14 +103,8 @@ def _of_config(rule: ScanRule, config: PkiConfig, said: str, fix: str) -> Findin
     return rule.finding(config.source, f"{config.source}: {said}", fix)
 
 
-CONFIGURED = ScanRule(
-    id="pki-configured-strength",
-    check=check_configured,
-)
-STRENGTH = ScanRule(
-    id="pki-strength",
-    check=check_strength,
-)
+CONFIGURED = ScanRule(id="pki-configured-strength", check=check_configured)
+STRENGTH = ScanRule(id="pki-strength", check=check_strength)
 
 
 def check_minimum(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
@@ -262,7 +256,4 @@ _LOOKS: Final[
 )
 """What is looked at, what the policy asks of it, and what it is."""
 
-MINIMUM = ScanRule(
-    id="pki-minimum",
-    check=check_minimum,
-)
+MINIMUM = ScanRule(id="pki-minimum", check=check_minimum)

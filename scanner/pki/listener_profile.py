@@ -116,7 +116,4 @@ def _finding(
     )
 
 
-PROFILE = ScanRule(
-    id="pki-profile",
-    check=check_profile,
-)
+PROFILE = ScanRule(id="pki-profile", check=check_profile)

@@ -132,14 +132,8 @@ def _finding(rule: ScanRule, about: str, said: str, *, severity: Severity | None
     return rule.finding(about, f"{about}: {said}", fix, severity=severity)
 
 
-OBJECT = ScanRule(
-    id="pki-object",
-    check=check_object,
-)
-DEFINITIONS = ScanRule(
-    id="pki-definition",
-    check=check_definitions,
-)
+OBJECT = ScanRule(id="pki-object", check=check_object)
+DEFINITIONS = ScanRule(id="pki-definition", check=check_definitions)
 
 
 READS: tuple[Kind, ...] = (VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING)
@@ -196,10 +190,7 @@ def _of_policy(
     )
 
 
-ADMISSION = ScanRule(
-    id="pki-admission",
-    check=check_admission,
-)
+ADMISSION = ScanRule(id="pki-admission", check=check_admission)
 
 
 MOST: Final = 100
@@ -219,7 +210,4 @@ def check_pairs(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
         )
 
 
-PAIRS = ScanRule(
-    id="pki-key-pair",
-    check=check_pairs,
-)
+PAIRS = ScanRule(id="pki-key-pair", check=check_pairs)

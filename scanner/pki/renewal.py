@@ -213,11 +213,5 @@ def _which(here: str, secrets: tuple[str, ...]) -> str:
     return f"the Secret that holds it ({' or '.join(secrets)})"
 
 
-RENEWAL = ScanRule(
-    id="pki-renewal",
-    check=check_renewal,
-)
-LIFE = ScanRule(
-    id="pki-lifetime",
-    check=check_life,
-)
+RENEWAL = ScanRule(id="pki-renewal", check=check_renewal)
+LIFE = ScanRule(id="pki-lifetime", check=check_life)

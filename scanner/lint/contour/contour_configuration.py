@@ -155,8 +155,4 @@ def _refused(found: Configuration, field: str, value: object) -> Flaw:
     )
 
 
-LIMITS = ObjectRule(
-    id="contour-limits",
-    subjects=READS,
-    check=check_limits,
-)
+LIMITS = ObjectRule(id="contour-limits", subjects=READS, check=check_limits)

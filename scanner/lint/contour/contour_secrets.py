@@ -152,12 +152,7 @@ def check_slash(subject: Subject) -> Iterator[Flaw]:
             )
 
 
-SLASH = ObjectRule(
-    id="contour-ingress-slash",
-    subjects=(INGRESS,),
-    reads=(INGRESS_CLASS,),
-    check=check_slash,
-)
+SLASH = ObjectRule(id="contour-ingress-slash", subjects=(INGRESS,), reads=(INGRESS_CLASS,), check=check_slash)
 
 
 # --- CAs and revocation lists -----------------------------------------------------------------------------------------

@@ -77,8 +77,4 @@ def _condition(subject: Subject, condition: DetailedCondition) -> Iterator[Flaw]
         yield Flaw(message=f"Contour calls it invalid: {shown(condition.message, 200)}", at=condition.steps)
 
 
-STATUS = ObjectRule(
-    id="contour-status",
-    subjects=(HTTP_PROXY,),
-    check=check_status,
-)
+STATUS = ObjectRule(id="contour-status", subjects=(HTTP_PROXY,), check=check_status)

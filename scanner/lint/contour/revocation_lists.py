@@ -152,9 +152,4 @@ def _bare(secret: KubeObject, bare: list[CertificateFacts]) -> Iterator[Flaw]:
         )
 
 
-REVOCATION = ObjectRule(
-    id="contour-revocation-list",
-    subjects=(HTTP_PROXY,),
-    reads=READS,
-    check=check_revocation,
-)
+REVOCATION = ObjectRule(id="contour-revocation-list", subjects=(HTTP_PROXY,), reads=READS, check=check_revocation)

@@ -67,12 +67,7 @@ def _including(subject: Subject, proxy: HTTPProxy) -> Iterator[Flaw]:
             )
 
 
-ROOT = ObjectRule(
-    id="contour-root",
-    subjects=(HTTP_PROXY, INGRESS_ROUTE),
-    reads=CONFIGURATIONS,
-    check=check_root,
-)
+ROOT = ObjectRule(id="contour-root", subjects=(HTTP_PROXY, INGRESS_ROUTE), reads=CONFIGURATIONS, check=check_root)
 
 
 def _class(found: KubeObject) -> str:
@@ -137,9 +132,4 @@ def _ingresses(declared: Declared) -> Mapping[str, tuple[KubeObject, ...]]:
     return {key: tuple(each) for key, each in found.items()}
 
 
-FQDN = ObjectRule(
-    id="contour-fqdn",
-    subjects=(HTTP_PROXY,),
-    reads=(INGRESS, INGRESS_CLASS),
-    check=check_fqdn,
-)
+FQDN = ObjectRule(id="contour-fqdn", subjects=(HTTP_PROXY,), reads=(INGRESS, INGRESS_CLASS), check=check_fqdn)

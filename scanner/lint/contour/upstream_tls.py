@@ -74,12 +74,7 @@ def _plain(subject: Subject, at: Steps, protocol: str) -> Flaw:
     )
 
 
-IGNORED = ObjectRule(
-    id="contour-upstream-validation",
-    subjects=(HTTP_PROXY,),
-    reads=(SERVICE,),
-    check=check_ignored,
-)
+IGNORED = ObjectRule(id="contour-upstream-validation", subjects=(HTTP_PROXY,), reads=(SERVICE,), check=check_ignored)
 
 
 def check_unverified(subject: Subject) -> Iterator[Flaw]:
@@ -131,11 +126,7 @@ def check_annotation(subject: Subject) -> Iterator[Flaw]:
                 )
 
 
-ANNOTATION = ObjectRule(
-    id="contour-upstream-annotation",
-    subjects=(SERVICE,),
-    check=check_annotation,
-)
+ANNOTATION = ObjectRule(id="contour-upstream-annotation", subjects=(SERVICE,), check=check_annotation)
 
 
 def check_extension(subject: Subject) -> Iterator[Flaw]:

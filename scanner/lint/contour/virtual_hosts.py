@@ -88,11 +88,7 @@ def check_settings(subject: Subject) -> Iterator[Flaw]:
         )
 
 
-SETTINGS = ObjectRule(
-    id="contour-tls-settings",
-    subjects=(HTTP_PROXY,),
-    check=check_settings,
-)
+SETTINGS = ObjectRule(id="contour-tls-settings", subjects=(HTTP_PROXY,), check=check_settings)
 
 
 def check_client_validation(subject: Subject) -> Iterator[Flaw]:
@@ -117,11 +113,7 @@ def check_client_validation(subject: Subject) -> Iterator[Flaw]:
         yield Flaw(message=message, at=(*_VALIDATION, "optionalClientCertificate"), severity="medium", fix=fix)
 
 
-CLIENT_VALIDATION = ObjectRule(
-    id="contour-client-validation",
-    subjects=(HTTP_PROXY,),
-    check=check_client_validation,
-)
+CLIENT_VALIDATION = ObjectRule(id="contour-client-validation", subjects=(HTTP_PROXY,), check=check_client_validation)
 
 
 def check_fallback(subject: Subject) -> Iterator[Flaw]:

@@ -55,9 +55,4 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return spellings[close[0]] if close else None
 
 
-UNKNOWN = ObjectRule(
-    id="field-unknown",
-    subjects=KINDS,
-    check=check_unknown,
-    reads=(CUSTOM_RESOURCE_DEFINITION,),
-)
+UNKNOWN = ObjectRule(id="field-unknown", subjects=KINDS, check=check_unknown, reads=(CUSTOM_RESOURCE_DEFINITION,))

@@ -68,11 +68,7 @@ def _type_correction(wrong: WrongType) -> str | None:
     return None
 
 
-TYPES = ObjectRule(
-    id="field-type",
-    subjects=KINDS,
-    check=check_types,
-)
+TYPES = ObjectRule(id="field-type", subjects=KINDS, check=check_types)
 
 _PLAIN = re.compile(r"[A-Za-z0-9*][A-Za-z0-9./*-]*\Z")
 """What may stand in a correction."""
@@ -182,8 +178,4 @@ def _value_correction(each: WrongValue, meant: str | None) -> str | None:
     return f"{name}: {value}" if isinstance(each.at[-1], str) else f"{name}: [{value}]"
 
 
-VALUES = ObjectRule(
-    id="field-value",
-    subjects=KINDS,
-    check=check_values,
-)
+VALUES = ObjectRule(id="field-value", subjects=KINDS, check=check_values)

@@ -191,8 +191,4 @@ ATTACHMENT = ObjectRule(
     check=check_attachment,
     reads=(*HOLDERS, NAMESPACE),
 )
-KINDS = ObjectRule(
-    id="gateway-route-kinds",
-    subjects=HOLDERS,
-    check=check_kinds,
-)
+KINDS = ObjectRule(id="gateway-route-kinds", subjects=HOLDERS, check=check_kinds)

@@ -133,15 +133,5 @@ def _reference_flaws(
         )
 
 
-CLIENT_CA = ObjectRule(
-    id="gateway-client-ca",
-    subjects=(GATEWAY,),
-    check=check_client_ca,
-    reads=(CONFIG_MAP, *SECRETS),
-)
-CA = ObjectRule(
-    id="backend-tls-ca",
-    subjects=(BACKEND_TLS_POLICY,),
-    check=check_ca,
-    reads=(CONFIG_MAP, *SECRETS),
-)
+CLIENT_CA = ObjectRule(id="gateway-client-ca", subjects=(GATEWAY,), check=check_client_ca, reads=(CONFIG_MAP, *SECRETS))
+CA = ObjectRule(id="backend-tls-ca", subjects=(BACKEND_TLS_POLICY,), check=check_ca, reads=(CONFIG_MAP, *SECRETS))

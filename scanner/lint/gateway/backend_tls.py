@@ -313,13 +313,5 @@ PASSTHROUGH = ObjectRule(
     check=check_passthrough,
     reads=(*ROUTES, *HOLDERS, NAMESPACE),
 )
-VALIDATION = ObjectRule(
-    id="backend-tls-validation",
-    subjects=(BACKEND_TLS_POLICY,),
-    check=check_validation,
-)
-NAMES = ObjectRule(
-    id="backend-tls-names",
-    subjects=(BACKEND_TLS_POLICY,),
-    check=check_names,
-)
+VALIDATION = ObjectRule(id="backend-tls-validation", subjects=(BACKEND_TLS_POLICY,), check=check_validation)
+NAMES = ObjectRule(id="backend-tls-names", subjects=(BACKEND_TLS_POLICY,), check=check_names)

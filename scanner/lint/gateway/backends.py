@@ -176,8 +176,4 @@ PROTOCOL = ObjectRule(
     check=check_protocol,
     reads=POLICIES,
 )
-EXTERNAL = ObjectRule(
-    id="x-backend-plaintext",
-    subjects=(X_BACKEND,),
-    check=check_external,
-)
+EXTERNAL = ObjectRule(id="x-backend-plaintext", subjects=(X_BACKEND,), check=check_external)

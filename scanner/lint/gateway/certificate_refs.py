@@ -99,9 +99,4 @@ CERTIFICATE_REF = ObjectRule(
     check=check_certificate_refs,
     reads=SECRETS,
 )
-NOT_GRANTED = ObjectRule(
-    id="gateway-certificate-grant",
-    subjects=HOLDERS,
-    check=check_grants,
-    reads=GRANTS,
-)
+NOT_GRANTED = ObjectRule(id="gateway-certificate-grant", subjects=HOLDERS, check=check_grants, reads=GRANTS)

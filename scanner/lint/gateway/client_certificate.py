@@ -64,12 +64,7 @@ def _is_used(subject: Subject) -> bool:
     return False
 
 
-CERTIFICATE = ObjectRule(
-    id="gateway-client-certificate",
-    subjects=(GATEWAY,),
-    check=check_certificate,
-    reads=SECRETS,
-)
+CERTIFICATE = ObjectRule(id="gateway-client-certificate", subjects=(GATEWAY,), check=check_certificate, reads=SECRETS)
 UNUSED = ObjectRule(
     id="gateway-client-certificate-unused",
     subjects=(GATEWAY,),

@@ -120,22 +120,9 @@ def check_tls_listeners(subject: Subject) -> Iterator[Flaw]:
         yield undecided(unseen, FRONTEND, "whether one of their listeners terminates TLS and validates no client")
 
 
-INSECURE_FALLBACK = ObjectRule(
-    id="gateway-insecure-fallback",
-    subjects=(GATEWAY,),
-    check=check_insecure_fallback,
-)
-EXEMPTED = ObjectRule(
-    id="gateway-port-exempted",
-    subjects=(GATEWAY,),
-    check=check_exempted,
-)
-UNUSED = ObjectRule(
-    id="gateway-port-unused",
-    subjects=(GATEWAY,),
-    check=check_unused,
-    reads=(*HOLDERS, NAMESPACE),
-)
+INSECURE_FALLBACK = ObjectRule(id="gateway-insecure-fallback", subjects=(GATEWAY,), check=check_insecure_fallback)
+EXEMPTED = ObjectRule(id="gateway-port-exempted", subjects=(GATEWAY,), check=check_exempted)
+UNUSED = ObjectRule(id="gateway-port-unused", subjects=(GATEWAY,), check=check_unused, reads=(*HOLDERS, NAMESPACE))
 TLS_LISTENER = ObjectRule(
     id="gateway-tls-not-validated",
     subjects=(GATEWAY,),

@@ -122,9 +122,4 @@ def _conflict(first: Listener, later: Listener) -> _Conflict | None:
     return _NAMED_TWICE if first.hostname == later.hostname else _TWO_PROTOCOLS
 
 
-CONFLICT = ObjectRule(
-    id="gateway-listener-conflict",
-    subjects=HOLDERS,
-    check=check_conflict,
-    reads=SHARING,
-)
+CONFLICT = ObjectRule(id="gateway-listener-conflict", subjects=HOLDERS, check=check_conflict, reads=SHARING)

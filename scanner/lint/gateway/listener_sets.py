@@ -72,15 +72,5 @@ def check_capture(subject: Subject) -> Iterator[Flaw]:
     yield from uncompared(subject)
 
 
-ADMITTED = ObjectRule(
-    id="listener-set-admitted",
-    subjects=SETS,
-    check=check_admitted,
-    reads=(GATEWAY, NAMESPACE),
-)
-CAPTURE = ObjectRule(
-    id="listener-set-capture",
-    subjects=SETS,
-    check=check_capture,
-    reads=(*HOLDERS, NAMESPACE),
-)
+ADMITTED = ObjectRule(id="listener-set-admitted", subjects=SETS, check=check_admitted, reads=(GATEWAY, NAMESPACE))
+CAPTURE = ObjectRule(id="listener-set-capture", subjects=SETS, check=check_capture, reads=(*HOLDERS, NAMESPACE))

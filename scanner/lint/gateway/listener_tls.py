@@ -83,13 +83,5 @@ def _is_refused(field: str, listener: Listener) -> bool:
     return listener.protocol in ("TCP", "UDP") and bool(listener.hostname)
 
 
-TLS = ObjectRule(
-    id="gateway-listener-tls",
-    subjects=HOLDERS,
-    check=check_tls,
-)
-REFUSED = ObjectRule(
-    id="gateway-listener-refused",
-    subjects=HOLDERS,
-    check=check_refused,
-)
+TLS = ObjectRule(id="gateway-listener-tls", subjects=HOLDERS, check=check_tls)
+REFUSED = ObjectRule(id="gateway-listener-refused", subjects=HOLDERS, check=check_refused)

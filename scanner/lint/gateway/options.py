@@ -70,8 +70,4 @@ def _old_version(value: str) -> str | None:
     return None
 
 
-OPTIONS = ObjectRule(
-    id="gateway-options",
-    subjects=(*HOLDERS, BACKEND_TLS_POLICY),
-    check=check_options,
-)
+OPTIONS = ObjectRule(id="gateway-options", subjects=(*HOLDERS, BACKEND_TLS_POLICY), check=check_options)

@@ -173,11 +173,7 @@ def _uses(declared: Declared) -> _Uses:
     return found
 
 
-BROAD = ObjectRule(
-    id="reference-grant-broad",
-    subjects=(REFERENCE_GRANT,),
-    check=check_broad,
-)
+BROAD = ObjectRule(id="reference-grant-broad", subjects=(REFERENCE_GRANT,), check=check_broad)
 UNUSED = ObjectRule(
     id="reference-grant-unused",
     subjects=(REFERENCE_GRANT,),

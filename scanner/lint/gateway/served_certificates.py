@@ -98,9 +98,4 @@ NAME = ObjectRule(
     check=check_names,
     reads=(*HOLDERS, *ROUTES, NAMESPACE, *SECRETS),
 )
-FAULT = ObjectRule(
-    id="gateway-certificate-fault",
-    subjects=HOLDERS,
-    check=check_faults,
-    reads=SECRETS,
-)
+FAULT = ObjectRule(id="gateway-certificate-fault", subjects=HOLDERS, check=check_faults, reads=SECRETS)

@@ -48,8 +48,4 @@ def _parts(item: KubeObject) -> Iterator[tuple[tuple[Condition, ...], Mapping[st
             yield parent.conditions, _OF_ROUTES, f"parent {shown(parent.parent_ref.name)}: "
 
 
-STATUS = ObjectRule(
-    id="gateway-status",
-    subjects=(*HOLDERS, *ROUTES, BACKEND_TLS_POLICY),
-    check=check_status,
-)
+STATUS = ObjectRule(id="gateway-status", subjects=(*HOLDERS, *ROUTES, BACKEND_TLS_POLICY), check=check_status)

@@ -138,8 +138,4 @@ def _state(subject: Subject, certificate: CertificateFacts) -> bool | None:
     return None if start is None or end is None else True
 
 
-BUNDLE = ObjectRule(
-    id="ca-bundle",
-    subjects=CALLS,
-    check=check_bundle,
-)
+BUNDLE = ObjectRule(id="ca-bundle", subjects=CALLS, check=check_bundle)

@@ -117,8 +117,4 @@ _SUBJECTS: Final[tuple[Kind, ...]] = (
     kinds.CERTIFICATE,
 )
 
-EXPOSED = ObjectRule(
-    id="private-key-exposed",
-    subjects=_SUBJECTS,
-    check=check_exposed,
-)
+EXPOSED = ObjectRule(id="private-key-exposed", subjects=_SUBJECTS, check=check_exposed)

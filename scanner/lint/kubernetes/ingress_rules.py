@@ -91,12 +91,7 @@ def check_hosts(subject: Subject) -> Iterator[Flaw]:
             )
 
 
-HOSTS = ObjectRule(
-    id="ingress-plaintext-host",
-    subjects=(INGRESS,),
-    reads=(INGRESS_CLASS,),
-    check=check_hosts,
-)
+HOSTS = ObjectRule(id="ingress-plaintext-host", subjects=(INGRESS,), reads=(INGRESS_CLASS,), check=check_hosts)
 
 
 def check_class(subject: Subject) -> Iterator[Flaw]:
@@ -120,12 +115,7 @@ def check_class(subject: Subject) -> Iterator[Flaw]:
         yield Flaw(message=message, at=_FIELD, verdict="inconclusive", severity="info")
 
 
-CLASS = ObjectRule(
-    id="ingress-class",
-    subjects=(INGRESS,),
-    reads=(INGRESS_CLASS,),
-    check=check_class,
-)
+CLASS = ObjectRule(id="ingress-class", subjects=(INGRESS,), reads=(INGRESS_CLASS,), check=check_class)
 
 
 @dataclass(frozen=True, slots=True)

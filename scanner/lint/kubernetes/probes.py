@@ -73,12 +73,7 @@ def _contradicted(subject: Subject, number: int, claim: Claim, others: list[Clai
         )
 
 
-PROBES = ObjectRule(
-    id="probe-scheme",
-    subjects=WORKLOADS,
-    reads=READS,
-    check=check_probes,
-)
+PROBES = ObjectRule(id="probe-scheme", subjects=WORKLOADS, reads=READS, check=check_probes)
 
 
 def check_protocol(subject: Subject) -> Iterator[Flaw]:
@@ -94,8 +89,4 @@ def check_protocol(subject: Subject) -> Iterator[Flaw]:
             )
 
 
-PROTOCOL = ObjectRule(
-    id="service-app-protocol",
-    subjects=(SERVICE,),
-    check=check_protocol,
-)
+PROTOCOL = ObjectRule(id="service-app-protocol", subjects=(SERVICE,), check=check_protocol)

@@ -118,8 +118,4 @@ SECRET_CERTIFICATE = ObjectRule(
     reads=(*references.READS, *_USERS),
     check=check_secret,
 )
-REUSE = ObjectRule(
-    id="secret-key-reuse",
-    subjects=(SECRET,),
-    check=check_reuse,
-)
+REUSE = ObjectRule(id="secret-key-reuse", subjects=(SECRET,), check=check_reuse)

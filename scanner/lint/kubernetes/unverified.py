@@ -22,11 +22,7 @@ def check_api_service(subject: Subject) -> Iterator[Flaw]:
         )
 
 
-API = ObjectRule(
-    id="api-service-unverified",
-    subjects=(API_SERVICE,),
-    check=check_api_service,
-)
+API = ObjectRule(id="api-service-unverified", subjects=(API_SERVICE,), check=check_api_service)
 
 
 def check_monitor(subject: Subject) -> Iterator[Flaw]:

@@ -149,9 +149,4 @@ def _idle(subject: Subject) -> Iterator[Flaw]:
         )
 
 
-TARGET = ObjectRule(
-    id="webhook-target",
-    subjects=CALLS,
-    reads=(SERVICE,),
-    check=check_target,
-)
+TARGET = ObjectRule(id="webhook-target", subjects=CALLS, reads=(SERVICE,), check=check_target)

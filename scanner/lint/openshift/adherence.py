@@ -83,14 +83,5 @@ def _means(said: object) -> str:
     return SPELLINGS.get(said, STRICT) if isinstance(said, str) else STRICT
 
 
-VALUE = ObjectRule(
-    id="adherence-value",
-    subjects=tuple(_FIELDS),
-    check=check_value,
-    reads=GATE_READS,
-)
-REMOVED = ObjectRule(
-    id="adherence-removed",
-    subjects=tuple(_FIELDS),
-    check=check_removed,
-)
+VALUE = ObjectRule(id="adherence-value", subjects=tuple(_FIELDS), check=check_value, reads=GATE_READS)
+REMOVED = ObjectRule(id="adherence-removed", subjects=tuple(_FIELDS), check=check_removed)

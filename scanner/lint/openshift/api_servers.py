@@ -90,9 +90,4 @@ NAMED = ObjectRule(
     check=check_named,
     reads=(INFRASTRUCTURE, *references.READS),
 )
-CLIENT_CA = ObjectRule(
-    id="apiserver-client-ca",
-    subjects=_HOLDERS,
-    check=check_client_ca,
-    reads=(CONFIG_MAP,),
-)
+CLIENT_CA = ObjectRule(id="apiserver-client-ca", subjects=_HOLDERS, check=check_client_ca, reads=(CONFIG_MAP,))

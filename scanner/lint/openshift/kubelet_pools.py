@@ -57,12 +57,7 @@ def _at(config: KubeletConfig) -> Steps:
     return _SELECTOR if config.has_pool_selector else _SPEC
 
 
-POOL = ObjectRule(
-    id="kubelet-config-pool",
-    subjects=(KUBELET_CONFIG,),
-    check=check_pool,
-    reads=(MACHINE_CONFIG_POOL,),
-)
+POOL = ObjectRule(id="kubelet-config-pool", subjects=(KUBELET_CONFIG,), check=check_pool, reads=(MACHINE_CONFIG_POOL,))
 
 
 def check_conflict(subject: Subject) -> Iterator[Flaw]:

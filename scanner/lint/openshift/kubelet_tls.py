@@ -159,9 +159,4 @@ def _least(found: Declared, said: str, source: str) -> Iterator[Flaw]:
         )
 
 
-RAW_FIELDS = ObjectRule(
-    id="kubelet-config-tls",
-    subjects=(KUBELET_CONFIG,),
-    check=check_raw,
-    reads=(API_SERVER,),
-)
+RAW_FIELDS = ObjectRule(id="kubelet-config-tls", subjects=(KUBELET_CONFIG,), check=check_raw, reads=(API_SERVER,))

@@ -100,16 +100,8 @@ def _one_sided(kind: Kind, custom: CustomProfile) -> Iterator[Flaw]:
         yield Flaw(message=message, at=at, severity="high", fix="add ECDHE-RSA-AES128-GCM-SHA256")
 
 
-WEAK = ObjectRule(
-    id="tls-profile-weak-suites",
-    subjects=SUBJECTS,
-    check=check_weak,
-)
-KEYS = ObjectRule(
-    id="tls-profile-key-types",
-    subjects=SUBJECTS,
-    check=check_keys,
-)
+WEAK = ObjectRule(id="tls-profile-weak-suites", subjects=SUBJECTS, check=check_weak)
+KEYS = ObjectRule(id="tls-profile-key-types", subjects=SUBJECTS, check=check_keys)
 
 
 # --- FIPS mode ---
@@ -161,9 +153,4 @@ def _losses(kind: Kind, custom: CustomProfile) -> Iterator[_Loss]:
         yield _Loss("groups", "none of its groups is left, and others are spoken", "add secp256r1")
 
 
-FIPS = ObjectRule(
-    id="tls-profile-fips",
-    subjects=SUBJECTS,
-    check=check_fips,
-    reads=(CONFIG_MAP,),
-)
+FIPS = ObjectRule(id="tls-profile-fips", subjects=SUBJECTS, check=check_fips, reads=(CONFIG_MAP,))

@@ -295,27 +295,7 @@ def _not_allowed(
     )
 
 
-ACCESS = ObjectRule(
-    id="route-router-access",
-    subjects=(ROUTE,),
-    check=check_access,
-    reads=authorization.READS,
-)
-WIDE = ObjectRule(
-    id="route-router-access-wide",
-    subjects=(ROUTE,),
-    check=check_wide,
-    reads=authorization.READS,
-)
-WRITERS = ObjectRule(
-    id="route-secret-writers",
-    subjects=(ROUTE,),
-    check=check_writers,
-    reads=authorization.READS,
-)
-CUSTOM_HOST = ObjectRule(
-    id="route-custom-host",
-    subjects=(ROUTE,),
-    check=check_custom_host,
-    reads=authorization.READS,
-)
+ACCESS = ObjectRule(id="route-router-access", subjects=(ROUTE,), check=check_access, reads=authorization.READS)
+WIDE = ObjectRule(id="route-router-access-wide", subjects=(ROUTE,), check=check_wide, reads=authorization.READS)
+WRITERS = ObjectRule(id="route-secret-writers", subjects=(ROUTE,), check=check_writers, reads=authorization.READS)
+CUSTOM_HOST = ObjectRule(id="route-custom-host", subjects=(ROUTE,), check=check_custom_host, reads=authorization.READS)

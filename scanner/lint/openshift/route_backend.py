@@ -101,11 +101,7 @@ def _backends(subject: Subject) -> Iterator[tuple[Steps, str]]:
             yield (*each.steps, "name"), each.service
 
 
-BACKEND_NAME = ObjectRule(
-    id="route-backend-name",
-    subjects=(ROUTE,),
-    check=check_backend_name,
-)
+BACKEND_NAME = ObjectRule(id="route-backend-name", subjects=(ROUTE,), check=check_backend_name)
 BACKEND_TRUST = ObjectRule(
     id="route-backend-trust",
     subjects=(ROUTE,),

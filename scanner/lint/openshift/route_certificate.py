@@ -273,37 +273,9 @@ def _where(subject: Subject, holder: KubeObject) -> str:
     return mend(subject.declared, holder.name, holder.namespace)
 
 
-KEY = ObjectRule(
-    id="route-inline-key",
-    subjects=(ROUTE,),
-    check=check_key,
-)
-INLINE = ObjectRule(
-    id="route-inline-certificate",
-    subjects=(ROUTE,),
-    check=check_inline,
-)
-SECRET = ObjectRule(
-    id="route-external-secret",
-    subjects=(ROUTE,),
-    check=check_secret,
-    reads=references.READS,
-)
-CHAIN = ObjectRule(
-    id="route-external-chain",
-    subjects=(ROUTE,),
-    check=check_chain,
-    reads=references.READS,
-)
-CERTIFICATE = ObjectRule(
-    id="route-certificate",
-    subjects=(ROUTE,),
-    check=check_certificate,
-    reads=references.READS,
-)
-HOST = ObjectRule(
-    id="route-certificate-host",
-    subjects=(ROUTE,),
-    check=check_host,
-    reads=references.READS,
-)
+KEY = ObjectRule(id="route-inline-key", subjects=(ROUTE,), check=check_key)
+INLINE = ObjectRule(id="route-inline-certificate", subjects=(ROUTE,), check=check_inline)
+SECRET = ObjectRule(id="route-external-secret", subjects=(ROUTE,), check=check_secret, reads=references.READS)
+CHAIN = ObjectRule(id="route-external-chain", subjects=(ROUTE,), check=check_chain, reads=references.READS)
+CERTIFICATE = ObjectRule(id="route-certificate", subjects=(ROUTE,), check=check_certificate, reads=references.READS)
+HOST = ObjectRule(id="route-certificate-host", subjects=(ROUTE,), check=check_host, reads=references.READS)

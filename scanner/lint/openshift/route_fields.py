@@ -230,24 +230,7 @@ def _destination(subject: Subject, name: str, said: str | None) -> Iterator[Flaw
         yield Flaw(message=message, at=at, fix=f"{secret.reference}: put the CA's certificate into tls.crt")
 
 
-FIELDS = ObjectRule(
-    id="route-fields",
-    subjects=(ROUTE,),
-    check=check_fields,
-)
-INSECURE = ObjectRule(
-    id="route-insecure",
-    subjects=(ROUTE,),
-    check=check_insecure,
-)
-WITHOUT_TLS = ObjectRule(
-    id="route-without-tls",
-    subjects=(ROUTE,),
-    check=check_without_tls,
-)
-INGRESS_ROUTE = ObjectRule(
-    id="route-from-ingress",
-    subjects=(INGRESS,),
-    check=check_ingress,
-    reads=references.READS,
-)
+FIELDS = ObjectRule(id="route-fields", subjects=(ROUTE,), check=check_fields)
+INSECURE = ObjectRule(id="route-insecure", subjects=(ROUTE,), check=check_insecure)
+WITHOUT_TLS = ObjectRule(id="route-without-tls", subjects=(ROUTE,), check=check_without_tls)
+INGRESS_ROUTE = ObjectRule(id="route-from-ingress", subjects=(INGRESS,), check=check_ingress, reads=references.READS)

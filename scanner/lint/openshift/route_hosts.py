@@ -181,12 +181,7 @@ def check_default(subject: Subject) -> Iterator[Flaw]:
         )
 
 
-SAME_HOST = ObjectRule(
-    id="route-same-host",
-    subjects=(ROUTE,),
-    check=check_same_host,
-    reads=(INGRESS_CONTROLLER,),
-)
+SAME_HOST = ObjectRule(id="route-same-host", subjects=(ROUTE,), check=check_same_host, reads=(INGRESS_CONTROLLER,))
 DEFAULT = ObjectRule(
     id="route-default-certificate",
     subjects=(ROUTE,),
@@ -199,9 +194,4 @@ CLIENTS = ObjectRule(
     check=check_clients,
     reads=(INGRESS_CONTROLLER,),
 )
-WILDCARD = ObjectRule(
-    id="route-wildcard",
-    subjects=(ROUTE,),
-    check=check_wildcard,
-    reads=(INGRESS_CONTROLLER,),
-)
+WILDCARD = ObjectRule(id="route-wildcard", subjects=(ROUTE,), check=check_wildcard, reads=(INGRESS_CONTROLLER,))

@@ -132,11 +132,7 @@ def check_support(subject: Subject) -> Iterator[Flaw]:
         yield Flaw(message=message, at=EXTERNAL, verdict="inconclusive")
 
 
-STATUS = ObjectRule(
-    id="route-status",
-    subjects=(ROUTE,),
-    check=check_status,
-)
+STATUS = ObjectRule(id="route-status", subjects=(ROUTE,), check=check_status)
 SUPPORT = ObjectRule(
     id="route-external-unsupported",
     subjects=(ROUTE,),

@@ -179,27 +179,10 @@ def check_version(subject: Subject) -> Iterator[Flaw]:
             )
 
 
-TYPE = ObjectRule(
-    id="tls-profile-type",
-    subjects=SUBJECTS,
-    check=check_type,
-)
-CUSTOM = ObjectRule(
-    id="tls-profile-custom",
-    subjects=SUBJECTS,
-    check=check_custom,
-    reads=GATE_READS,
-)
-CIPHERS = ObjectRule(
-    id="tls-profile-ciphers",
-    subjects=SUBJECTS,
-    check=check_ciphers,
-)
-VERSION = ObjectRule(
-    id="tls-profile-version",
-    subjects=SUBJECTS,
-    check=check_version,
-)
+TYPE = ObjectRule(id="tls-profile-type", subjects=SUBJECTS, check=check_type)
+CUSTOM = ObjectRule(id="tls-profile-custom", subjects=SUBJECTS, check=check_custom, reads=GATE_READS)
+CIPHERS = ObjectRule(id="tls-profile-ciphers", subjects=SUBJECTS, check=check_ciphers)
+VERSION = ObjectRule(id="tls-profile-version", subjects=SUBJECTS, check=check_version)
 
 
 # --- The profile that an APIServer hands on to its IngressControllers ----
@@ -285,8 +268,4 @@ def _taken(subject: Subject) -> Iterator[Flaw]:
         )
 
 
-INHERITED = ObjectRule(
-    id="ingress-profile-inherited",
-    subjects=(API_SERVER, INGRESS_CONTROLLER),
-    check=check_inherited,
-)
+INHERITED = ObjectRule(id="ingress-profile-inherited", subjects=(API_SERVER, INGRESS_CONTROLLER), check=check_inherited)
