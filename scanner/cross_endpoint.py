@@ -17,7 +17,7 @@ from scanner.judge.scan_rules import ACROSS
 from scanner.judge.waivers import WaiverLedger
 from scanner.model.finding import Finding, outcome
 from scanner.model.report import EndpointRow
-from scanner.model.rule import Rule, ScanRule
+from scanner.model.rule import AnyRule
 from scanner.model.scan_policy import ScanPolicy
 from scanner.report.rows import finding_of, finding_row
 
@@ -44,7 +44,7 @@ class CrossEndpoint:
         around: Surroundings,
         verdicts: Mapping[str, int],
         *,
-        applied: Iterable[Rule | ScanRule],
+        applied: Iterable[AnyRule],
         interrupted: str | None = None,
     ) -> tuple[tuple[Finding, ...], int]:
         """What belongs to no endpoint, and of how many requirements nobody can tell: those leave a scan incomplete.
@@ -57,7 +57,7 @@ class CrossEndpoint:
         late = tuple(finding for each in around.late for finding in each())
         return (*around.findings, *late, *across, *must), sum(each.verdict == "inconclusive" for each in must)
 
-    def _across(self, applied: Iterable[Rule | ScanRule], *, complete: bool) -> Iterator[Finding]:
+    def _across(self, applied: Iterable[AnyRule], *, complete: bool) -> Iterator[Finding]:
         """What is to be said across endpoints, and of the waivers."""
         found = (self.replicas.findings(), self.sharing.findings())
         yield from self.ledger.waive_across(tuple(chain.from_iterable(found)))

@@ -35,7 +35,7 @@ from scanner.model.lint_report import (
 )
 from scanner.model.pki_config import PkiConfig
 from scanner.model.report import OwnerRow, UnreadableRow
-from scanner.model.rule import Rule, ScanRule
+from scanner.model.rule import AnyRule, ScanRule
 from scanner.model.well_known import Names
 from scanner.pki.config import of_spec
 from scanner.pki.definitions import registered
@@ -130,7 +130,7 @@ def lint_report(
     bad += [_unread(KIND_UNKNOWN, each) for each in manifests.misnamed] if manifests else []
     # Nobody is asked about unless somebody is named, and what was not asked has not passed.
     asked = [each for each in RULES if each is not CUSTOM_HOST or declared.user is not None]
-    rules: list[Rule | ScanRule] = [UNREADABLE, KIND_UNKNOWN, TWICE, OBJECT, DEFINITIONS, INSTALLATION]
+    rules: list[AnyRule] = [UNREADABLE, KIND_UNKNOWN, TWICE, OBJECT, DEFINITIONS, INSTALLATION]
     return LintReport(
         scanner=LintScannerRow(name="adhere", version=__version__, arguments=list(arguments)),
         started=timestamp(started),

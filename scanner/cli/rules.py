@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TypeAlias
 
 import click
 
@@ -14,13 +13,20 @@ from scanner.judge.sslyze_result import DEEP_RULES
 from scanner.lint import RULES as LINT_RULES
 from scanner.lint.manifest_rules import KIND_UNKNOWN, UNREADABLE
 from scanner.lint.twice import TWICE
-from scanner.model.object_rule import ObjectRule
-from scanner.model.rule import Rule, ScanRule, current
+from scanner.model.rule import AnyRule, current
 from scanner.pki.rules import PKI_RULES
 from scanner.report.escape import plain
 
-AnyRule: TypeAlias = Rule | ScanRule | ObjectRule
-ALL: tuple[AnyRule, ...] = (*RULES, *DEEP_RULES, *SCAN_RULES, *PKI_RULES, UNREADABLE, KIND_UNKNOWN, TWICE, *LINT_RULES)
+ALL: tuple[AnyRule, ...] = (
+    *RULES,
+    *DEEP_RULES,
+    *SCAN_RULES,
+    *PKI_RULES,
+    UNREADABLE,
+    KIND_UNKNOWN,
+    TWICE,
+    *LINT_RULES,
+)
 """Every rule: those on an endpoint, those that need ``--deep``, those on a scan as a whole, and those of lint."""
 
 

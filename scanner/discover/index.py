@@ -57,7 +57,7 @@ def _router(controller: IngressController, workloads: Workloads) -> Router:
 
 def _places(controller: IngressController, workloads: Workloads) -> Iterator[Place]:
     for pod in workloads.select(ROUTER_NAMESPACE, LabelSelector({"matchLabels": {ROUTER_LABEL: controller.name}})):
-        number = (port(controller.https_port) if pod.host_network else None) or pod.number("https") or 443
+        number = (port(controller.https_port) if pod.host_network else None) or pod.port_number("https") or 443
         yield from workloads.places(pod, number)[:1]
 
 

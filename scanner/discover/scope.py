@@ -21,10 +21,12 @@ from scanner.kube.hostnames import parsed, port
 from scanner.kube.ingress import Ingress
 from scanner.kube.kinds import CONFIG_MAP, GATEWAY, GATEWAY_CLASS, HTTP_PROXY, INGRESS, NETWORK
 from scanner.kube.maybe import Unknown
-from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.objects import KubeObject
+from scanner.kube.openshift import InstallerConfiguration, Network, Networks
 from scanner.kube.snapshot import Snapshot
 from scanner.model.components import API_SERVICE
-from scanner.model.dial_scope import Address, DialScope, Network, Published
+from scanner.model.dial_scope import Address, DialScope, Published
+from scanner.model.dial_scope import Network as AddressRange
 from scanner.model.endpoint import Owner
 
 _PUBLISHED_READS = (GATEWAY, GATEWAY_CLASS, HTTP_PROXY, INGRESS)
@@ -105,7 +107,7 @@ def dial_scope(view: Index, *, external: bool, loopback: bool) -> DialScope:
     )
 
 
-def _network(text: str) -> Network | None:
+def _network(text: str) -> AddressRange | None:
     try:
         found = ip_network(text.strip(), strict=False)
     except ValueError:
@@ -115,20 +117,19 @@ def _network(text: str) -> Network | None:
 
 def _cidrs(view: Index) -> Iterator[str]:
     network = view.snapshot.get(NETWORK, "cluster")
-    for where in ("spec", "status") if network else ():
-        yield from _of_network(view, network.fields(where)) if network else ()
+    for networks in (Network.of(network).spec, Network.of(network).status) if network else ():
+        yield from _of_network(view, networks)
     for node in view.workloads.nodes.values():
         yield from _bounded(view, node.raw.pod_cidrs) or (node.raw.pod_cidr,)
     yield from _of_network(view, _networking(view.snapshot, "cluster-config-v1", "install-config"))
     kubeadm = _networking(view.snapshot, "kubeadm-config", "ClusterConfiguration")
-    for field in ("podSubnet", "serviceSubnet"):
-        yield from _bounded(view, kubeadm.text(field).split(","))
+    for subnets in (kubeadm.pod_subnet, kubeadm.service_subnet):
+        yield from _bounded(view, subnets.split(","))
 
 
-def _of_network(view: Index, fields: Fields) -> Iterator[str]:
-    """OpenShift's Network and its install-config say it alike."""
-    yield from _bounded(view, [each.text("cidr") for each in fields.each("clusterNetwork")])
-    yield from _bounded(view, fields.texts("serviceNetwork"))
+def _of_network(view: Index, networks: Networks) -> Iterator[str]:
+    yield from _bounded(view, [each.cidr for each in networks.cluster_network])
+    yield from _bounded(view, networks.service_network)
 
 
 def _bounded(view: Index, texts: Sequence[str]) -> Sequence[str]:
@@ -137,10 +138,11 @@ def _bounded(view: Index, texts: Sequence[str]) -> Sequence[str]:
     return texts[:MAX_NETWORKS]
 
 
-def _networking(snapshot: Snapshot, name: str, key: str) -> Fields:
-    """What an installer was told of networks; nothing where that is not known."""
+def _networking(snapshot: Snapshot, name: str, key: str) -> Networks:
+    """The networks that an installer was given; empty where they are not known."""
     found = document(snapshot, name, key)
-    return Fields({}) if found is None or isinstance(found, Unknown) else found.fields("networking")
+    known = {} if found is None or isinstance(found, Unknown) else found.raw
+    return InstallerConfiguration(known).networking
 
 
 def _addresses(view: Index) -> Iterator[Address]:

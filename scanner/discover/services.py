@@ -204,7 +204,7 @@ class Balanced:
         selector = service.raw.selector
         chosen = LabelSelector({"matchLabels": selector})
         for pod in self._workloads.select(service.namespace, chosen) if selector else ():
-            number = pod.number(wanted.target)
+            number = pod.port_number(wanted.target)
             for place in self._workloads.places(pod, number) if number else ():
                 yield Backend(place, pod.ready)
 

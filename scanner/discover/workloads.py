@@ -79,7 +79,7 @@ class Pod:
         """The node in whose network it is, or None for the pod network."""
         return self.node if self.host_network else None
 
-    def number(self, target: object) -> int | None:
+    def port_number(self, target: object) -> int | None:
         """A port by number, or by the name that a container gave it."""
         return numbered(target, self.ports)
 

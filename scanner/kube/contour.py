@@ -160,7 +160,6 @@ class HTTPProxy(KubeObject):
     (``internal/dag/httpproxy_processor.go``, computeRoutes).
     """
 
-    api_version = Text()
     is_root = Present("spec", "virtualhost")
     fqdn = Text("spec", "virtualhost", "fqdn")
     tls = Part(VirtualHostTLS, "spec", "virtualhost", "tls")

@@ -115,7 +115,6 @@ class ParentStatus(View):
 class GatewayRoute(KubeObject):
     """An HTTPRoute, GRPCRoute, TLSRoute, TCPRoute or UDPRoute."""
 
-    api_version = Text()
     parent_refs = Parts(ParentRef, "spec", "parentRefs")
     every_hostname = Texts("spec", "hostnames")
     """As they are written."""
@@ -371,7 +370,6 @@ class PolicyAncestor(View):
 class BackendTLSPolicy(KubeObject):
     """A BackendTLSPolicy."""
 
-    api_version = Text()
     options = Words("spec", "options")
     ancestors = Parts(PolicyAncestor, "status", "ancestors")
     has_ancestors = Present("status", "ancestors")

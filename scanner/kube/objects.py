@@ -156,6 +156,11 @@ class KubeObject(Fields):
 
     kind: Kind
 
+    @property
+    def api_version(self) -> str:
+        """``apiVersion``: group and version."""
+        return self.text("apiVersion")
+
     @classmethod
     def of(cls, item: KubeObject) -> Self:
         """Read an object by the type of its kind: ``Gateway.of(item)``."""

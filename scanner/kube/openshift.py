@@ -38,6 +38,35 @@ class ClusterVersion(KubeObject):
     status = Part(ReleaseHistory, "status")
 
 
+class AddressBlock(View):
+    """A block of addresses of the pods."""
+
+    cidr = Text()
+
+
+class Networks(View):
+    """Networks of pods and Services, in the Network object and in ``networking`` of an installer's configuration."""
+
+    cluster_network = Parts(AddressBlock)
+    service_network = Texts()
+    pod_subnet = Text()
+    """kubeadm's, like ``service_subnet``: a list with commas."""
+    service_subnet = Text()
+
+
+class Network(KubeObject):
+    """Network/cluster."""
+
+    spec = Part(Networks)
+    status = Part(Networks)
+
+
+class InstallerConfiguration(View):
+    """OpenShift's install-config, or kubeadm's ClusterConfiguration."""
+
+    networking = Part(Networks)
+
+
 class Infrastructure(KubeObject):
     """Infrastructure/cluster."""
 

@@ -93,6 +93,8 @@ class Secret(KeyHolder):
     ca_crt = Text("data", "ca.crt")
     kubeconfigs = Named(Kubeconfig, "adhere", "kubeconfigs")
     """By entry, the certificates of a kubeconfig there."""
+    exposed = Texts("adhere", "exposed")
+    """Private keys outside of ``tls.key``, by the names of ``lint.kubernetes.exposed``."""
     forms = Words("adhere", "forms")
     """By entry, what stands there in place of PEM."""
     revocation_entries = Texts("adhere", "revocationLists")

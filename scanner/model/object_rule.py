@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from scanner.files.source_positions import Steps
 from scanner.kube.kinds import Kind
-from scanner.kube.objects import Fields, KubeObject
+from scanner.kube.objects import KubeObject
 from scanner.model.declared import Declared, Missing, Once, identity
 from scanner.model.finding import Severity, Status, Verdict
-from scanner.model.rule import Documented
+from scanner.model.rule import AnyRule
 
 ANY = Kind(group="*", plural="*", name="*")
 """As a rule's subject: objects of kinds that no rule names, of those that a manifest has and that hold a
@@ -82,20 +82,11 @@ class Subject(Once):
         """Another object; ``namespace`` None is the subject's own."""
         return self.declared.find(kind, name, namespace if namespace is not None else self.object.namespace)
 
-    def items(self, *steps: str) -> Iterator[tuple[Steps, Fields]]:
-        """The mappings of a list, each with the way to it."""
-        value = self.object.at(*steps)
-        for index, item in enumerate(value if isinstance(value, list) else ()):
-            if isinstance(item, dict):
-                yield (*steps, index), Fields(item)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ObjectRule(Documented):
+class ObjectRule(AnyRule):
     """One requirement on what objects declare. The tests run the examples on its page."""
 
-    id: str
-    """Never changes: ``gateway-listener-tls``."""
     subjects: tuple[Kind, ...]
     """The kinds that it looks at."""
     check: Callable[[Subject], Iterable[Flaw]]

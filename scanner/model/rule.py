@@ -73,11 +73,13 @@ def rule_page(rule_id: str) -> RulePage:
     )
 
 
-class Documented:
-    """Base of every kind of rule: what its page says."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnyRule:
+    """What every kind of rule has: its id, its check, and its page."""
 
-    __slots__ = ()
     id: str
+    """Never changes: ``tls-version``."""
+    check: Callable[..., Iterable[object]]
 
     @property
     def title(self) -> str:
@@ -101,25 +103,21 @@ class Documented:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule(Documented):
+class Rule(AnyRule):
     """One requirement on an endpoint."""
 
-    id: str
-    """Never changes: ``tls-version``."""
     check: Callable[[Rule, Case], Iterable[Finding]]
     reads: tuple[str, ...] = ()
     """Kinds of cluster objects that it looks at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScanRule(Documented):
+class ScanRule(AnyRule):
     """A requirement on a scan as a whole, or across its endpoints; its findings belong to no endpoint.
 
     ``check`` is called with whatever this one looks at.
     """
 
-    id: str
-    """Never changes: ``require-endpoints``."""
     check: Callable[..., Iterable[Finding]]
 
     def finding(

@@ -12,7 +12,6 @@ from scanner.kube.objects import Reference
 from scanner.model.endpoint import Endpoint, Origin, Owner, Role
 from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding, Status, Verdict, outcome
-from scanner.model.object_rule import ObjectRule
 from scanner.model.observation import Answers, Negotiated, Observation
 from scanner.model.report import (
     CertificateRow,
@@ -25,7 +24,7 @@ from scanner.model.report import (
     RuleRow,
     VersionRow,
 )
-from scanner.model.rule import Rule, ScanRule
+from scanner.model.rule import AnyRule
 from scanner.tls.certificate import CertificateFacts
 from scanner.tls.names import group_name, suite_name, version_name
 
@@ -163,7 +162,7 @@ def finding_of(row: FindingRow) -> Finding:
     return Finding(**cast("dict[str, Any]", {**row, **lists}))
 
 
-def rule_row(rule: Rule | ScanRule | ObjectRule) -> RuleRow:
+def rule_row(rule: AnyRule) -> RuleRow:
     """One line of the rules' table, with its page (Markdown)."""
     return RuleRow(
         id=rule.id, title=rule.title, severity=rule.severity, page=rule.page, references=list(rule.references)

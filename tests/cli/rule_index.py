@@ -6,8 +6,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from scanner.cli.rules import ALL, AnyRule
-from scanner.model.rule import rule_page
+from scanner.cli.rules import ALL
+from scanner.model.rule import AnyRule, rule_page
 
 INDEX: Final = Path(__file__).parents[2] / "docs" / "rules" / "README.md"
 TOPICS: Final = (

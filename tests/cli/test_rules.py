@@ -8,10 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 from scanner.cli import adhere
-from scanner.cli.rules import ALL, AnyRule, find, page
+from scanner.cli.rules import ALL, find, page
 from scanner.errors import ResourceError, UsageError
 from scanner.model import rule
-from scanner.model.rule import RETIRED
+from scanner.model.rule import RETIRED, AnyRule
 from tests.cli.rule_index import index, written
 from tests.lint.examples import examples
 

@@ -29,7 +29,7 @@ from scanner.kube.snapshot import Origin, Snapshot
 from scanner.lint import READS, Linted, lint
 from scanner.linting import declared
 from scanner.model.object_rule import ObjectRule
-from scanner.model.rule import Documented
+from scanner.model.rule import AnyRule
 from tests.certs import Authority, Credential
 
 _SECTION = re.compile(
@@ -44,7 +44,7 @@ _TOKEN = re.compile(
 )
 
 
-def examples(rule: Documented, which: str) -> list[str]:
+def examples(rule: AnyRule, which: str) -> list[str]:
     """The YAML of every example on the rule's page that ``fails`` or ``passes``."""
     bodies = [each["body"] for each in _SECTION.finditer(rule.page) if each["title"].endswith(which)]
     return [textwrap.dedent(text) for body in bodies for text in _FENCED.findall(body)]

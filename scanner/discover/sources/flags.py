@@ -111,7 +111,7 @@ def _probed(view: Index, pod: Pod, container: Container, words: list[tuple[str, 
     that the probe of that container asks."""
     bind = dict(words).get(_BIND, "")
     request = container.raw.liveness_probe.http_get
-    number = pod.number(request.port)
+    number = pod.port_number(request.port)
     if bind and number and request.scheme.upper() == "HTTPS":
         bound = Bound(number, "declared", bind)
         yield from view.of_pod(pod, number, _claim(pod, container.name, bound, _BIND))

@@ -50,7 +50,7 @@ def _pods(view: Index) -> Iterator[Found]:
         for scrape in scrapes:
             claim = _of_scrape(monitor, scrape)
             for pod in chosen:
-                number = pod.number(scrape.port or scrape.port_number or scrape.target_port)
+                number = pod.port_number(scrape.port or scrape.port_number or scrape.target_port)
                 if number:
                     yield from view.said_of(pod, number, claim)
 

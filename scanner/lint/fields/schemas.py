@@ -367,7 +367,7 @@ def _fits(subject: Subject) -> bool:
 
 def shape_of(given: KubeObject) -> Record:
     """The shape of an object of its kind and version. Raises ``KeyError`` for a kind without a schema."""
-    return _shape(given.kind, given.text("apiVersion").rpartition("/")[2])
+    return _shape(given.kind, given.api_version.rpartition("/")[2])
 
 
 @cache

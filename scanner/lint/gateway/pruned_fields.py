@@ -20,7 +20,7 @@ _MOST: Final = 64
 
 def check_pruned(subject: Subject) -> Iterator[Flaw]:
     """No manifest asks for TLS in fields that the API server drops."""
-    version = subject.object.text("apiVersion").rpartition("/")[2]
+    version = subject.object.api_version.rpartition("/")[2]
     applied = _applied(subject)
     yield from _too_early(subject)
     for former in FORMER.get(subject.object.kind, ()):

@@ -11,6 +11,7 @@ from scanner.files.source_positions import Steps
 from scanner.kube import kinds
 from scanner.kube.kinds import CONFIG_MAP, POD, ROUTE, SECRET, Kind
 from scanner.kube.objects import KubeObject
+from scanner.kube.secrets import Secret
 from scanner.model.finding import Severity
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 from scanner.model.pem import CONTAINER, REMOVED
@@ -56,7 +57,7 @@ def _flaw(subject: Subject, steps: Steps, mark: str) -> Flaw:
 
 
 def _of_secret(subject: Subject) -> Iterator[Flaw]:
-    for name in subject.object.texts("adhere", "exposed"):
+    for name in Secret.of(subject.object).exposed:
         if name in _OF_SECRETS:
             steps, severity, what = _OF_SECRETS[name]
             yield Flaw(
