@@ -16,7 +16,7 @@ from scanner.doctor.diagnosed_component import Component
 from scanner.errors import InputError
 from scanner.expect.authority import Authority
 from scanner.expect.implementations import effective
-from scanner.expect.rollout import OPERATOR_TAKES
+from scanner.expect.rollout import OPERATOR_TAKES, OPERATORS
 from scanner.files import yaml_values
 from scanner.files.source_positions import shown
 from scanner.kube import kinds
@@ -53,10 +53,7 @@ class Observer:
 
 
 OBSERVERS: Mapping[str, Observer] = {
-    "kube-apiserver": Observer(kind=kinds.KUBE_API_SERVER_OPERATOR, static=True),
-    "kube-controller-manager": Observer(kind=kinds.KUBE_CONTROLLER_MANAGER_OPERATOR, static=True),
-    "kube-scheduler": Observer(kind=kinds.KUBE_SCHEDULER_OPERATOR, static=True),
-    "etcd": Observer(kind=kinds.ETCD_OPERATOR, static=True),
+    **{component: Observer(kind=kind, static=True) for component, kind in OPERATORS.items()},
     "openshift-apiserver": Observer(kind=kinds.OPENSHIFT_API_SERVER_OPERATOR),
     "openshift-controller-manager": Observer(kind=kinds.OPENSHIFT_CONTROLLER_MANAGER_OPERATOR),
     "oauth-openshift": Observer(

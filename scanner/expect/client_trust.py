@@ -12,14 +12,14 @@ from typing import Final
 from scanner.expect.backend_tls import of_policy, of_proxy
 from scanner.expect.contour import proxy_of
 from scanner.expect.facts import Facts, gateway_listeners, gateways, led
-from scanner.expect.ingress_controller import router_name
+from scanner.expect.ingress_controller import controller_of
 from scanner.expect.partial_expectation import Draft
 from scanner.expect.passthrough import passed_through
 from scanner.files.source_positions import dotted
 from scanner.kube.cluster_facts import is_guest
 from scanner.kube.gateway import Gateway
 from scanner.kube.hostnames import host_of
-from scanner.kube.ingress import Route, ingress_controller
+from scanner.kube.ingress import Route
 from scanner.kube.kinds import (
     API_SERVICE,
     BACKEND_TLS_POLICY,
@@ -32,7 +32,6 @@ from scanner.kube.kinds import (
     VALIDATING_WEBHOOK,
     Kind,
 )
-from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.pod import Node
 from scanner.kube.secrets import ConfigMap
@@ -163,8 +162,7 @@ def unasked(facts: Facts, draft: Draft) -> str | None:
 
 
 def _of_router(facts: Facts, draft: Draft) -> str | None:
-    name = router_name(facts, draft) if draft.implementation == "haproxy" else Unknown("no router")
-    found = None if isinstance(name, Unknown) else ingress_controller(facts.snapshot, name)
+    found = controller_of(facts, draft)
     if found is None or found.client_tls.asks is None:
         return None
     return f"{found.reference} spec.clientTLS"

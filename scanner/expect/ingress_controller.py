@@ -1,8 +1,10 @@
 """IngressControllers: what their routers owe on the port where HAProxy answers; each one by its name.
 
 cluster-ingress-operator ``pkg/operator/controller/ingress`` (``tlsProfileSpecForIngressController``). It never asks
-for ``tlsAdherence``. ``status.tlsProfile`` is what the router that is rolled out really uses, hence the best witness.
+for ``tlsAdherence``. ``status.tlsProfile`` is what the router that is rolled out really uses, hence the best evidence.
 The router's other TLS port, for its metrics, is Go's and follows the APIServer.
+
+MicroShift's router: ``ingress.tlsSecurityProfile`` of its file (microshift ``pkg/config/ingress.go``).
 """
 
 from __future__ import annotations
@@ -34,6 +36,8 @@ from scanner.tls.codepoints import TLS13
 STATS_PORT = 1936
 _STEPS = ("spec", "tlsSecurityProfile")
 _FIELD = ".".join(_STEPS)
+_MICROSHIFT_STEPS = ("ingress", "tlsSecurityProfile")
+_MICROSHIFT_FIELD = ".".join(_MICROSHIFT_STEPS)
 
 
 def resolve(facts: Facts, draft: Draft) -> Draft:
@@ -55,7 +59,7 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
     source = f"{found.reference} spec.clientTLS.clientCertificatePolicy" if policy else ""
     lever = Lever(where=str(found.reference), field=_FIELD, applied_by="router")
     draft = replace(draft, client_certificate=policy, client_source=source, lever=lever)
-    return _witnessed(facts, _declares(facts, draft, found), found)
+    return _as_reported(facts, _declares(facts, draft, found), found)
 
 
 def _is_frontend(facts: Facts, draft: Draft) -> bool:
@@ -63,7 +67,8 @@ def _is_frontend(facts: Facts, draft: Draft) -> bool:
     endpoint, governor, name = draft.endpoint, draft.entry.governor if draft.entry else None, _owner_says(draft)
     if endpoint.subject is not None and endpoint.subject.kind == "Route":
         # A Route that is passed through is its backend's.
-        return endpoint.segment != "Backend" and not _is_passed_through(facts, draft)
+        route = route_of(facts, draft)
+        return endpoint.segment != "Backend" and (route is None or route.termination != "passthrough")
     if governor is not None:
         return governor == "ingress"
     return name is not None and endpoint.port not in _stats_ports(facts, name)
@@ -76,11 +81,6 @@ def route_of(facts: Facts, draft: Draft) -> Route | None:
         facts.snapshot.get(ROUTE, subject.name, subject.namespace) if subject and subject.kind == ROUTE.name else None
     )
     return None if found is None else Route.of(found)
-
-
-def _is_passed_through(facts: Facts, draft: Draft) -> bool:
-    route = route_of(facts, draft)
-    return route is not None and route.termination == "passthrough"
 
 
 def _stats_ports(facts: Facts, name: str) -> set[int]:
@@ -102,6 +102,12 @@ def router_name(facts: Facts, draft: Draft) -> Known[str]:
     if len(names) == 1:
         return names[0]
     return Unknown(f"which IngressController answers here is not known: {', '.join(names[:5]) or 'there is none'}")
+
+
+def controller_of(facts: Facts, draft: Draft) -> IngressController | None:
+    """The IngressController whose router answers, where that is known."""
+    name = router_name(facts, draft) if draft.implementation == "haproxy" else None
+    return ingress_controller(facts.snapshot, name) if isinstance(name, str) else None
 
 
 def _owner_says(draft: Draft) -> str | None:
@@ -154,30 +160,30 @@ def _declares(facts: Facts, draft: Draft, found: IngressController) -> Draft:
     return draft
 
 
-def _witnessed(facts: Facts, draft: Draft, found: IngressController) -> Draft:
+def _as_reported(facts: Facts, draft: Draft, found: IngressController) -> Draft:
     """What the router uses according to the operator, where that is not what is configured."""
     source = str(found.reference)
-    witness = _witness(found, source)
+    reported = _reported(found, source)
     admitted, progressing = condition(found, "Admitted"), condition(found, "Progressing")
     refused = isinstance(draft.profile, Unknown) or (admitted is not None and not admitted.holds)
-    if witness is None:
+    if reported is None:
         return _refused(draft, source, admitted.message if admitted else "") if refused else draft
-    if isinstance(witness, Unknown):
-        return draft.remark(witness.reason)
+    if isinstance(reported, Unknown):
+        return draft.remark(reported.reason)
     if refused:
-        said = f"what the router keeps, because its profile is not admitted: {witness.name}"
-        return draft.requires(witness, source, "status.tlsProfile", said)
-    wanted = draft.profile
-    if isinstance(wanted, Unknown) or _alike(facts, wanted, witness):
+        said = f"what the router keeps, because its profile is not admitted: {reported.name}"
+        return draft.requires(reported, source, "status.tlsProfile", said)
+    configured = draft.profile
+    if isinstance(configured, Unknown) or _alike(facts, configured, reported):
         return draft.says(source, "status.tlsProfile", "the router uses it")
     said = "the router still uses another profile"
     if progressing is None or not progressing.holds:
         return draft.says(source, "status.tlsProfile", f"{said}, and no change of it is under way: it binds")
     since = progressing.since
-    return settling(facts, draft, source, "status.tlsProfile", said, since, OPERATOR_TAKES, (witness,))
+    return settling(facts, draft, source, "status.tlsProfile", said, since, OPERATOR_TAKES, (reported,))
 
 
-def _witness(found: IngressController, source: str) -> Known[Profile] | None:
+def _reported(found: IngressController, source: str) -> Known[Profile] | None:
     """``status.tlsProfile``, a TLSProfileSpec; empty before the first rollout."""
     if not found.status_profile:
         return None
@@ -189,9 +195,9 @@ def _witness(found: IngressController, source: str) -> Known[Profile] | None:
     return replace(read.profile, name=f"status.tlsProfile of {source}", source=f"{source} status.tlsProfile")
 
 
-def _alike(facts: Facts, wanted: Profile, witness: Profile) -> bool:
-    """Whether a router with ``wanted`` would report ``witness``; its order is another one, and 1.0 shows as 1.1."""
-    ours, theirs = (effective(each, "haproxy", fips=facts.fips is True).profile for each in (wanted, witness))
+def _alike(facts: Facts, configured: Profile, reported: Profile) -> bool:
+    """Whether a router with ``configured`` would report ``reported``: in another order, and with 1.0 shown as 1.1."""
+    ours, theirs = (effective(each, "haproxy", fips=facts.fips is True).profile for each in (configured, reported))
     return (ours.min_version, set(ours.suites)) == (theirs.min_version, set(theirs.suites))
 
 
@@ -201,10 +207,6 @@ def _refused(draft: Draft, source: str, message: str) -> Draft:
     said = f"not admitted: {message}" if message else "not admitted"
     reason = f"the profile of {source} is not admitted, and what its router keeps is not known"
     return draft.requires(Unknown(reason), source, "status.conditions[Admitted]", said)
-
-
-_MICROSHIFT_STEPS = ("ingress", "tlsSecurityProfile")
-_MICROSHIFT_FIELD = ".".join(_MICROSHIFT_STEPS)
 
 
 def of_microshift(facts: Facts, draft: Draft) -> Draft:

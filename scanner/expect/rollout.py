@@ -1,7 +1,11 @@
-"""Rollouts: while a change is on its way, what was before is as good as what is to be. But not for ever.
+"""Rollouts: while a change is rolled out, the profile before it is accepted, too. But not for ever.
 
 A change of the profile itself excuses for a quarter of an hour; after that only an operator that has been at work for
 less than an hour, or the pool of a node.
+
+An operator of static pods writes each configuration down as a revision, and installs it on one node after the other
+(openshift/api ``operator/v1/types.go`` StaticPodOperatorStatus; library-go ``staticpod/controller/installer``). So two
+nodes may have to follow different profiles.
 """
 
 from __future__ import annotations
@@ -26,6 +30,21 @@ OPERATORS: Mapping[str, Kind] = {
     "etcd": kinds.ETCD_OPERATOR,
 }
 """By component: the object (``cluster``) that says which revision its nodes run."""
+
+OPERATOR_TAKES = timedelta(hours=1)
+"""Three nodes of a control plane, one after the other, need half an hour; an operator that is at work for longer is
+stuck, or at work on something else."""
+
+CHANGE_TAKES = timedelta(minutes=15)
+"""For so long after a change of the profile no operator has to say anything (enhancement "Cluster-wide TLS Security
+Profile", ClusterTLSConfigurationNotApplied)."""
+
+ASSUMED = "--profile"
+"""Where a profile comes from that the user asks about: no object has it yet, so no rollout can explain a deviation."""
+
+_UNKNOWN_BEFORE = "the profile before the change is unknown, so a deviation cannot be judged yet"
+_CLOCKS = timedelta(minutes=10)
+"""How far the clocks of a cluster and of its reader may differ."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,9 +79,9 @@ def revision_of(facts: Facts, draft: Draft) -> Revision | None:
     found = facts.snapshot.get(kind, "cluster")
     if found is None:
         return None
-    operator = OperatorConfig.of(found)
-    newest = operator.latest_revision
-    for each in operator.node_statuses:
+    config = OperatorConfig.of(found)
+    newest = config.latest_revision
+    for each in config.node_statuses:
         current = each.current_revision
         if each.node_name == endpoint.node and current is not None and newest is not None:
             installing = condition(found, "NodeInstallerProgressing")
@@ -75,22 +94,6 @@ def revision_of(facts: Facts, draft: Draft) -> Revision | None:
                 since=installing.since if installing and installing.holds else None,
             )
     return None
-
-
-OPERATOR_TAKES = timedelta(hours=1)
-"""Three nodes of a control plane, one after the other, need half an hour; an operator that is at work for longer is
-stuck, or at work on something else."""
-
-CHANGE_TAKES = timedelta(minutes=15)
-"""For so long after a change of the profile no operator has to say anything (enhancement "Cluster-wide TLS Security
-Profile", ClusterTLSConfigurationNotApplied)."""
-
-ASSUMED = "--profile"
-"""Where a profile comes from that the user asks about: no object has it yet, so no rollout can explain a deviation."""
-
-_UNKNOWN_BEFORE = "the profile before the change is unknown, so a deviation cannot be judged yet"
-_CLOCKS = timedelta(minutes=10)
-"""How far the clocks of a cluster and of its reader may differ."""
 
 
 def resolve(facts: Facts, draft: Draft) -> Draft:

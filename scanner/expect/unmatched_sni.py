@@ -5,7 +5,7 @@ refuse what no object names (Gateway API conformance, ``tlsroute-hostname-inters
 ``internal/xdscache/v3``, one filter chain a name). Where HTTPS listeners validate clients, no name leads around that
 (GEP-91). Hosts that an object's status rejects are not endpoints: an endpoint of the same place asks for them.
 
-OpenShift's router looks for a certificate by the host of a Route, or by its domain where the Route has the whole of it.
+OpenShift's router looks for a certificate by the host of a Route, or by its domain where the Route is for all of it.
 It shows its default one for everything else, or ends the connection where it is strict (openshift/router
 ``images/router/haproxy/conf/haproxy-config.template``, ``pkg/router/template/util``).
 """
@@ -18,150 +18,17 @@ from typing import Final, Literal, TypeAlias
 
 from scanner.expect.client_trust import frontend_validation
 from scanner.expect.facts import Facts, admitted_listeners, all_listeners, gateway_listeners, gateways, routes
-from scanner.expect.ingress_controller import route_of, router_name
+from scanner.expect.ingress_controller import controller_of, route_of, router_name
 from scanner.expect.partial_expectation import Draft
 from scanner.expect.rejected_listener import answered, is_stale, rejected
 from scanner.kube.contour import HTTPProxy
 from scanner.kube.gateway import Gateway, Listener
 from scanner.kube.hostnames import NO_SUCH_NAME, server_name, within
-from scanner.kube.ingress import Route, ingress_controller
+from scanner.kube.ingress import Route
 from scanner.kube.kinds import HTTP_PROXY, ROUTE, TLS_ROUTE
 from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import OtherName
-
-_MOST_REJECTED: Final = 20
-"""Names of one place that are asked for: each costs a connection; where it is closed without a word five, and one more
-for the port's own name."""
-_TERMINAL: Final = frozenset({"TLSError", "VirtualHostError", "RootNamespaceError", "ListenerError"})
-"""Types of errors with which Contour serves nothing of an HTTPProxy; with others, such as a missing Service, it serves
-the virtual host and answers 503 (``internal/dag/httpproxy_processor.go``)."""
-
-_Reasons = dict[str, str]
-"""Why each name is not served."""
-
-
-def _rejected_hosts(facts: Facts, endpoint: Endpoint) -> tuple[OtherName, ...]:
-    """Those of the Gateways, or of Contour, that ``endpoint``'s place belongs to."""
-    found = dict((*_rejected_by_gateways(facts, endpoint), *_rejected_by_contour(facts, endpoint)))
-    here = {each.server_name for each in facts.at_place(endpoint)}
-    left = {name: why for name, why in found.items() if name not in here and not answered(facts, name, endpoint)}
-    return tuple(_asked(left, "refused"))
-
-
-def _unadmitted(facts: Facts, draft: Draft) -> tuple[OtherName, ...]:
-    """Routes that the router did not admit, by what it shows to a client without SNI."""
-    endpoint = draft.endpoint
-    if draft.implementation != "haproxy" or endpoint.server_name is not None or endpoint.subject is not None:
-        return ()
-    router = router_name(facts, draft)
-    return () if isinstance(router, Unknown) else tuple(_asked(facts.once(_not_admitted).get(router, {}), "default"))
-
-
-def _asked(found: _Reasons, owed: Literal["refused", "default"]) -> Iterator[OtherName]:
-    for name in sorted(found)[:_MOST_REJECTED]:
-        yield OtherName(name=name, owed=owed, because=found[name])
-    if len(found) > _MOST_REJECTED:
-        more = f"{len(found) - _MOST_REJECTED} more names that are not to be served were not asked for"
-        yield OtherName(name=None, owed="unasked", because=more)
-
-
-def _rejected_by_gateways(facts: Facts, endpoint: Endpoint) -> Iterator[tuple[str, str]]:
-    ports = {each.port for each in gateway_listeners(facts.snapshot, endpoint)}
-    for gateway in gateways(facts.snapshot, endpoint):
-        for listener in all_listeners(facts, gateway):
-            name = server_name(listener.hostname)
-            if listener.port in ports and name and (why := rejected(listener)):
-                yield name, why
-
-
-def _rejected_by_contour(facts: Facts, endpoint: Endpoint) -> Iterator[tuple[str, str]]:
-    subject = endpoint.subject
-    if subject is not None and subject.kind == HTTP_PROXY.name:
-        yield from facts.once(_refused_proxies).items()
-
-
-def _refused_proxies(facts: Facts) -> _Reasons:
-    found: _Reasons = {}
-    for proxy in map(HTTPProxy.of, facts.snapshot.every(HTTP_PROXY)):
-        name = server_name(proxy.fqdn)
-        if name and proxy.has_tls and (why := _invalid(proxy)):
-            found[name] = why
-    return found
-
-
-def _invalid(proxy: HTTPProxy) -> str:
-    if is_stale(proxy, proxy.conditions):
-        return ""
-    invalid = (each for each in proxy.conditions if (each.type, each.status) == ("Valid", "False"))
-    errors = (error for each in invalid for error in each.errors if error.type in _TERMINAL)
-    found = next(errors, None)
-    return f"{proxy.reference} status: Valid is False, {found.reason[:100]}" if found else ""
-
-
-def _not_admitted(facts: Facts) -> Mapping[str, _Reasons]:
-    """By router; what another Route has there is that one's."""
-    found: dict[str, _Reasons] = {}
-    admitted: dict[str, set[str]] = {}
-    for route in map(Route.of, facts.snapshot.every(ROUTE)):
-        for ingress in route.ingresses:
-            router, said = ingress.router_name, ingress.admitted
-            name = server_name(ingress.host or route.host)
-            if said is None or name is None:
-                continue
-            if said.holds:
-                admitted.setdefault(router, set()).add(_covered(route, name))
-            elif route.has_tls:
-                why = f"{route.reference} status.ingress[{router[:253]}]: Admitted is {said.status}, {said.reason}"
-                found.setdefault(router, {}).setdefault(name, why)
-    return {router: _left(names, admitted.get(router, set())) for router, names in found.items()}
-
-
-def _left(names: _Reasons, admitted: set[str]) -> _Reasons:
-    wildcards = [each for each in admitted if each.startswith("*.")]
-    return {
-        name: why
-        for name, why in names.items()
-        if name not in admitted and not any(within(name, each) for each in wildcards)
-    }
-
-
-def _covered(route: Route, name: str) -> str:
-    """A Route for a whole subdomain answers every name of it (openshift/api route/v1, ``wildcardPolicy``)."""
-    return f"*.{name.partition('.')[2]}" if route.is_subdomain else name
-
-
-def _unknown_to_router(facts: Facts, draft: Draft) -> Iterator[OtherName]:
-    """A name that no Route has, by what the router shows to a client without SNI."""
-    endpoint = draft.endpoint
-    if draft.implementation != "haproxy" or endpoint.server_name is not None or endpoint.subject is not None:
-        return
-    router = router_name(facts, draft)
-    controller = None if isinstance(router, Unknown) else ingress_controller(facts.snapshot, router)
-    if controller is not None:
-        yield OtherName(name=NO_SUCH_NAME, owed="default", because=f"{controller.reference}: no Route has this name")
-
-
-def _of_subdomain(facts: Facts, draft: Draft) -> Iterator[OtherName]:
-    """A name that no object spells out, of a Route that has all of its subdomain."""
-    endpoint, route = draft.endpoint, route_of(facts, draft)
-    if draft.implementation != "haproxy" or route is None or draft.passed_on:
-        return
-    domain = (endpoint.server_name or "").partition(".")[2]
-    router = router_name(facts, draft)
-    known = not isinstance(router, Unknown)
-    name = server_name(f"*.{domain}")  # None where that is too long to be one
-    if not domain or name in (None, endpoint.server_name):
-        return
-    for each in route.ingresses:
-        if not each.is_admitted or (known and each.router_name != router):
-            continue
-        if each.wildcard_policy == "Subdomain" and each.host.lower() == endpoint.server_name:
-            where = f"status.ingress[{each.router_name[:253]}]"
-            because = f"{route.reference} {where}.wildcardPolicy: Subdomain"
-            yield OtherName(name=name, owed="same", because=because)
-            return
-
 
 _MOST = 4
 """Names that come through to one backend and that it is asked for."""
@@ -257,3 +124,137 @@ def _of_contour(facts: Facts, endpoint: Endpoint) -> Iterator[OtherName]:
     if not any(each.tls.enable_fallback_certificate for each in proxies):
         because = f"{mine[0]} and all other HTTPProxies: none has enableFallbackCertificate"
         yield from (OtherName(name=name, owed="refused", because=because) for name in (NO_SUCH_NAME, None))
+
+
+# --- Hosts that a status rejects, and names that a router does not know -----------------------------------------------
+
+
+_MOST_REJECTED: Final = 20
+"""Names of one place that are asked for: each costs a connection; where it is closed without a word five, and one more
+for the port's own name."""
+_TERMINAL: Final = frozenset({"TLSError", "VirtualHostError", "RootNamespaceError", "ListenerError"})
+"""Types of errors with which Contour serves nothing of an HTTPProxy; with others, such as a missing Service, it serves
+the virtual host and answers 503 (``internal/dag/httpproxy_processor.go``)."""
+
+_Reasons = dict[str, str]
+"""Why each name is not served."""
+
+
+def _rejected_hosts(facts: Facts, endpoint: Endpoint) -> tuple[OtherName, ...]:
+    """Those of the Gateways, or of Contour, that ``endpoint``'s place belongs to."""
+    found = dict((*_rejected_by_gateways(facts, endpoint), *_rejected_by_contour(facts, endpoint)))
+    here = {each.server_name for each in facts.at_place(endpoint)}
+    left = {name: why for name, why in found.items() if name not in here and not answered(facts, name, endpoint)}
+    return tuple(_asked(left, "refused"))
+
+
+def _unadmitted(facts: Facts, draft: Draft) -> tuple[OtherName, ...]:
+    """Routes that the router did not admit, by what it shows to a client without SNI."""
+    router = router_name(facts, draft) if _shows_default(draft) else None
+    return tuple(_asked(facts.once(_not_admitted).get(router, {}), "default")) if isinstance(router, str) else ()
+
+
+def _shows_default(draft: Draft) -> bool:
+    """Whether it is what a router answers to a client without SNI."""
+    return draft.implementation == "haproxy" and draft.endpoint.server_name is None and draft.endpoint.subject is None
+
+
+def _asked(found: _Reasons, owed: Literal["refused", "default"]) -> Iterator[OtherName]:
+    for name in sorted(found)[:_MOST_REJECTED]:
+        yield OtherName(name=name, owed=owed, because=found[name])
+    if len(found) > _MOST_REJECTED:
+        more = f"{len(found) - _MOST_REJECTED} more names that are not to be served were not asked for"
+        yield OtherName(name=None, owed="unasked", because=more)
+
+
+def _rejected_by_gateways(facts: Facts, endpoint: Endpoint) -> Iterator[tuple[str, str]]:
+    ports = {each.port for each in gateway_listeners(facts.snapshot, endpoint)}
+    for gateway in gateways(facts.snapshot, endpoint):
+        for listener in all_listeners(facts, gateway):
+            name = server_name(listener.hostname)
+            if listener.port in ports and name and (why := rejected(listener)):
+                yield name, why
+
+
+def _rejected_by_contour(facts: Facts, endpoint: Endpoint) -> Iterator[tuple[str, str]]:
+    subject = endpoint.subject
+    if subject is not None and subject.kind == HTTP_PROXY.name:
+        yield from facts.once(_refused_proxies).items()
+
+
+def _refused_proxies(facts: Facts) -> _Reasons:
+    found: _Reasons = {}
+    for proxy in map(HTTPProxy.of, facts.snapshot.every(HTTP_PROXY)):
+        name = server_name(proxy.fqdn)
+        if name and proxy.has_tls and (why := _invalid(proxy)):
+            found[name] = why
+    return found
+
+
+def _invalid(proxy: HTTPProxy) -> str:
+    if is_stale(proxy, proxy.conditions):
+        return ""
+    invalid = (each for each in proxy.conditions if (each.type, each.status) == ("Valid", "False"))
+    errors = (error for each in invalid for error in each.errors if error.type in _TERMINAL)
+    found = next(errors, None)
+    return f"{proxy.reference} status: Valid is False, {found.reason[:100]}" if found else ""
+
+
+def _not_admitted(facts: Facts) -> Mapping[str, _Reasons]:
+    """By router; what another Route has there is that one's."""
+    found: dict[str, _Reasons] = {}
+    admitted: dict[str, set[str]] = {}
+    for route in map(Route.of, facts.snapshot.every(ROUTE)):
+        for ingress in route.ingresses:
+            router, said = ingress.router_name, ingress.admitted
+            name = server_name(ingress.host or route.host)
+            if said is None or name is None:
+                continue
+            if said.holds:
+                admitted.setdefault(router, set()).add(_covered(route, name))
+            elif route.has_tls:
+                why = f"{route.reference} status.ingress[{router[:253]}]: Admitted is {said.status}, {said.reason}"
+                found.setdefault(router, {}).setdefault(name, why)
+    return {router: _left(names, admitted.get(router, set())) for router, names in found.items()}
+
+
+def _left(names: _Reasons, admitted: set[str]) -> _Reasons:
+    wildcards = [each for each in admitted if each.startswith("*.")]
+    return {
+        name: why
+        for name, why in names.items()
+        if name not in admitted and not any(within(name, each) for each in wildcards)
+    }
+
+
+def _covered(route: Route, name: str) -> str:
+    """A Route for a whole subdomain answers every name of it (openshift/api route/v1, ``wildcardPolicy``)."""
+    return f"*.{name.partition('.')[2]}" if route.is_subdomain else name
+
+
+def _unknown_to_router(facts: Facts, draft: Draft) -> Iterator[OtherName]:
+    """A name that no Route has, by what the router shows to a client without SNI."""
+    controller = controller_of(facts, draft) if _shows_default(draft) else None
+    if controller is not None:
+        yield OtherName(name=NO_SUCH_NAME, owed="default", because=f"{controller.reference}: no Route has this name")
+
+
+def _of_subdomain(facts: Facts, draft: Draft) -> Iterator[OtherName]:
+    """A name that no object spells out, of a Route that has all of its subdomain."""
+    endpoint, route = draft.endpoint, route_of(facts, draft)
+    if draft.implementation != "haproxy" or route is None or draft.passed_on:
+        return
+    domain = (endpoint.server_name or "").partition(".")[2]
+    router = router_name(facts, draft)
+    known = not isinstance(router, Unknown)
+    name = server_name(f"*.{domain}")  # None where that is too long to be one
+    if not domain or name in (None, endpoint.server_name):
+        return
+    for each in route.ingresses:
+        if not each.is_admitted or (known and each.router_name != router):
+            continue
+        if each.wildcard_policy == "Subdomain" and each.host.lower() == endpoint.server_name:
+            where = f"status.ingress[{each.router_name[:253]}]"
+            because = f"{route.reference} {where}.wildcardPolicy: Subdomain"
+            yield OtherName(name=name, owed="same", because=because)
+            return
