@@ -54,7 +54,7 @@ def test_what_is_dropped_is_a_finding_of_its_own() -> None:
     _, finding = custom_findings([uses["APIServer/cluster"]])
     assert (finding.rule, finding.verdict, finding.severity) == ("profile-names-dropped", "fail", "medium")
     assert finding.message == (
-        "APIServer/cluster lists cipher names that its readers drop without a word: "
+        "APIServer/cluster lists cipher names that its components drop without an error: "
         "DHE-RSA-AES128-GCM-SHA256, TLS_RSA_WITH_AES_128_CBC_SHA"
     )
     go, haproxy = finding.observed
@@ -79,7 +79,7 @@ def test_what_a_router_takes_of_ianas_names_depends_on_its_openssl() -> None:
     iana = replace(use, readings=use.readings[1:])
     _, finding = custom_findings([iana])
     assert (finding.verdict, finding.status) == ("inconclusive", "not-tested")
-    assert "may drop without a word: TLS_RSA_WITH_AES_128_CBC_SHA" in finding.message
+    assert "may drop without an error: TLS_RSA_WITH_AES_128_CBC_SHA" in finding.message
     name = "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256"
     both = [
         (reader, replace(read, dropped=tuple(filter(None, [lost(name, consumer)]))))
