@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import Final, NamedTuple
 
+from scanner.cluster.api_versions import misnamed
 from scanner.cluster.manifest_files import Skipped
 from scanner.cluster.retention import Pruner
 from scanner.cluster.secrets import route_without_key
@@ -20,7 +21,6 @@ from scanner.files.source_positions import Located, Steps, shown
 from scanner.kube.kinds import INSTALL_CONFIG, ROUTE, SECRET, Kind
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.tls_profile import held_profiles
-from scanner.model.apis import misnamed
 from scanner.model.declared import DEFAULT, Given, Identity, Place, identity
 
 TEMPLATES: Final = frozenset({"template.openshift.io/v1", "v1"})

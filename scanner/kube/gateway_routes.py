@@ -159,10 +159,6 @@ class Parent:
     """Name of the listener; empty: every one."""
     port: int | None
 
-    def is_(self, holder: KubeObject) -> bool:
-        """Whether this is the parent's object."""
-        return (self.kind, self.namespace, self.name) == (holder.kind, holder.namespace or "", holder.name)
-
     def takes(self, listener: str, port: int | None) -> bool:
         """Whether it means a listener with this name and port."""
         return self.section in ("", listener) and self.port in (None, port)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.model.apis import VERSIONS, misnamed
+from scanner.cluster.api_versions import VERSIONS, misnamed
 from tests.e2e.conftest import definitions_of
 from tests.e2e.definitions import SETS
 

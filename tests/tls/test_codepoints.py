@@ -14,7 +14,6 @@ from scanner.tls.codepoints import (
     EMPTY_RENEGOTIATION_INFO_SCSV,
     EXTRA_SUITES,
     FALLBACK_SCSV,
-    GREASE,
     GROUPS,
     SIGNATURE_SCHEMES,
     SSL2_CIPHERS,
@@ -76,10 +75,6 @@ def test_extra_suites_take_no_registered_code_or_name() -> None:
 def test_openssl_names_are_unique() -> None:
     names = [suite.openssl for suite in (*SUITES, *EXTRA_SUITES) if suite.openssl]
     assert len(names) == len(set(names))
-
-
-def test_grease_has_two_equal_bytes_that_end_in_a() -> None:
-    assert list(GREASE) == [code for code in range(0x10000) if code & 0x0F0F == 0x0A0A and code >> 8 == code & 0xFF]
 
 
 def test_names_agree_with_openssl() -> None:

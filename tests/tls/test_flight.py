@@ -255,13 +255,13 @@ BASE = (
     ext.push_server_name("a.example"),
     ext.push_supported_groups(GROUPS),
     ext.push_signature_algorithms(SCHEMES),
-    Extension(c.SIGNATURE_ALGORITHMS_CERT, vec16(u16s(SCHEMES))),
+    Extension(50, vec16(u16s(SCHEMES))),  # signature_algorithms_cert
     ext.push_ec_point_formats(),
     ext.push_extended_master_secret(),
     ext.push_renegotiation_info(),
     ext.push_session_ticket(),
-    Extension(c.STATUS_REQUEST, bytes.fromhex("01 0000 0000")),
-    Extension(c.ENCRYPT_THEN_MAC, b""),
+    Extension(5, bytes.fromhex("01 0000 0000")),  # status_request
+    Extension(22, b""),  # encrypt_then_mac
     Extension(0x2A2A, b""),
 )
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from scanner.cluster.api_versions import VERSIONS, misnamed
 from scanner.linting import LINT_READS
-from scanner.model.apis import VERSIONS, misnamed
 
 MEANT = [
     ("route.openshift.io/v1", "route", "kind", "route.openshift.io/v1 Route"),
