@@ -17,7 +17,7 @@ from scanner.discover.workloads import all_addresses
 from scanner.kube.cluster_facts import document
 from scanner.kube.contour import HTTPProxy
 from scanner.kube.gateway import Gateway, class_of
-from scanner.kube.hostnames import parsed, port
+from scanner.kube.hostnames import parse_address, port
 from scanner.kube.ingress import Ingress
 from scanner.kube.kinds import CONFIG_MAP, GATEWAY, GATEWAY_CLASS, HTTP_PROXY, INGRESS, NETWORK
 from scanner.kube.maybe import Unknown
@@ -37,7 +37,7 @@ _MOST = 128
 def _published(view: Index) -> Iterator[Published]:
     """Every address with a port, and whose it is."""
     for text, number, owner in _published_texts(view):
-        found = parsed(text)
+        found = parse_address(text)
         if found:
             yield found, number, owner
 
@@ -147,7 +147,7 @@ def _networking(snapshot: Snapshot, name: str, key: str) -> Networks:
 
 def _addresses(view: Index) -> Iterator[Address]:
     for text in _texts(view):
-        found = parsed(text)
+        found = parse_address(text)
         if found:
             yield found
 

@@ -6,7 +6,7 @@ from shlex import quote
 
 from scanner.doctor.diagnosed_component import Component
 from scanner.expect.authority import MICROSHIFT_FILE, Authority
-from scanner.kube.api_server import ADHERENCE, SPELLINGS, STRICT, feature_gates, has_field
+from scanner.kube.api_server import ADHERENCE_GATE, SPELLINGS, STRICT, feature_gates, has_field
 from scanner.kube.kinds import API_SERVER
 from scanner.kube.maybe import Unknown
 from scanner.model.diagnosis import Answer
@@ -85,7 +85,7 @@ def _gate(component: Component) -> tuple[str, ...]:
     if component.hosted:
         return ()
     snapshot, release = component.facts.snapshot, component.authority.releases.desired
-    state = feature_gates(snapshot, "" if isinstance(release, Unknown) else release).state(ADHERENCE)
+    state = feature_gates(snapshot, "" if isinstance(release, Unknown) else release).state(ADHERENCE_GATE)
     field = {True: "has the field", False: "does not have the field", None: "could not be seen"}
     schema = field[has_field(snapshot, "tlsAdherence")]
     return (f"FeatureGate/cluster: TLSAdherence is {state}; the schema of APIServer {schema}",)

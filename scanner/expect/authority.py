@@ -22,8 +22,8 @@ from scanner.expect.partial_expectation import Draft
 from scanner.expect.release import Releases, asked_for, meaning, of_cluster, of_history
 from scanner.files.source_positions import shown
 from scanner.kube.api_server import (
-    ADHERENCE,
-    GROUPS,
+    ADHERENCE_GATE,
+    GROUPS_GATE,
     STRICT,
     Adherence,
     APIServer,
@@ -251,7 +251,7 @@ def _of_object(snapshot: Snapshot, releases: Releases) -> Authority:
         api_server_config(found).adherence if found else None,
         "APIServer/cluster",
         "spec.tlsAdherence",
-        gate=known.state(ADHERENCE),
+        gate=known.state(ADHERENCE_GATE),
         pruned=has_field(snapshot, "tlsAdherence") is False,
     )
     base = Authority(
@@ -260,7 +260,7 @@ def _of_object(snapshot: Snapshot, releases: Releases) -> Authority:
         steps=PROFILE,
         releases=releases,
         adherence=said,
-        groups_gate=known.state(GROUPS),
+        groups_gate=known.state(GROUPS_GATE),
         remarks=tuple(_remarks(found, others)),
     )
     return base if found is None else replace(base, holder=found)

@@ -20,11 +20,11 @@ from scanner.expect.passthrough import passed_through
 from scanner.expect.process_flags import weaker
 from scanner.files.source_positions import shown
 from scanner.kube.contour import (
+    CONTOUR_TLS_VERSIONS,
     FILE,
-    VERSIONS,
     ContourConfiguration,
+    EnvoyListenerTLS,
     HTTPProxy,
-    ListenerTLS,
     SecretName,
     Settings,
     VirtualHostTLS,
@@ -131,13 +131,13 @@ def _is_gateways(facts: Facts, endpoint: Endpoint) -> bool:
     return controllers == {CONTOUR} and "Passthrough" not in modes
 
 
-def _limits(tls: VirtualHostTLS | ListenerTLS, source: str) -> _Limits:
+def _limits(tls: VirtualHostTLS | EnvoyListenerTLS, source: str) -> _Limits:
     found = {"minimumProtocolVersion": TLS12, "maximumProtocolVersion": TLS13}
     values = (tls.minimum_protocol_version, tls.maximum_protocol_version)
     said, remarks = [], []
     for field, value in zip(found, values, strict=True):
-        if isinstance(value, str) and value in VERSIONS:
-            found[field] = VERSIONS[value]
+        if isinstance(value, str) and value in CONTOUR_TLS_VERSIONS:
+            found[field] = CONTOUR_TLS_VERSIONS[value]
             said.append(f"{field} {value}")
         elif value not in (None, ""):
             remarks.append(f"{source}: {field} {shown(value)} is none of 1.2 and 1.3, and means nothing")
@@ -203,7 +203,7 @@ class Everywhere:
     """Why there may be more than is said here."""
 
     @property
-    def tls(self) -> ListenerTLS:
+    def tls(self) -> EnvoyListenerTLS:
         """TLS of every listener."""
         return self.settings.tls
 

@@ -8,17 +8,16 @@ from dataclasses import replace
 from scanner.expect.facts import Facts
 from scanner.expect.implementations import IMPLEMENTATIONS, effective, not_admitted
 from scanner.expect.release import meaning
-from scanner.kube.kinds import API_SERVER, HOSTED_CLUSTER, INGRESS_CONTROLLER, Kind
-from scanner.kube.kinds import KUBELET_CONFIG as KUBELET_CONFIGS
+from scanner.kube.kinds import API_SERVER, HOSTED_CLUSTER, INGRESS_CONTROLLER, KUBELET_CONFIG, Kind
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.tls_profile import (
     HOSTED_PROFILE,
     HYPERSHIFT,
-    INGRESS,
+    INGRESS_OPERATOR,
     INHERITED_BY_INGRESS,
-    KUBELET_CONFIG,
     LIBRARY_GO,
+    MACHINE_CONFIG,
     PROFILE,
     CustomUse,
     Declared,
@@ -27,7 +26,10 @@ from scanner.kube.tls_profile import (
     profile_of,
 )
 
-_READERS: tuple[tuple[Kind, Reader], ...] = ((INGRESS_CONTROLLER, INGRESS), (KUBELET_CONFIGS, KUBELET_CONFIG))
+_READERS: tuple[tuple[Kind, Reader], ...] = (
+    (INGRESS_CONTROLLER, INGRESS_OPERATOR),
+    (KUBELET_CONFIG, MACHINE_CONFIG),
+)
 
 
 def custom_uses(facts: Facts) -> Iterator[CustomUse]:

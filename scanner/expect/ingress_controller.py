@@ -29,7 +29,14 @@ from scanner.kube.kinds import INGRESS_CONTROLLER, ROUTE
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.meta import changed, condition
 from scanner.kube.objects import KubeObject
-from scanner.kube.tls_profile import INGRESS, INHERITED_BY_INGRESS, MICROSHIFT_INGRESS, Declared, Profile, declared
+from scanner.kube.tls_profile import (
+    INGRESS_OPERATOR,
+    INHERITED_BY_INGRESS,
+    MICROSHIFT_INGRESS,
+    Declared,
+    Profile,
+    declared,
+)
 from scanner.model.expectation import Lever
 from scanner.tls.codepoints import TLS13
 
@@ -143,7 +150,7 @@ def _declares(facts: Facts, draft: Draft, found: IngressController) -> Draft:
     source = str(found.reference)
 
     def own(release: Known[str]) -> Declared:
-        return declared(found, _STEPS, INGRESS, source, meaning(release))
+        return declared(found, _STEPS, INGRESS_OPERATOR, source, meaning(release))
 
     if own(draft.release).profile is not None:
         return draft.declares(source, _FIELD, own, changed=changed(found, _STEPS))
@@ -189,7 +196,7 @@ def _reported(found: IngressController, source: str) -> Known[Profile] | None:
         return None
     # It has the shape of ``custom``; what is missing in it is no profile of the router's, so nothing is inherited.
     spec = KubeObject({"spec": {"type": "Custom", "custom": found.status_profile.raw}}, found.kind)
-    read = declared(spec, ("spec",), INGRESS, source, meaning("4.23"))
+    read = declared(spec, ("spec",), INGRESS_OPERATOR, source, meaning("4.23"))
     if read.profile is None or isinstance(read.profile, Unknown):
         return Unknown(f"{source} status.tlsProfile cannot be read: {read.refused or read.said}")
     return replace(read.profile, name=f"status.tlsProfile of {source}", source=f"{source} status.tlsProfile")

@@ -23,14 +23,20 @@ from scanner.expect.release import meaning, minor, of_kubelet
 from scanner.expect.rollout import settling
 from scanner.kube import kubelet, references
 from scanner.kube.cluster_facts import identity
-from scanner.kube.kinds import CONFIG_MAP, HOSTED_CLUSTER, KUBELET_CONFIGZ, MACHINE_CONFIG_POOL, NODE, NODE_POOL
-from scanner.kube.kinds import KUBELET_CONFIG as KUBELET_CONFIGS
+from scanner.kube.kinds import (
+    CONFIG_MAP,
+    HOSTED_CLUSTER,
+    KUBELET_CONFIG,
+    KUBELET_CONFIGZ,
+    MACHINE_CONFIG_POOL,
+    NODE,
+    NODE_POOL,
+)
 from scanner.kube.kubelet import (
     MANIFESTS,
     Configz,
     KubeletConfig,
     MachineConfigPool,
-    Node,
     kubelet_configs,
     pool_of,
     updating,
@@ -39,9 +45,10 @@ from scanner.kube.maybe import Known, Unknown
 from scanner.kube.meta import changed, condition
 from scanner.kube.objects import KubeObject
 from scanner.kube.openshift import HostedCluster, NodePool
+from scanner.kube.pod import Node
 from scanner.kube.secrets import ConfigMap
 from scanner.kube.snapshot import Snapshot
-from scanner.kube.tls_profile import KUBELET_CONFIG, PROFILE, Declared, Profile, declared
+from scanner.kube.tls_profile import MACHINE_CONFIG, PROFILE, Declared, Profile, declared
 from scanner.model.expectation import Because, Lever
 
 _FIELD = ".".join(PROFILE)
@@ -54,7 +61,7 @@ _POOL_TAKES = timedelta(hours=24)
 _Held: TypeAlias = tuple[Snapshot, KubeObject]
 """An object, and the snapshot that holds it."""
 
-_LABEL = f"metadata.labels[{kubelet.NODE_POOL}]"
+_LABEL = f"metadata.labels[{kubelet.NODE_POOL_LABEL}]"
 _ELSEWHERE = Unknown(
     "a NodePool of the hosting cluster may name a ConfigMap with a KubeletConfig, which decides before the APIServer "
     "and is not in this cluster: scan both clusters together (--contexts), or give the profile of these nodes as an "
@@ -81,7 +88,7 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
 def _without_pools(facts: Facts) -> bool:
     """Whether the control plane is hosted elsewhere."""
     snapshot = facts.snapshot
-    if MACHINE_CONFIG_POOL in snapshot.absent and KUBELET_CONFIGS in snapshot.absent:
+    if MACHINE_CONFIG_POOL in snapshot.absent and KUBELET_CONFIG in snapshot.absent:
         return True
     return facts.is_guest and not snapshot.gap(MACHINE_CONFIG_POOL) and not snapshot.every(MACHINE_CONFIG_POOL)
 
@@ -105,7 +112,7 @@ def _of_node(facts: Facts, draft: Draft, node: KubeObject) -> Draft:
     if isinstance(pool, Unknown):
         return draft.requires(pool, str(node.reference), "metadata.labels", pool.reason)
     draft = draft.says(str(pool.reference), "spec.nodeSelector", f"selects {node.reference}")
-    if gap := facts.snapshot.gap(KUBELET_CONFIGS):
+    if gap := facts.snapshot.gap(KUBELET_CONFIG):
         return draft.requires(Unknown(f"KubeletConfig could not be read: {gap}"), "KubeletConfig", _FIELD, "unknown")
     configs = kubelet_configs(facts.snapshot, pool)
     if configs:
@@ -165,7 +172,7 @@ def _configured(draft: Draft, config: KubeletConfig, within: str = "") -> Draft:
 
 
 def _declared(release: Known[str], config: KubeletConfig) -> Declared:
-    return declared(config, PROFILE, KUBELET_CONFIG, str(config.reference), meaning(release))
+    return declared(config, PROFILE, MACHINE_CONFIG, str(config.reference), meaning(release))
 
 
 def _merged(found: Known[Profile], under: Known[Profile], told: ProcessSettings) -> Known[Profile]:
@@ -227,7 +234,7 @@ def _node_pool_of(facts: Facts, node_name: str) -> Known[_Held]:
     if node is None:
         gap = facts.snapshot.gap(NODE) or "there is no such node"
         return Unknown(f"the NodePool of Node/{node_name} is not known: {gap}")
-    name = node.labels.get(kubelet.NODE_POOL, "")
+    name = node.labels.get(kubelet.NODE_POOL_LABEL, "")
     if not name:
         return Unknown(f"the NodePool of {node.reference} is not known: the node has no {_LABEL}")
     found = [each for each in pools if each[1].name == name]

@@ -52,8 +52,8 @@ def api_server_config(item: KubeObject) -> ApiServerConfig:
 
 
 State = Literal["on", "off", "unknown"]
-ADHERENCE: Final = ("TLSAdherence",)
-GROUPS: Final = ("TLSGroupPreferences", "TLSCurvePreferences")
+ADHERENCE_GATE: Final = ("TLSAdherence",)
+GROUPS_GATE: Final = ("TLSGroupPreferences", "TLSCurvePreferences")
 """The gate's name, and the one that it had before."""
 
 

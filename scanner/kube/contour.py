@@ -292,7 +292,7 @@ class ExtensionService(KubeObject):
     has_validation = Present("spec", "validation")
 
 
-VERSIONS: Final[Mapping[str, int]] = {"1.2": TLS12, "1.3": TLS13}
+CONTOUR_TLS_VERSIONS: Final[Mapping[str, int]] = {"1.2": TLS12, "1.3": TLS13}
 """The values of a minimum or maximum version; a virtual host's other value means Contour's default."""
 FILE: Final = "contour.yaml"
 """The key of a ConfigMap with Contour's file."""
@@ -305,7 +305,7 @@ class FileHolder(KubeObject):
     has_file = Present("data", FILE)
 
 
-class ListenerTLS(View):
+class EnvoyListenerTLS(View):
     """TLS of every listener."""
 
     minimum_protocol_version = Value()
@@ -317,7 +317,7 @@ class ListenerTLS(View):
 class Settings(View):
     """``spec`` of a ContourConfiguration."""
 
-    tls = Part(ListenerTLS, "envoy", "listener", "tls")
+    tls = Part(EnvoyListenerTLS, "envoy", "listener", "tls")
     envoy_service = Part(NamespacedName, "envoy", "service")
     client_certificate = Part(NamespacedName, "envoy", "clientCertificate")
     """The certificate that Envoy shows to services."""

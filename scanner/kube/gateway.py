@@ -201,7 +201,7 @@ class PortTLS(View):
     tls = Part(FrontendTLS)
 
 
-class Address(View):
+class GatewayAddress(View):
     """An entry of ``status.addresses``."""
 
     value = Text()
@@ -215,7 +215,7 @@ class Gateway(ListenerHolder):
     default_frontend = Part(FrontendTLS, "spec", "tls", "frontend", "default")
     per_port = Parts(PortTLS, "spec", "tls", "frontend", "perPort")
     client_certificate_ref = Part(ObjectReference, "spec", "tls", "backend", "clientCertificateRef")
-    addresses = Parts(Address, "status", "addresses")
+    addresses = Parts(GatewayAddress, "status", "addresses")
 
     @property
     def frontends(self) -> Iterator[FrontendTLS]:

@@ -260,7 +260,7 @@ def common(listener: Listener, names: tuple[str, ...]) -> tuple[str, ...]:
 # --- By the status ----------------------------------------------------------------------------------------------------
 
 
-def refused(route: KubeObject, parent: Parent) -> bool:
+def is_refused(route: KubeObject, parent: Parent) -> bool:
     """Whether every controller that speaks of this parent refuses the route; a condition of an older generation does
     not count. A parent that no status names may well have it."""
     answers: dict[bool, list[bool]] = {True: [], False: []}
@@ -287,7 +287,7 @@ class Routes:
         self._by_parent: dict[HolderKey, dict[str, list[tuple[Parent, GatewayRoute, tuple[str, ...]]]]] = {}
         for route in (GatewayRoute.of(each) for kind in kinds for each in snapshot.every(kind)):
             for parent in parents(route):
-                if not refused(route, parent):
+                if not is_refused(route, parent):
                     by_section = self._by_parent.setdefault((parent.kind, parent.namespace, parent.name), {})
                     by_section.setdefault(parent.section, []).append((parent, route, route.hostnames))
 

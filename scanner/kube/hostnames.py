@@ -72,11 +72,11 @@ def server_name(text: str) -> str | None:
     name = text[: MAX_NAME + 2].lower().removesuffix(".")
     if name.startswith("*."):
         name = f"{PROBE_LABEL}{name[1:]}"
-    return name if _HOST.match(name) and parsed(name) is None else None
+    return name if _HOST.match(name) and parse_address(name) is None else None
 
 
 @lru_cache(maxsize=1 << 17)
-def parsed(text: str) -> IPv4Address | IPv6Address | None:
+def parse_address(text: str) -> IPv4Address | IPv6Address | None:
     """The IP address, or None."""
     if not _ADDRESS.match(text):
         return None
@@ -104,7 +104,7 @@ _PRINTABLE = re.compile(r"[^\x00-\x20\x7f-\xa0\u200b-\u200f\u2028-\u202f\u2060-\
 
 def address(text: str) -> str | None:
     """An IP address in its canonical text, or None."""
-    found = parsed(text)
+    found = parse_address(text)
     return text if isinstance(found, IPv4Address) else str(found) if found else None  # IPv4 has one text only
 
 

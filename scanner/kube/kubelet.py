@@ -21,7 +21,7 @@ from scanner.kube.view import Flag, Part, Present, Text, Texts, Value, View
 SUFFIX = "machineconfiguration.openshift.io/mc-name-suffix"
 """On a KubeletConfig: the N of the ``99-POOL-generated-kubelet-N`` that it becomes, empty for the first."""
 
-NODE_POOL = "hypershift.openshift.io/nodePool"
+NODE_POOL_LABEL = "hypershift.openshift.io/nodePool"
 """Label of a node in a hosted cluster: the name of its NodePool."""
 MANIFESTS = "config"
 """Key of a ConfigMap that a NodePool names: one manifest or several."""
@@ -75,12 +75,6 @@ class KubeletConfig(KubeObject):
     def speaks_of_tls(self) -> bool:
         """Whether it has anything to say about TLS."""
         return has_profile(self) or self.configuration.speaks_of_tls
-
-
-class Node(KubeObject):
-    """A node, as far as its kubelet says of itself."""
-
-    kubelet_version = Text("status", "nodeInfo", "kubeletVersion")
 
 
 class MachineConfigPool(KubeObject):

@@ -196,5 +196,6 @@ class Node(KubeObject):
     pod_cidrs = Texts("spec", "podCIDRs")
     pod_cidr = Text("spec", "podCIDR")
     addresses = Parts(Address, "status", "addresses")
+    kubelet_version = Text("status", "nodeInfo", "kubeletVersion")
     kubelet_port = Value("status", "daemonEndpoints", "kubeletEndpoint", "Port")
     """The field really has a capital letter (core/v1 DaemonEndpoint)."""

@@ -22,6 +22,7 @@ from scanner.kube.tls_profile import (
     HOSTED_PROFILE,
     LIBRARY_GO,
     PROFILE,
+    PROFILE_FIELDS,
     Profile,
     Reader,
     TLSSecurityProfile,
@@ -30,7 +31,6 @@ from scanner.kube.tls_profile import (
     reader_of,
     refused,
 )
-from scanner.kube.tls_profile import TYPES as FIELDS
 from scanner.tls.names import GO_SUITES, group_code, openssl_name, suite_code, version_code
 
 TYPES: Final = ("old", "intermediate", "modern")
@@ -258,7 +258,7 @@ def profile_of_file(document: Located, named: Callable[[str], Profile]) -> Profi
             wrong.raise_any()
         else:
             return replace(found, notes=(*notes, *found.notes))
-    return _sourced(document, steps, named(FIELDS[profile.type]), *notes)
+    return _sourced(document, steps, named(PROFILE_FIELDS[profile.type]), *notes)
 
 
 def _place(wrong: Problems) -> tuple[Steps, str]:
@@ -278,7 +278,7 @@ def _place(wrong: Problems) -> tuple[Steps, str]:
 
 def _places(document: Document, top: Steps) -> list[tuple[Steps, str]]:
     kind = document.get((*top, "kind"))
-    if kind is None and any(document.has((*top, name)) for name in ("type", *FIELDS.values())):
+    if kind is None and any(document.has((*top, name)) for name in ("type", *PROFILE_FIELDS.values())):
         return [(top, "")]
     ways = [(*top, *steps) for steps in _PLACES if document.has((*top, *steps))]
     if not ways and kind == "APIServer":

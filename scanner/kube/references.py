@@ -13,7 +13,7 @@ from scanner.kube.ingress import TLS_CERT_NAMESPACE, IngressTLS, Route
 from scanner.kube.kinds import CONFIG_MAP, SECRET, Kind
 from scanner.kube.objects import Fields, KubeObject, Steps
 
-Role = Literal[
+ReferenceRole = Literal[
     "certificate",
     "client-certificate",
     "key",
@@ -43,7 +43,7 @@ class _Field:
     subject: Kind
     path: str
     """``*`` stands for the items of a list, or for every field."""
-    role: Role
+    role: ReferenceRole
     form: Form = "name"
     to: Kind = SECRET
     """What it refers to where the reference does not say."""
@@ -60,7 +60,7 @@ class Link:
     """The field of the source."""
     beside: Fields
     """The mapping that the field stands in: a ``tls`` entry with its hosts."""
-    role: Role
+    role: ReferenceRole
     group: str
     kind: str
     """As the reference says, or means where it does not."""

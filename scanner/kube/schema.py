@@ -1,7 +1,7 @@
 """The schemas of the API's kinds (``profiles/schemas``), and the walker that compares a value with one of them.
 
 The keywords are those of OpenAPI v3 as CustomResourceDefinitions use it (kubernetes.io, "Extend the Kubernetes API with
-CustomResourceDefinitions", Validation). ``parsed`` reads the ones that the walker checks.
+CustomResourceDefinitions", Validation). ``parse_schema`` reads the ones that the walker checks.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MIN, _MAX = -(1 << 63), (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Text:
+class TextShape:
     """Text, or one of a few words."""
 
     enum: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Number:
+class NumberShape:
     """A whole number."""
 
     enum: tuple[int, ...] = ()
@@ -71,8 +71,8 @@ class Number:
 class NumberOrText:
     """A port by its number or its name (Kubernetes ``IntOrString``)."""
 
-    number: Number
-    text: Text
+    number: NumberShape
+    text: TextShape
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class Record:
         return tuple(name for name, each in self.fields.items() if each != FORMER)
 
 
-Shape: TypeAlias = "Text | Number | NumberOrText | Boolean | TextMap | Anything | Array | Record"
+Shape: TypeAlias = "TextShape | NumberShape | NumberOrText | Boolean | TextMap | Anything | Array | Record"
 
 ANY: Final = Anything()
 FORMER: Final = Anything(former=True)
@@ -194,7 +194,7 @@ def definition(kind: Kind) -> Definition:
     return Definition(content["module"], content["version"], found)
 
 
-def parsed(schema: Schema, change: Change, path: str = "") -> Shape:
+def parse_schema(schema: Schema, change: Change, path: str = "") -> Shape:
     """Parse a schema, with a change at each path; one without a type is ``ANY``."""
     schema = change(path, schema)
     if schema.get("x-kubernetes-int-or-string"):
@@ -203,7 +203,7 @@ def parsed(schema: Schema, change: Change, path: str = "") -> Shape:
     if kind == "array":
         (key,) = schema.get("x-kubernetes-list-map-keys", [""])
         return Array(
-            parsed(schema["items"], change, f"{path}[]"),
+            parse_schema(schema["items"], change, f"{path}[]"),
             schema.get("minItems", 0),
             schema.get("maxItems"),
             schema.get("nulls", False),
@@ -220,7 +220,7 @@ def _object(schema: Schema, change: Change, path: str) -> Shape:
         return TextMap(max_properties=schema.get("maxProperties"), max_length=values.get("maxLength"))
     start = f"{path}." if path else ""
     return Record(
-        {name: parsed(each, change, start + name) for name, each in schema.get("properties", {}).items()},
+        {name: parse_schema(each, change, start + name) for name, each in schema.get("properties", {}).items()},
         tuple(schema.get("required", ())),
         reported=schema.get("reported", ()),
         constraints=schema.get("constraints", ()),
@@ -229,10 +229,10 @@ def _object(schema: Schema, change: Change, path: str) -> Shape:
     )
 
 
-def _text(schema: Schema) -> Text:
+def _text(schema: Schema) -> TextShape:
     if "enum" in schema:
-        return Text(enum=tuple(schema["enum"]), weak=schema.get("weak", ()))
-    return Text(
+        return TextShape(enum=tuple(schema["enum"]), weak=schema.get("weak", ()))
+    return TextShape(
         pattern=schema.get("pattern", ""),
         min_length=schema.get("minLength", 0),
         max_length=schema.get("maxLength"),
@@ -241,9 +241,9 @@ def _text(schema: Schema) -> Text:
     )
 
 
-def _number(schema: Schema) -> Number:
+def _number(schema: Schema) -> NumberShape:
     beyond = 1 if schema.get("exclusiveMaximum") else 0
-    return Number(
+    return NumberShape(
         enum=tuple(schema.get("enum", ())),
         minimum=schema.get("minimum"),
         maximum=schema["maximum"] - beyond if "maximum" in schema else None,
@@ -290,7 +290,7 @@ class WrongValue:
 
     at: Steps
     value: str | float
-    shape: Text | Number
+    shape: TextShape | NumberShape
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,8 +330,8 @@ class Duplicate:
 Difference: TypeAlias = UnknownField | WrongType | WrongValue | WrongCount | MissingField | Violated | Duplicate
 
 _TYPES: Mapping[type[object], tuple[str, type | tuple[type, ...]]] = {
-    Text: ("text", str),
-    Number: ("a whole number", int),
+    TextShape: ("text", str),
+    NumberShape: ("a whole number", int),
     NumberOrText: ("a whole number or text", (int, str)),
     Boolean: ("true or false", bool),
     TextMap: ("a mapping", dict),
@@ -354,7 +354,11 @@ def differences(value: object, shape: Shape, steps: Steps = ()) -> Iterable[Diff
         return _fields(value, shape, steps)
     if isinstance(value, dict) and isinstance(shape, TextMap):
         return _entries(value, shape, steps)
-    if isinstance(value, str | int | float) and isinstance(shape, Text | Number) and not _accepted(value, shape):
+    if (
+        isinstance(value, str | int | float)
+        and isinstance(shape, TextShape | NumberShape)
+        and not _accepted(value, shape)
+    ):
         return (WrongValue(steps, value, shape),)
     return ()
 
@@ -410,14 +414,14 @@ def _unreported(found: Iterable[Difference]) -> Iterator[Difference]:
 def _entries(value: Mapping[str, object], shape: TextMap, steps: Steps) -> Iterator[Difference]:
     if shape.max_properties is not None and len(value) > shape.max_properties:
         yield WrongCount(steps, len(value), 0, shape.max_properties)
-    text = Text(max_length=shape.max_length)
+    text = TextShape(max_length=shape.max_length)
     for name, each in value.items():
         if each is not None:
             yield from differences(each, text, (*steps, name))
 
 
 def _fits(value: object, shape: Shape) -> bool:
-    if isinstance(shape, Number):
+    if isinstance(shape, NumberShape):
         return _is_whole(value)
     if isinstance(shape, NumberOrText) and not isinstance(value, str):
         return isinstance(value, int) and _is_whole(value)
@@ -432,7 +436,7 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and _MIN <= value <= _MAX
 
 
-def _accepted(value: str | float, shape: Text | Number) -> bool:
-    if isinstance(shape, Number):
+def _accepted(value: str | float, shape: TextShape | NumberShape) -> bool:
+    if isinstance(shape, NumberShape):
         return not isinstance(value, str) and shape.accepts(value)
     return isinstance(value, str) and shape.accepts(value) and (not shape.known or value in shape.known or "/" in value)

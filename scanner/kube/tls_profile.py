@@ -64,7 +64,7 @@ class Profile:
 
 # --- The API's type ---------------------------------------------------------------------------------------------------
 
-TYPES: Final[Mapping[str, str]] = {
+PROFILE_FIELDS: Final[Mapping[str, str]] = {
     "Old": "old",
     "Intermediate": "intermediate",
     "Modern": "modern",
@@ -130,7 +130,7 @@ class TLSSecurityProfile(View):
     @property
     def given(self) -> tuple[str, ...]:
         """The fields of types that are set, be they of its own type or not."""
-        return tuple(name for name in TYPES.values() if self.has(name))
+        return tuple(name for name in PROFILE_FIELDS.values() if self.has(name))
 
 
 def profile_of(holder: Fields, steps: tuple[str, ...] = PROFILE) -> TLSSecurityProfile:
@@ -209,7 +209,7 @@ LIBRARY_GO: Final = Reader(
     admission=True,
     source="openshift/library-go pkg/operator/configobserver/apiserver/observe_tlssecurityprofile.go",
 )
-INGRESS: Final = Reader(
+INGRESS_OPERATOR: Final = Reader(
     name="the ingress operator",
     nil="inherit",
     empty="inherit",
@@ -219,9 +219,9 @@ INGRESS: Final = Reader(
     suites=None,
     source="openshift/cluster-ingress-operator pkg/operator/controller/ingress/controller.go",
 )
-INHERITED_BY_INGRESS: Final = replace(INGRESS, nil="intermediate", empty="intermediate")
+INHERITED_BY_INGRESS: Final = replace(INGRESS_OPERATOR, nil="intermediate", empty="intermediate")
 """The same operator, reading the APIServer's profile for an IngressController without one of its own."""
-KUBELET_CONFIG: Final = Reader(
+MACHINE_CONFIG: Final = Reader(
     name="the machine config operator",
     nil="inherit",
     empty="intermediate",
@@ -256,13 +256,21 @@ OTHER: Final = Reader(
     no_custom="intermediate",
     source="kinds that are not OpenShift's own configuration: a server of Go's, and no admission",
 )
-READERS: Final = (LIBRARY_GO, INGRESS, INHERITED_BY_INGRESS, KUBELET_CONFIG, HYPERSHIFT, MICROSHIFT_INGRESS, OTHER)
+READERS: Final = (
+    LIBRARY_GO,
+    INGRESS_OPERATOR,
+    INHERITED_BY_INGRESS,
+    MACHINE_CONFIG,
+    HYPERSHIFT,
+    MICROSHIFT_INGRESS,
+    OTHER,
+)
 _BY_KIND: Final[Mapping[Kind, Reader]] = {
     kinds.API_SERVER: LIBRARY_GO,
     kinds.HOSTED_CLUSTER: HYPERSHIFT,
     kinds.HOSTED_CONTROL_PLANE: HYPERSHIFT,
-    kinds.INGRESS_CONTROLLER: INGRESS,
-    kinds.KUBELET_CONFIG: KUBELET_CONFIG,
+    kinds.INGRESS_CONTROLLER: INGRESS_OPERATOR,
+    kinds.KUBELET_CONFIG: MACHINE_CONFIG,
 }
 
 
@@ -338,18 +346,18 @@ class Problem:
 
 def problems(profile: TLSSecurityProfile, reader: Reader, *, iana: bool = False) -> Iterator[Problem]:
     """Everything that is wrong with a profile for its reader. ``iana``: IANA's names of suites count like OpenSSL's."""
-    yield from _unknown_fields(profile, ("type", *TYPES.values()), _MISPLACED)
+    yield from _unknown_fields(profile, ("type", *PROFILE_FIELDS.values()), _MISPLACED)
     said, given = profile.said_type, profile.given
     if said is None or (said == "" and given):
         yield from _untyped(profile)
-    elif not isinstance(said, str) or said not in TYPES:
+    elif not isinstance(said, str) or said not in PROFILE_FIELDS:
         yield Problem(
             id="type-unknown",
             at=(*profile.steps, "type"),
-            message=_unsupported(said, TYPES),
-            fix=_did_you_mean(said, TYPES),
+            message=_unsupported(said, PROFILE_FIELDS),
+            fix=_did_you_mean(said, PROFILE_FIELDS),
             schema=True,
-            expected=tuple(TYPES),
+            expected=tuple(PROFILE_FIELDS),
         )
     else:
         yield from _fields_of(profile, said, reader)
@@ -376,8 +384,8 @@ def _did_you_mean(said: object, known: Mapping[str, str] | tuple[str, ...]) -> s
 
 def ignored(profile: TLSSecurityProfile) -> Iterator[str]:
     """What to know about fields of other types than its own."""
-    others = [name for name in profile.given if name != TYPES.get(profile.type)]
-    if others and profile.type in TYPES:
+    others = [name for name in profile.given if name != PROFILE_FIELDS.get(profile.type)]
+    if others and profile.type in PROFILE_FIELDS:
         yield f"type is {profile.type}, so {' and '.join(others)} means nothing"
 
 
@@ -391,13 +399,13 @@ def _unknown_fields(view: View, known: tuple[str, ...], elsewhere: Mapping[str, 
 
 def _untyped(profile: TLSSecurityProfile) -> Iterator[Problem]:
     if profile.given:
-        meant = next(name for name, field in TYPES.items() if field == profile.given[0])
+        meant = next(name for name, field in PROFILE_FIELDS.items() if field == profile.given[0])
         message = "one of the profiles is set but 'type' field is empty"
         yield Problem(id="type-unset", at=profile.steps, message=message, fix=f"add 'type: {meant}'")
 
 
 def _fields_of(profile: TLSSecurityProfile, type_: str, reader: Reader) -> Iterator[Problem]:
-    own = TYPES[type_]
+    own = PROFILE_FIELDS[type_]
     if own not in profile.given and (reader.admission or type_ == "Custom"):
         yield Problem(
             id="field-missing",
@@ -691,10 +699,10 @@ def declared(holder: Fields, steps: tuple[str, ...], reader: Reader, called: str
     notes = tuple(islice(_remarks(profile, reader, called), _REMARKS))
     if type_ is None or type_ == "":
         return _noted(_default(reader.empty, "set without a type", reader, meaning), notes)
-    if not isinstance(type_, str) or type_ not in TYPES:
+    if not isinstance(type_, str) or type_ not in PROFILE_FIELDS:
         return _default(reader.other, f"of the type {shown(type_)}, which is none of the API's", reader, meaning)
     if type_ != "Custom":
-        return _noted(Declared(said=type_, profile=meaning(TYPES[type_])), notes)
+        return _noted(Declared(said=type_, profile=meaning(PROFILE_FIELDS[type_])), notes)
     if not profile.custom:
         return _noted(_default(reader.no_custom, "Custom without custom", reader, meaning), notes)
     return _noted(_custom(profile.custom, reader, called, meaning), notes)

@@ -24,11 +24,11 @@ from scanner.kube.schema import (
     Difference,
     Duplicate,
     MissingField,
-    Number,
+    NumberShape,
     Record,
     Schema,
     Shape,
-    Text,
+    TextShape,
     UnknownField,
     Violated,
     WrongCount,
@@ -36,7 +36,7 @@ from scanner.kube.schema import (
     WrongValue,
     definition,
     differences,
-    parsed,
+    parse_schema,
 )
 from scanner.kube.view import View
 from scanner.model.pki_config import CURVES, Complaint, Usage
@@ -144,11 +144,13 @@ def key_shape(shape: PkiShape) -> Shape:
     """``key``, wherever a shape has one."""
     if shape == "shipped":
         return _field(spec("shipped"), "certificateManagement", "custom", "defaults", "key")
-    sizes = Number(enum=(2048, 3072, 4096)) if shape == "document" else _field(key_shape("shipped"), "rsa", "keySize")
+    sizes = (
+        NumberShape(enum=(2048, 3072, 4096)) if shape == "document" else _field(key_shape("shipped"), "rsa", "keySize")
+    )
     fields: dict[str, Shape] = {
-        "algorithm": Text(enum=ALGORITHMS),
+        "algorithm": TextShape(enum=ALGORITHMS),
         "rsa": Record({"keySize": sizes}, ("keySize",)),
-        "ecdsa": Record({"curve": Text(enum=CURVES)}, ("curve",)),
+        "ecdsa": Record({"curve": TextShape(enum=CURVES)}, ("curve",)),
     }
     return Record(fields, ("algorithm",), constraints=(_UNION,))
 
@@ -157,7 +159,7 @@ def spec(shape: PkiShape, names: Collection[str] = tuple(WELL_KNOWN)) -> Shape:
     """The schema of ``spec`` in a shape; ``names`` are the certificate names that an override may have."""
     if shape == "shipped":
         (schema,) = definition(PKI).versions.values()
-        return parsed(schema["properties"]["spec"], _shipped)
+        return parse_schema(schema["properties"]["spec"], _shipped)
     if shape == "interim":
         custom = replace(_lists("interim", names), min_properties=1)
         mode = _field(spec("shipped"), "certificateManagement", "mode")
@@ -173,15 +175,15 @@ def _lists(shape: PkiShape, names: Collection[str]) -> Record:
     certificate = Record({"key": key_shape(shape)}, ("key",))
     named = Constraint(lambda entry: _Override(entry.raw).certificate_name not in names, NAME_RULE)
 
-    def entries(name: str, text: Text, *constraints: Constraint) -> Array:
+    def entries(name: str, text: TextShape, *constraints: Constraint) -> Array:
         fields: dict[str, Shape] = {name: text, "certificate": certificate}
         return Array(Record(fields, (name, "certificate"), constraints=constraints), key=name)
 
     return Record(
         {
             "defaults": certificate,
-            "categories": entries("category", Text(enum=tuple(CATEGORIES))),
-            "overrides": entries("certificateName", Text(min_length=1), named),
+            "categories": entries("category", TextShape(enum=tuple(CATEGORIES))),
+            "overrides": entries("certificateName", TextShape(min_length=1), named),
         }
     )
 
@@ -202,7 +204,7 @@ def shape_of(value: object) -> PkiShape:
 
 _SHOWN: Final = 100
 """Characters of a value that a message repeats."""
-_TYPES: Final = {Record: "object", Array: "array", Text: "string"}
+_TYPES: Final = {Record: "object", Array: "array", TextShape: "string"}
 
 
 def complaints(shape: Shape, value: object, steps: Steps) -> Iterator[Complaint]:
@@ -231,13 +233,13 @@ def without_nulls(value: object) -> object:
 
 def _messages(difference: Difference) -> Iterator[str]:
     match difference:
-        case WrongType(value=value, shape=Number() as shape):
+        case WrongType(value=value, shape=NumberShape() as shape):
             yield f"must be of type {'integer' if isinstance(value, str) else 'int32'}"
             if shape.enum or (isinstance(value, int | float) and not isinstance(value, bool)):
                 yield from _of_value(value, shape)
         case WrongType(at=at, value=value, shape=shape):
             yield f"must be of type {_TYPES[type(shape)]}"
-            if isinstance(shape, Text) and shape.enum:
+            if isinstance(shape, TextShape) and shape.enum:
                 yield _unsupported(value, shape.enum)
             if isinstance(shape, Record) and isinstance(at[-1], int):
                 yield "must be an object for an array of list-type map"
@@ -253,12 +255,12 @@ def _messages(difference: Difference) -> Iterator[str]:
             yield constraint.message
 
 
-def _of_value(value: object, shape: Text | Number) -> Iterator[str]:
+def _of_value(value: object, shape: TextShape | NumberShape) -> Iterator[str]:
     if shape.enum and value not in shape.enum:
         yield _unsupported(value, shape.enum)
-    if isinstance(shape, Text) and shape.min_length and value == "":
+    if isinstance(shape, TextShape) and shape.min_length and value == "":
         yield f"should be at least {shape.min_length} chars long"
-    if isinstance(shape, Number) and isinstance(value, int | float):
+    if isinstance(shape, NumberShape) and isinstance(value, int | float):
         if shape.minimum is not None and value < shape.minimum:
             yield f"should be greater than or equal to {shape.minimum}"
         if shape.maximum is not None and value > shape.maximum:

@@ -16,7 +16,7 @@ from scanner.files.problems import Problems
 from scanner.files.source_positions import Located, Steps, dotted
 from scanner.kube.kinds import CONFIG_MAP, Kind
 from scanner.kube.maybe import Known, Unknown
-from scanner.kube.schema import Number, Record, Text
+from scanner.kube.schema import NumberShape, Record, TextShape
 from scanner.kube.secrets import ConfigMap
 from scanner.kube.snapshot import Snapshot
 from scanner.model.finding import Finding
@@ -35,9 +35,9 @@ _GATED: Final = (
 )
 _KEY: Final = Record(
     {
-        "algorithm": Text(),
-        "rsa": Record({"keySize": Number()}),
-        "ecdsa": Record({"curve": Text()}),
+        "algorithm": TextShape(),
+        "rsa": Record({"keySize": NumberShape()}),
+        "ecdsa": Record({"curve": TextShape()}),
     }
 )
 _TYPES: Final = Record({"signerCertificates": Record({"key": _KEY})})

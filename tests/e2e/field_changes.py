@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scanner.files.source_positions import Steps
-from scanner.kube.schema import ANY, Array, Boolean, Number, NumberOrText, Record, Shape, Text, TextMap
+from scanner.kube.schema import ANY, Array, Boolean, NumberOrText, NumberShape, Record, Shape, TextMap, TextShape
 from tests.e2e.writing import Object
 
 ADDRESS: tuple[Steps, ...] = (("metadata",), ("metadata", "name"), ("metadata", "namespace"))
@@ -68,14 +68,14 @@ def changes(value: Any, shape: Shape, at: Steps = ()) -> Iterator[Change]:  # no
 
 def _others(value: Any, shape: Shape) -> Iterator[object]:  # noqa: ANN401 - JSON
     match shape:
-        case Text(enum=words) if words:
+        case TextShape(enum=words) if words:
             yield from (*words, *(word.swapcase() for word in words if word), "sweet", "", 1, True, None, [], {})
-        case Text() if shape == Text():
+        case TextShape() if shape == TextShape():
             yield from ("", "a b", "web\n", 443, True, 1.5, None, {}, [])
-        case Text(known=known, max_length=longest):
+        case TextShape(known=known, max_length=longest):
             yield from (*NAMES, *known, *(word.lower() for word in known))
             yield from ("a" * length for length in (63, 64, longest or 300, (longest or 300) + 1))
-        case Number():
+        case NumberShape():
             yield from NUMBERS
         case NumberOrText(text=text):
             yield from (*_others(value, text), *NUMBERS)

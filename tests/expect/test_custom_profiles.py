@@ -11,7 +11,7 @@ import pytest
 from scanner.assessment import Viewpoint, surroundings, survey
 from scanner.judge.custom_profiles import custom_findings
 from scanner.kube.kinds import API_SERVER, INGRESS_CONTROLLER
-from scanner.kube.tls_profile import INGRESS, lost
+from scanner.kube.tls_profile import INGRESS_OPERATOR, lost
 from scanner.kube.tls_profile import LIBRARY_GO as GO
 from scanner.lint.openshift.tls_profiles import check_ciphers
 from scanner.model.object_rule import Subject
@@ -83,7 +83,7 @@ def test_what_a_router_takes_of_ianas_names_depends_on_its_openssl() -> None:
     name = "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256"
     both = [
         (reader, replace(read, dropped=tuple(filter(None, [lost(name, consumer)]))))
-        for (reader, read), consumer in zip(use.readings, (GO, INGRESS), strict=True)
+        for (reader, read), consumer in zip(use.readings, (GO, INGRESS_OPERATOR), strict=True)
     ]
     _, finding = custom_findings([replace(use, readings=tuple(both))])
     assert (finding.verdict, finding.fix) == ("fail", f"{name}: remove it")

@@ -14,7 +14,14 @@ from scanner.expect.process_flags import COMPONENT_BASE, ETCD
 from scanner.expect.rollout import CHANGE_TAKES, OPERATOR_TAKES
 from scanner.kube.api_server import SPELLINGS
 from scanner.kube.kinds import MICROSHIFT_CONFIG
-from scanner.kube.tls_profile import HYPERSHIFT, INGRESS, KUBELET_CONFIG, LIBRARY_GO, MICROSHIFT_INGRESS, Reader
+from scanner.kube.tls_profile import (
+    HYPERSHIFT,
+    INGRESS_OPERATOR,
+    LIBRARY_GO,
+    MACHINE_CONFIG,
+    MICROSHIFT_INGRESS,
+    Reader,
+)
 from scanner.model.scan_policy import ScanPolicy
 from tests.expect import stories
 
@@ -28,8 +35,8 @@ WORDS = {
 }
 ROWS: dict[str, Reader] = {
     "library-go": LIBRARY_GO,
-    "the ingress operator": INGRESS,
-    "the machine config operator": KUBELET_CONFIG,
+    "the ingress operator": INGRESS_OPERATOR,
+    "the machine config operator": MACHINE_CONFIG,
     "HyperShift": HYPERSHIFT,
     "MicroShift's router": MICROSHIFT_INGRESS,
 }

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scanner.expect.release import meaning, minor, of_cluster, of_kubelet
-from scanner.kube.api_server import GROUPS, Gates, feature_gates
+from scanner.kube.api_server import GROUPS_GATE, Gates, feature_gates
 from scanner.kube.maybe import Unknown
 from scanner.kube.profile_catalogue import load_profile
 from scanner.kube.tls_profile import Profile
@@ -84,7 +84,7 @@ def test_without_a_release_only_what_never_changed_is_known() -> None:
 
 
 def test_gates_by_either_name_and_of_the_release_that_runs() -> None:
-    assert Gates(enabled=frozenset({"TLSCurvePreferences"})).state(GROUPS) == "on"
+    assert Gates(enabled=frozenset({"TLSCurvePreferences"})).state(GROUPS_GATE) == "on"
     both = {
         "apiVersion": "config.openshift.io/v1",
         "kind": "FeatureGate",

@@ -14,15 +14,15 @@ from scanner.kube.schema import (
     Difference,
     MissingField,
     NumberOrText,
-    Text,
     TextMap,
+    TextShape,
     UnknownField,
     WrongCount,
     WrongType,
     WrongValue,
     definition,
     differences,
-    parsed,
+    parse_schema,
 )
 
 SCHEMA: Mapping[str, Any] = {
@@ -42,7 +42,7 @@ SCHEMA: Mapping[str, Any] = {
 
 
 def found(value: object) -> list[Difference]:
-    return list(differences(value, parsed(SCHEMA, lambda _, schema: schema)))
+    return list(differences(value, parse_schema(SCHEMA, lambda _, schema: schema)))
 
 
 @pytest.mark.parametrize(
@@ -83,17 +83,17 @@ def test_what_differs(value: object, expected: type[Difference]) -> None:
 
 
 def test_a_change_replaces_keywords() -> None:
-    shape = parsed(SCHEMA, lambda path, schema: {**schema, "enum": ["b"]} if path == "names[]" else schema)
+    shape = parse_schema(SCHEMA, lambda path, schema: {**schema, "enum": ["b"]} if path == "names[]" else schema)
     (one,) = differences({"name": "a", "names": ["b", "a"]}, shape)
     assert one.at == ("names", 1)
 
 
 def test_kinds_of_shapes() -> None:
-    shape = parsed(SCHEMA, lambda _, schema: schema)
+    shape = parse_schema(SCHEMA, lambda _, schema: schema)
     fields: Mapping[str, object] = getattr(shape, "fields", {})
     assert isinstance(fields["target"], NumberOrText)
     assert (fields["other"], fields["labels"]) == (ANY, TextMap(max_properties=1, max_length=3))
-    assert fields["mode"] == Text(enum=("On", "Off"))
+    assert fields["mode"] == TextShape(enum=("On", "Off"))
 
 
 def test_a_release_by_its_name() -> None:

@@ -13,10 +13,10 @@ from scanner.kube.objects import Fields
 from scanner.kube.profile_catalogue import load_profile
 from scanner.kube.tls_profile import (
     HYPERSHIFT,
-    INGRESS,
+    INGRESS_OPERATOR,
     INHERITED_BY_INGRESS,
-    KUBELET_CONFIG,
     LIBRARY_GO,
+    MACHINE_CONFIG,
     MICROSHIFT_INGRESS,
     READERS,
     Declared,
@@ -48,14 +48,14 @@ DEFAULTS: list[tuple[Reader, object, str | None]] = [
     (LIBRARY_GO, {"type": "Custom"}, INTERMEDIATE),
     (LIBRARY_GO, {"type": "Custom", "custom": {}}, INTERMEDIATE),
     (LIBRARY_GO, {"type": "Fancy"}, UNKNOWN),
-    (INGRESS, None, INHERITED),
-    (INGRESS, {"type": ""}, INHERITED),
-    (INGRESS, {"type": "Custom"}, UNKNOWN),
+    (INGRESS_OPERATOR, None, INHERITED),
+    (INGRESS_OPERATOR, {"type": ""}, INHERITED),
+    (INGRESS_OPERATOR, {"type": "Custom"}, UNKNOWN),
     (INHERITED_BY_INGRESS, None, INTERMEDIATE),
-    (KUBELET_CONFIG, None, INHERITED),
-    (KUBELET_CONFIG, {"type": ""}, INTERMEDIATE),
-    (KUBELET_CONFIG, {"type": "Custom"}, INTERMEDIATE),
-    (KUBELET_CONFIG, {"type": "Fancy"}, INTERMEDIATE),
+    (MACHINE_CONFIG, None, INHERITED),
+    (MACHINE_CONFIG, {"type": ""}, INTERMEDIATE),
+    (MACHINE_CONFIG, {"type": "Custom"}, INTERMEDIATE),
+    (MACHINE_CONFIG, {"type": "Fancy"}, INTERMEDIATE),
     (HYPERSHIFT, None, INTERMEDIATE),
     (HYPERSHIFT, {"type": ""}, UNKNOWN),
     (HYPERSHIFT, {"type": "Custom"}, UNKNOWN),
@@ -143,7 +143,7 @@ ROUTER = {
 
 @pytest.mark.parametrize(("said", "reason"), ROUTER.values(), ids=ROUTER)
 def test_what_the_ingress_operator_admits(said: dict[str, Any], reason: str | None) -> None:
-    found = read(said, INGRESS).profile
+    found = read(said, INGRESS_OPERATOR).profile
     assert found is not None
     if isinstance(found, Unknown):
         assert reason is not None
@@ -153,7 +153,7 @@ def test_what_the_ingress_operator_admits(said: dict[str, Any], reason: str | No
 
 
 def test_an_exclusion_takes_out() -> None:
-    assert profile(read(custom("AES128-SHA", "AES256-SHA", "!AES128-SHA"), INGRESS)).suites == (
+    assert profile(read(custom("AES128-SHA", "AES256-SHA", "!AES128-SHA"), INGRESS_OPERATOR)).suites == (
         suite_code("AES256-SHA"),
     )
 

@@ -13,7 +13,7 @@ from scanner.discover.index import Index, Source
 from scanner.discover.listener_claims import Claim, Draft, Found
 from scanner.discover.truncation import Omission
 from scanner.discover.workloads import READS, Alike, Container, Pod
-from scanner.kube.hostnames import parsed, port
+from scanner.kube.hostnames import parse_address, port
 from scanner.kube.objects import Reference
 from scanner.model.endpoint import Certainty, Origin
 
@@ -128,7 +128,7 @@ def _claim(pod: Pod, container: str, bound: Bound, flag: str) -> Claim:
 
 def _loopback(pod: Pod, host: str) -> bool | None:
     """Whether a listener bound to ``host`` can be reached from its own node or pod only; None: nobody says."""
-    found = parsed(host)
+    found = parse_address(host)
     if str(found) in pod.addresses:
         return False  # a cluster on loopback addresses, as the demo is
     return (host == "localhost" or (found is not None and found.is_loopback)) if host else None

@@ -16,7 +16,7 @@ from scanner.discover.listener_claims import Claim, Draft, Found
 from scanner.discover.merge import stronger
 from scanner.discover.truncation import Omission
 from scanner.discover.workloads import READS, Alike, Container, ContainerPort, Pod, numbered
-from scanner.kube.hostnames import parsed, port
+from scanner.kube.hostnames import parse_address, port
 from scanner.kube.objects import Reference
 from scanner.kube.pod import Container as RawContainer
 from scanner.model.endpoint import Certainty, Origin, Owner, host_port
@@ -140,7 +140,7 @@ def _on_node(view: Index, pod: Pod, declared: _Port) -> tuple[str, ...]:
         return ()
     found: dict[str, None] = {}
     for number, host in declared.on_node:
-        only = parsed(host)
+        only = parse_address(host)
         hosts = (str(only),) if only and not only.is_unspecified else node.addresses
         found |= dict.fromkeys(host_port(each, number) for each in hosts)
     return tuple(found)

@@ -8,7 +8,7 @@ from typing import Final
 
 from scanner.errors import InputError
 from scanner.files.source_positions import Steps, shown
-from scanner.kube.contour import FILE, VERSIONS, SecretName, Settings, settings
+from scanner.kube.contour import CONTOUR_TLS_VERSIONS, FILE, SecretName, Settings, settings
 from scanner.kube.kinds import CONFIG_MAP, CONTOUR_CONFIGURATION, CONTOUR_DEPLOYMENT, Kind
 from scanner.kube.objects import KubeObject
 from scanner.model.declared import Declared, Missing
@@ -129,7 +129,7 @@ def check_limits(subject: Subject) -> Iterator[Flaw]:
     tls = found.settings.tls
     versions = (tls.minimum_protocol_version, tls.maximum_protocol_version)
     for field, value in zip(("minimumProtocolVersion", "maximumProtocolVersion"), versions, strict=True):
-        if value not in (None, "", *VERSIONS):
+        if value not in (None, "", *CONTOUR_TLS_VERSIONS):
             yield _refused(found, field, value)
     for (field, known), names in zip(_KNOWN.items(), (tls.cipher_suites, tls.ecdh_curves), strict=True):
         for name in names[:_MOST]:
@@ -149,7 +149,7 @@ def _refused(found: Configuration, field: str, value: object) -> Flaw:
     return Flaw(
         message=f"Contour does not start: invalid {field} {shown(value)}",
         at=found.at((*found.settings.tls.steps, field)),
-        expected=tuple(sorted(_KNOWN.get(field, VERSIONS))),
+        expected=tuple(sorted(_KNOWN.get(field, CONTOUR_TLS_VERSIONS))),
         observed=(shown(value),),
         fix=f"{found.holder.reference}: correct {field}",
     )

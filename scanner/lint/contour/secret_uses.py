@@ -33,7 +33,7 @@ DELEGATIONS: Final[tuple[Kind, ...]] = (TLS_CERTIFICATE_DELEGATION, HEPTIO_DELEG
 READS: Final = (*SECRETS, *DELEGATIONS, INGRESS_CLASS)
 """The kinds that a rule reads if it looks into Secrets of other namespaces."""
 CERTIFICATE_USE: Final = "the certificate"
-_WHAT: Final[Mapping[references.Role, str]] = {
+_WHAT: Final[Mapping[references.ReferenceRole, str]] = {
     "certificate": CERTIFICATE_USE,
     "client-ca": "the CA of clients",
     "client-crl": "the revocation list of clients",

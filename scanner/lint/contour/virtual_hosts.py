@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from scanner.files.source_positions import Steps, shown
-from scanner.kube.contour import VERSIONS, HTTPProxy
+from scanner.kube.contour import CONTOUR_TLS_VERSIONS, HTTPProxy
 from scanner.kube.kinds import HTTP_PROXY, INGRESS, INGRESS_CLASS
 from scanner.lint.contour.contour_configuration import READS as CONFIGURATIONS
 from scanner.lint.contour.contour_configuration import configurations, unseen
@@ -157,7 +157,7 @@ def check_versions(subject: Subject) -> Iterator[Flaw]:
         return
     said = dict(_said(subject))
     for field, (at, value) in said.items():
-        if not isinstance(value, str) or value not in VERSIONS:
+        if not isinstance(value, str) or value not in CONTOUR_TLS_VERSIONS:
             yield _unknown(subject, at, value)
         else:
             yield from _overridden(subject, field, at, value)
@@ -186,13 +186,13 @@ def _said(subject: Subject) -> Iterator[tuple[str, tuple[Steps, object]]]:
 
 
 def _unknown(subject: Subject, at: Steps, value: object) -> Flaw:
-    near = next((each for each in reversed([*VERSIONS]) if each in str(value)), "1.2")
+    near = next((each for each in reversed([*CONTOUR_TLS_VERSIONS]) if each in str(value)), "1.2")
     return Flaw(
         message=f"{shown(value)}: Contour ignores this version and uses its default",
         at=at,
-        expected=tuple(f'"{each}"' for each in VERSIONS),
+        expected=tuple(f'"{each}"' for each in CONTOUR_TLS_VERSIONS),
         observed=(shown(value),),
-        fix=f"{subject.object.reference}: write one of {' and '.join(VERSIONS)} in quotes",
+        fix=f"{subject.object.reference}: write one of {' and '.join(CONTOUR_TLS_VERSIONS)} in quotes",
         correction=f'{at[-1]}: "{near}"',
     )
 

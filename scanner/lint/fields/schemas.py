@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 from scanner.kube import kinds
 from scanner.kube.kinds import Kind
 from scanner.kube.objects import KubeObject
-from scanner.kube.schema import Change, Constraint, Difference, Record, Schema, definition, differences, parsed
+from scanner.kube.schema import Change, Constraint, Difference, Record, Schema, definition, differences, parse_schema
 from scanner.lint.fields.constraints import CEL, IN_GO, LABEL, LABELS, RBAC
 from scanner.model.object_rule import Subject
 
@@ -375,7 +375,7 @@ def _shape(kind: Kind, version: str) -> Record:
     found = definition(kind).versions
     schema = found.get(version) or next(iter(found.values()))
     properties = {**_ANYTHING, "metadata": _METADATA, **schema["properties"]}
-    return cast("Record", parsed({**schema, "properties": properties}, _change(kind, version)))
+    return cast("Record", parse_schema({**schema, "properties": properties}, _change(kind, version)))
 
 
 def _change(kind: Kind, version: str) -> Change:

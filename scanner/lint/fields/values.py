@@ -10,8 +10,8 @@ from scanner.kube.schema import (
     MAX_EXACT,
     Array,
     MissingField,
-    Number,
-    Text,
+    NumberShape,
+    TextShape,
     UnknownField,
     Violated,
     WrongCount,
@@ -56,11 +56,11 @@ def _type_correction(wrong: WrongType) -> str | None:
         return None
     if isinstance(value, float) and abs(value) > MAX_EXACT:
         return None  # what was written is lost
-    if isinstance(wrong.shape, Text) and isinstance(value, int | float) and _NAME.match(name):
+    if isinstance(wrong.shape, TextShape) and isinstance(value, int | float) and _NAME.match(name):
         return f'{name}: "{str(value).lower() if isinstance(value, bool) else value}"'
     if (
         isinstance(wrong.shape, Array)
-        and isinstance(wrong.shape.items, Text)
+        and isinstance(wrong.shape.items, TextShape)
         and isinstance(value, str)
         and value.isprintable()
     ):
@@ -116,7 +116,7 @@ def _violated(subject: Subject, each: Violated) -> Flaw:
 
 def _wrong_value(subject: Subject, each: WrongValue) -> Flaw:
     expected, meant = _expected(each), _meant(each)
-    ignored = isinstance(each.shape, Text) and isinstance(each.value, str) and each.shape.accepts(each.value)
+    ignored = isinstance(each.shape, TextShape) and isinstance(each.value, str) and each.shape.accepts(each.value)
     why = "unknown value, and no controller serves it" if ignored else "the API server refuses the object"
     message = f"must be {_either(expected)}, not {_value_shown(each)}: {why}"
     return Flaw(
@@ -145,7 +145,7 @@ def _value_shown(each: WrongValue) -> str:
 
 def _expected(each: WrongValue) -> tuple[str, ...]:
     shape = each.shape
-    if isinstance(shape, Number):
+    if isinstance(shape, NumberShape):
         return (_bounds(shape.minimum or 0, shape.maximum),)
     if shape.enum:
         return tuple(word or '""' for word in shape.enum)
@@ -161,7 +161,7 @@ def _bounds(least: int, most: int | None) -> str:
 
 def _meant(each: WrongValue) -> str | None:
     """The value that was nearly written."""
-    if isinstance(each.shape, Number) or not isinstance(each.value, str):
+    if isinstance(each.shape, NumberShape) or not isinstance(each.value, str):
         return None
     words = [word for word in (*each.shape.enum, *each.shape.known) if word]
     if words:
@@ -172,7 +172,7 @@ def _meant(each: WrongValue) -> str | None:
 
 def _value_correction(each: WrongValue, meant: str | None) -> str | None:
     name = next((step for step in reversed(each.at) if isinstance(step, str)), "")
-    if not meant or not isinstance(each.shape, Text) or meant in each.shape.weak:
+    if not meant or not isinstance(each.shape, TextShape) or meant in each.shape.weak:
         return None
     value = f'"{meant}"' if meant.startswith("*") else meant
     return f"{name}: {value}" if isinstance(each.at[-1], str) else f"{name}: [{value}]"

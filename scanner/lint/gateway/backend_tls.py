@@ -21,7 +21,7 @@ from scanner.kube.gateway_routes import (
 from scanner.kube.hostnames import is_address
 from scanner.kube.kinds import BACKEND_TLS_POLICY, NAMESPACE, SERVICE, Kind
 from scanner.kube.objects import KubeObject, Reference
-from scanner.kube.schema import Text
+from scanner.kube.schema import TextShape
 from scanner.kube.service import Service, ServicePort
 from scanner.lint.fields.constraints import LABELS
 from scanner.lint.gateway.attachment import of_route
@@ -34,7 +34,7 @@ READS: Final[tuple[Kind, ...]] = (BACKEND_TLS_POLICY, SERVICE)
 _ANCESTORS: Final = 16
 _MOST: Final = 100
 """References to one Service that are looked at."""
-_HOSTNAME: Final = Text(pattern=rf"^{LABELS}$", min_length=1, max_length=253)
+_HOSTNAME: Final = TextShape(pattern=rf"^{LABELS}$", min_length=1, max_length=253)
 """Gateway API ``PreciseHostname``."""
 
 

@@ -12,7 +12,7 @@ from scanner.kube import kinds
 from scanner.kube.ingress import Route
 from scanner.kube.kinds import CERTIFICATE, CLUSTER_ISSUER, ISSUER, SECRET, Kind
 from scanner.kube.objects import KubeObject, Steps
-from scanner.kube.references import Link, Role, links
+from scanner.kube.references import Link, ReferenceRole, links
 from scanner.kube.secrets import Certificate, issued_by
 from scanner.lint.openshift.route_certificate import KEYS
 from scanner.lint.references import is_named
@@ -30,7 +30,7 @@ _USERS: Final[tuple[Kind, ...]] = (
     kinds.INGRESS_ROUTE,
 )
 """Kinds that serve the Secret under names of their own."""
-_USAGES: Final[Mapping[Role, str]] = {"certificate": "server auth", "client-certificate": "client auth"}
+_USAGES: Final[Mapping[ReferenceRole, str]] = {"certificate": "server auth", "client-certificate": "client auth"}
 """By what a Secret is used for."""
 _NAMES: Final = ("spec", "dnsNames")
 _MOST: Final = 200

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from scanner.files.source_positions import shown
-from scanner.kube.api_server import ADHERENCE, LEGACY, SPELLINGS, STRICT, api_server_config, feature_gates
+from scanner.kube.api_server import ADHERENCE_GATE, LEGACY, SPELLINGS, STRICT, api_server_config, feature_gates
 from scanner.kube.kinds import API_SERVER, CLUSTER_VERSION, FEATURE_GATE, HOSTED_CLUSTER, Kind
 from scanner.kube.openshift import ClusterVersion
 from scanner.model.declared import Declared, Missing
@@ -31,10 +31,10 @@ def check_value(subject: Subject) -> Iterator[Flaw]:
     """`tlsAdherence` is one of the values that the API takes."""
     at = _FIELDS[subject.object.kind]
     said = api_server_config(subject.object).adherence
-    if said is not None and subject.object.kind == API_SERVER and is_off(subject.declared, ADHERENCE):
+    if said is not None and subject.object.kind == API_SERVER and is_off(subject.declared, ADHERENCE_GATE):
         message = (
-            f"the feature gate {ADHERENCE[0]} is off: the API server removes the field without an error, which means "
-            f"{LEGACY}"
+            f"the feature gate {ADHERENCE_GATE[0]} is off: the API server removes the field without an error, which "
+            f"means {LEGACY}"
         )
         yield Flaw(message=message, at=at, severity="low", fix="leave it out, or turn the feature gate on")
     if said is None or said in (STRICT, LEGACY):

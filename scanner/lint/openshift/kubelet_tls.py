@@ -11,8 +11,7 @@ from scanner.kube.kinds import API_SERVER, KUBELET_CONFIG
 from scanner.kube.kubelet import KubeletConfig, KubeletConfiguration
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.profile_catalogue import load_profile
-from scanner.kube.tls_profile import KUBELET_CONFIG as CONFIG_READER
-from scanner.kube.tls_profile import LIBRARY_GO, PROFILE, VERSIONS, Declared, Profile, declared
+from scanner.kube.tls_profile import LIBRARY_GO, MACHINE_CONFIG, PROFILE, VERSIONS, Declared, Profile, declared
 from scanner.model.declared import Missing
 from scanner.model.finding import Severity
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
@@ -115,7 +114,7 @@ def _files(raw: KubeletConfiguration) -> Iterator[Flaw]:
 def _overrides(subject: Subject, raw: KubeletConfiguration) -> Iterator[Flaw]:
     """What of ``raw`` takes the place of the object's own profile, or else the cluster's."""
     config, said = subject.object, raw.tls_min_version
-    own = declared(config, PROFILE, CONFIG_READER, str(config.reference), _meaning)
+    own = declared(config, PROFILE, MACHINE_CONFIG, str(config.reference), _meaning)
     if own.profile is not None:
         yield from _least(own, said, "tlsSecurityProfile")
         if raw.listed_cipher_suites:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
-from scanner.kube.api_server import GROUPS
+from scanner.kube.api_server import GROUPS_GATE
 from scanner.kube.kinds import (
     API_SERVER,
     HOSTED_CLUSTER,
@@ -20,7 +20,7 @@ from scanner.kube.objects import KubeObject
 from scanner.kube.tls_profile import (
     HARMLESS,
     PROFILE,
-    TYPES,
+    PROFILE_FIELDS,
     VERSIONS,
     Problem,
     ProblemId,
@@ -84,9 +84,9 @@ def check_type(subject: Subject) -> Iterator[Flaw]:
 def check_custom(subject: Subject) -> Iterator[Flaw]:
     """A Custom profile is one that its readers take."""
     for profile in held_profiles(subject.object):
-        if profile.custom.said_groups is not None and is_off(subject.declared, GROUPS):
+        if profile.custom.said_groups is not None and is_off(subject.declared, GROUPS_GATE):
             message = (
-                f"the feature gate {GROUPS[0]} is off: the API server removes groups without an error, and each "
+                f"the feature gate {GROUPS_GATE[0]} is off: the API server removes groups without an error, and each "
                 "component uses its default groups"
             )
             fix = "leave groups out, or turn the feature gate on"
@@ -140,16 +140,18 @@ def _refused_by(kind: Kind) -> str:
 
 def _correction(each: Problem, profile: TLSSecurityProfile) -> str | None:
     if each.id == "type-unset":
-        meant = next(name for name, field in TYPES.items() if field == profile.given[0])
+        meant = next(name for name, field in PROFILE_FIELDS.items() if field == profile.given[0])
         return f"tlsSecurityProfile:\n  type: {meant}"
     if each.id == "version-unset":
         return "minTLSVersion: VersionTLS12"
     said = profile.type
     if each.id == "type-unknown":
-        found = nearest(said, TYPES) if said else None
-        return f"tlsSecurityProfile:\n  type: {found}\n  {TYPES[found]}: {{}}" if found in _RECOMMENDED else None
+        found = nearest(said, PROFILE_FIELDS) if said else None
+        return (
+            f"tlsSecurityProfile:\n  type: {found}\n  {PROFILE_FIELDS[found]}: {{}}" if found in _RECOMMENDED else None
+        )
     if each.id == "field-missing" and said != "Custom":
-        return f"tlsSecurityProfile:\n  type: {said}\n  {TYPES[said]}: {{}}"
+        return f"tlsSecurityProfile:\n  type: {said}\n  {PROFILE_FIELDS[said]}: {{}}"
     return None
 
 

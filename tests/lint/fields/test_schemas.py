@@ -9,7 +9,7 @@ import pytest
 
 from scanner.kube.kinds import GATEWAY, SERVICE, Kind
 from scanner.kube.objects import KubeObject
-from scanner.kube.schema import FORMER, Record, definition, parsed
+from scanner.kube.schema import FORMER, Record, definition, parse_schema
 from scanner.lint.fields.constraints import CEL, IN_GO
 from scanner.lint.fields.schemas import CHANGES, KINDS, PATTERNS, shape_of
 
@@ -23,7 +23,7 @@ def paths(kind: Kind, version: str) -> set[str]:
         return schema
 
     versions = definition(kind).versions
-    parsed(versions.get(version) or next(iter(versions.values())), note)
+    parse_schema(versions.get(version) or next(iter(versions.values())), note)
     return found | {"metadata.name"}
 
 

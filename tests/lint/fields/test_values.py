@@ -9,7 +9,7 @@ import pytest
 
 from scanner.kube.kinds import BACKEND_TLS_POLICY, GATEWAY
 from scanner.kube.objects import KubeObject
-from scanner.kube.schema import Array, Text
+from scanner.kube.schema import Array, TextShape
 from scanner.lint.fields.schemas import KINDS, shape_of
 from scanner.lint.fields.values import VALUES
 from scanner.model.declared import Declared
@@ -352,9 +352,9 @@ def test_many_unknown_fields_take_no_time() -> None:
     assert time.process_time() - began < 2
 
 
-def texts(shape: object) -> list[Text]:
+def texts(shape: object) -> list[TextShape]:
     """All there are in a shape."""
-    if isinstance(shape, Text):
+    if isinstance(shape, TextShape):
         return [shape]
     inner = [*getattr(shape, "fields", {}).values(), *([shape.items] if isinstance(shape, Array) else [])]
     return [each for one in inner for each in texts(one)]
