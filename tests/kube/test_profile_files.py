@@ -146,7 +146,7 @@ REFUSED = {
     "custom without custom": (
         "tlsSecurityProfile:\n  type: Custom\n",
         "p.yaml:2:9: tlsSecurityProfile.type: type set to Custom, but the corresponding field is unset",
-        "add custom, with ciphers",
+        "add the field custom with ciphers",
     ),
     "custom is null": (
         "type: Custom\ncustom:\n",
