@@ -22,13 +22,13 @@ The whole program is plain functions between values; I/O is in two places, ``clu
 * ``model``    the nouns of a scan: endpoint, profile, expectation, observation, finding, policy.
 * ``cluster``  the cluster's API, or a directory that was saved from one, to a ``Snapshot``. Drops keys on the way.
 * ``discover`` a snapshot's listeners. Pure; one file a source; merged by where they listen.
-* ``expect``   what each of them owes, and who says so. Pure; one file a resolver.
+* ``expect``   what is required of each, and which object says so. Pure; one file a resolver.
 * ``probe``    asks a listener by real hellos; its plans are pure generators, ``dial`` is where sockets are.
 * ``judge``    expectation + observation -> findings. Pure; one short function a rule.
 * ``lint``     what objects declare -> findings with file and line, without a handshake. Pure; one file a topic.
   ``linting`` is its story: manifests or a snapshot -> rules -> report.
 * ``report``   report -> text. Pure; one file a format. ``metrics``: the same for Prometheus.
-* ``demo``     a cluster on loopback: its API server, and listeners that commit the usual sins.
+* ``demo``     a cluster on loopback: its API server, and listeners with common mistakes.
 * ``files``    YAML and JSON of other people with the place of every value; what is wrong with them, as errors.
 * ``data``     where ``profiles/`` and ``reports/templates/`` are. ``errors``: what we cannot do, and what to do next.
 
