@@ -265,7 +265,7 @@ def test_a_users_workload_behind_passthrough_follows_no_adherence(call: Call, pl
 @pytest.mark.parametrize(
     ("listener", "options", "why"),
     [
-        ("openshift-kube-controller-manager/kube-controller-manager:10357", (), "reachable only with --via port-forward"),
+        ("openshift-kube-controller-manager/kube-controller-manager:10357", (), "--via port-forward"),
         ("openshift-kube-apiserver/kube-apiserver:6080", (), "ports without TLS by the component catalogue"),
         ("shop/web", ("--exclude", "namespace=shop"), "excluded"),
         ("shop/web", ("--include", "namespace=mainframe"), "not included"),
