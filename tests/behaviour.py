@@ -10,6 +10,7 @@ A restructuring must not change what users get: ``--check`` says whether it did.
 * In the file of a part (``lint-stories.txt``, ``scan.txt`` ...): a verdict, a severity, a position, an exit code or an
   endpoint id is not what it was. That is a fault of the change, or it is decided: then a page in ``docs/decisions/``
   says what differs and why, and the commit that changes the behaviour has the new files too, made with ``--write``.
+  A new rule changes its own findings, lists of rules and digests of what passed; it needs no such page.
 * In ``keys.txt``: a JSON document has another key, or a value of another type. Programs read them; it is decided alike.
 * In ``messages.txt`` alone: a text reads differently, and nothing else. It has two digests for each case: of what is
   said (messages, fixes, reasons), and of values (expected, observed, rules that passed, commands to reproduce).

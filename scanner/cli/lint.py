@@ -12,7 +12,7 @@ from typing import get_args
 import click
 
 from scanner.cli.cluster_options import ClusterAsked, snapshots
-from scanner.cli.output import Output, parse_outputs, print_whole
+from scanner.cli.output import Output, either, parse_outputs, print_whole
 from scanner.cli.progress import colors
 from scanner.cli.shared_options import SECRETS
 from scanner.cli.streams import say
@@ -59,7 +59,7 @@ class Asked:
     "formats",
     metavar="FMT[=PATH]",
     multiple=True,
-    help="text, json, junit or sarif; repeatable.  [default: text]",
+    help=f"{either(FORMATS)}; repeatable.  [default: text]",
 )
 @click.option(
     "--fail-on",

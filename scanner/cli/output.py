@@ -34,6 +34,12 @@ class Output:
     path: Path | None = None
 
 
+def either(formats: Iterable[str]) -> str:
+    """Join the names of formats for a help text: ``text, json or junit``."""
+    *first, last = formats
+    return f"{', '.join(first)} or {last}"
+
+
 def parse_output(value: str, formats: Mapping[str, Format[Any]] = FORMATS) -> Output:
     """``html=report.html`` as a value. Raises ``UsageError``."""
     name, equals, path = value.partition("=")

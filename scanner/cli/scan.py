@@ -13,7 +13,7 @@ from typing import TypeVar, get_args
 import click
 
 from scanner.cli.cluster_options import ClusterAsked, dialled_cluster
-from scanner.cli.output import parse_outputs
+from scanner.cli.output import FORMATS, either, parse_outputs
 from scanner.cli.progress import Loudness
 from scanner.cli.running import Work, run_and_report
 from scanner.cli.shared_options import COUNT, RATE, SECONDS, load_policy
@@ -77,7 +77,7 @@ class Asked:
     "formats",
     metavar="FMT[=PATH]",
     multiple=True,
-    help="text, json, junit, html or metrics; repeatable.  [default: text]",
+    help=f"{either(FORMATS)}; repeatable.  [default: text]",
 )
 @click.option(
     "--fail-on",

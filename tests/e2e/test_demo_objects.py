@@ -37,7 +37,7 @@ CLUSTER_VERSION: Object = {"availableUpdates": None, "observedGeneration": 1, "v
 
 
 @pytest.fixture(scope="module")
-def world() -> Layout:
+def layout() -> Layout:
     return lay_out(BLOCKS[0], datetime.now(UTC))
 
 
