@@ -48,7 +48,7 @@ _WORDS: dict[Outcome, str] = {
     "fails": "fail",
     "inconclusive": "inconclusive",
     "follows": "reconfigured",
-    "excused": "deviating, breaks nothing",
+    "excused": "differing, not counted",
     "passes": "pass",
     "not_applicable": "not applicable",
 }

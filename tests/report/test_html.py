@@ -164,7 +164,7 @@ def test_what_a_cluster_showed_and_who_honours_what_is_there() -> None:
         "12 × UDP, which TLS does not use",
         "shop/deny-all explains why 1 did not answer",
         "grant the scan's account get and list on routes.route.openshift.io",
-        "What binds is openshift/4.23/intermediate, under StrictAllComponents",
+        "Required: openshift/4.23/intermediate, under StrictAllComponents",
         "no 1 of 2 listeners",
         "DaemonSet/openshift-dns/dns-default:9154: it accepts versions below TLSv1.2",
         "4 of 23 endpoints fail",
