@@ -66,13 +66,10 @@ class _Field(Generic[T_co]):
     def __get__(self, fields: Fields | None, owner: type) -> T_co | _Field[T_co]:
         if fields is None:
             return self
-        value: object = fields.raw
-        for step in self.path:  # as ``Fields.at`` does it, which half of the time goes to calling
-            if type(value) is not dict:
-                value = fields.at(*self.path)
-                break
-            value = value.get(step)
-        return self.typed(value, fields)
+        raw, steps = fields.raw, self.path
+        if len(steps) == 1 and type(raw) is dict:  # most fields: half of the time of ``Fields.at`` goes to calling it
+            return self.typed(raw.get(steps[0]), fields)
+        return self.typed(fields.at(*steps), fields)
 
     def read(self, fields: Fields) -> T_co:
         """The field's value."""
@@ -93,12 +90,8 @@ class Text(_Field[str]):
     def __get__(self, fields: Fields | None, owner: type) -> str | _Field[str]:
         if fields is None:
             return self
-        value: object = fields.raw
-        for step in self.path:  # as above, without a call more: most fields are texts
-            if type(value) is not dict:
-                value = fields.at(*self.path)
-                break
-            value = value.get(step)
+        raw, steps = fields.raw, self.path  # as above, without a call more: most fields are texts
+        value = raw.get(steps[0]) if len(steps) == 1 and type(raw) is dict else fields.at(*steps)
         return value if isinstance(value, str) else ""
 
 
