@@ -18,9 +18,8 @@ from scanner.kube.objects import KubeObject
 from scanner.kube.rbac import Review, reviews
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable, union
 from scanner.lint import READS, RULES, Linted, Placed, lint
-from scanner.lint.manifest_rules import KIND_UNKNOWN, UNREADABLE
+from scanner.lint.manifest_rules import KIND_UNKNOWN, TWICE, UNREADABLE, given_twice, told_apart
 from scanner.lint.openshift.route_access import CUSTOM_HOST, custom_host_reviews, route_reviews
-from scanner.lint.twice import TWICE, given_twice, told_apart
 from scanner.model.declared import DEFAULT, Declared, Given, Identity, Place, identity
 from scanner.model.finding import Finding
 from scanner.model.lint_report import (

@@ -11,8 +11,7 @@ from scanner.judge import RULES
 from scanner.judge.scan_rules import SCAN_RULES
 from scanner.judge.sslyze_result import DEEP_RULES
 from scanner.lint import RULES as LINT_RULES
-from scanner.lint.manifest_rules import KIND_UNKNOWN, UNREADABLE
-from scanner.lint.twice import TWICE
+from scanner.lint.manifest_rules import KIND_UNKNOWN, TWICE, UNREADABLE
 from scanner.model.rule import AnyRule, current
 from scanner.pki.rules import PKI_RULES
 from scanner.report.escape import plain

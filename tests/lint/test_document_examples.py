@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from scanner.cluster.lint_input import read_manifests
-from scanner.lint.manifest_rules import KIND_UNKNOWN, UNREADABLE
-from scanner.lint.twice import TWICE
+from scanner.lint.manifest_rules import KIND_UNKNOWN, TWICE, UNREADABLE
 from scanner.linting import LINT_READS, declared, lint_report
 from scanner.model.lint_report import LintReport
 from scanner.model.rule import ScanRule

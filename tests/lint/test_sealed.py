@@ -11,7 +11,7 @@ from scanner.cluster.retention import Pruner
 from scanner.cluster.snapshot_objects import kept
 from scanner.kube.kinds import SECRET
 from scanner.kube.objects import KubeObject
-from scanner.lint.contour.plaintext_hosts import PLAINTEXT
+from scanner.lint.contour.virtual_hosts import PLAINTEXT
 from scanner.lint.kubernetes.ingress_rules import CERTIFICATE
 from tests.lint.examples import WHOLE, empty, leaf, linted
 

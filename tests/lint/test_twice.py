@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from scanner.cluster.lint_input import Manifests, read_manifests
 from scanner.kube.kinds import ROUTE, SECRET
-from scanner.lint.twice import TWICE, check_twice, told_apart
+from scanner.lint.manifest_rules import TWICE, check_twice, told_apart
 from scanner.linting import LINT_READS, declared, lint_report
 from scanner.model.declared import Missing
 from scanner.model.lint_report import LintReport, exit_code

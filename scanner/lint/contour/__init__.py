@@ -8,13 +8,12 @@ from __future__ import annotations
 from scanner.lint.contour.contour_configuration import LIMITS
 from scanner.lint.contour.contour_secrets import AUTHORITY, CERTIFICATE, SLASH
 from scanner.lint.contour.delegations import BROAD, CREATORS, DELEGATION, SECRET_OF_DELEGATION, TARGET
-from scanner.lint.contour.plaintext_hosts import PLAINTEXT
 from scanner.lint.contour.proxy_status import STATUS
 from scanner.lint.contour.removed_apis import FORMER_API
 from scanner.lint.contour.revocation_lists import REVOCATION
-from scanner.lint.contour.roots import FQDN, ROOT
+from scanner.lint.contour.root_proxies import FQDN, ROOT
 from scanner.lint.contour.upstream_tls import ANNOTATION, EXTENSION, IGNORED, UNVERIFIED
-from scanner.lint.contour.virtual_hosts import CLIENT_VALIDATION, FALLS_BACK, SETTINGS, VERSION
+from scanner.lint.contour.virtual_hosts import CLIENT_VALIDATION, FALLS_BACK, PLAINTEXT, SETTINGS, VERSION
 from scanner.model.object_rule import ObjectRule
 
 CONTOUR_RULES: tuple[ObjectRule, ...] = (

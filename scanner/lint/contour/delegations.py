@@ -25,8 +25,16 @@ from scanner.lint.authorization import Identity, Wish, access, account, allows
 from scanner.lint.certificates import chain_of
 from scanner.lint.contour import contour_configuration
 from scanner.lint.contour.contour_configuration import configurations, unseen
-from scanner.lint.contour.contour_secrets import unusable
-from scanner.lint.contour.secret_uses import DELEGATIONS, FALLBACK, USERS, Permission, Use, of_object, permission
+from scanner.lint.contour.contour_secrets import (
+    DELEGATIONS,
+    FALLBACK,
+    USERS,
+    Permission,
+    Use,
+    of_object,
+    permission,
+    unusable,
+)
 from scanner.lint.references import READS as SECRETS
 from scanner.lint.references import secret_of
 from scanner.model.declared import Declared, Missing

@@ -13,8 +13,7 @@ from scanner.kube.kinds import HTTP_PROXY
 from scanner.kube.objects import KubeObject
 from scanner.kube.secrets import RevocationList, Secret
 from scanner.lint.certificates import called, entry, of_text
-from scanner.lint.contour.contour_secrets import CRL
-from scanner.lint.contour.secret_uses import READS, TLS, permission
+from scanner.lint.contour.contour_secrets import CRL, READS, TLS, permission
 from scanner.lint.references import secret_of
 from scanner.model.certificate_faults import date, short
 from scanner.model.declared import Missing

@@ -21,8 +21,7 @@ from scanner.kube.kinds import EXTENSION_SERVICE, HTTP_PROXY, SERVICE
 from scanner.kube.objects import KubeObject
 from scanner.kube.service import Service
 from scanner.lint.certificates import authority_flaws, entry, of_text
-from scanner.lint.contour.contour_secrets import verifying
-from scanner.lint.contour.secret_uses import READS, permission
+from scanner.lint.contour.contour_secrets import READS, permission, verifying
 from scanner.lint.references import secret_of
 from scanner.model.declared import Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided

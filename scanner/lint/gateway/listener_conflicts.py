@@ -3,15 +3,112 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from itertools import groupby
+from dataclasses import dataclass, field
+from itertools import combinations, groupby
 from typing import Final
 
-from scanner.kube.gateway import HOLDERS, HolderKey, Listener, key_of
-from scanner.lint.gateway.sharing import READS as SHARING
-from scanner.lint.gateway.sharing import pairs_of, ports, uncompared
-from scanner.model.declared import Declared
-from scanner.model.object_rule import Flaw, ObjectRule, Subject
+from scanner.kube.gateway import (
+    HOLDERS,
+    SETS,
+    EnvoyProxy,
+    Gateway,
+    GatewayClass,
+    HolderKey,
+    Listener,
+    gateway_of,
+    key_of,
+    precedence,
+)
+from scanner.kube.hostnames import overlap, within
+from scanner.kube.kinds import ENVOY_PROXY, GATEWAY, GATEWAY_CLASS, NAMESPACE, Kind
+from scanner.kube.meta import of_type
+from scanner.kube.objects import KubeObject
+from scanner.lint.certificates import chain_of
+from scanner.lint.gateway.listener_certificates import secrets_of
+from scanner.lint.gateway.listeners import all_listeners, listeners
+from scanner.lint.references import READS as SECRETS
+from scanner.model.declared import Declared, Missing
+from scanner.model.finding import Severity
+from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
+from scanner.tls.certificate import CertificateFacts
+
+READS: Final[tuple[Kind, ...]] = (*HOLDERS, NAMESPACE, GATEWAY_CLASS, ENVOY_PROXY)
+_MOST: Final = 256
+"""Listeners of one Gateway that are compared with each other, each with each."""
+
+
+@dataclass(slots=True)
+class _Sharing:
+    ports: list[list[Listener]] = field(default_factory=list)
+    """Those that share a port, in their order of precedence."""
+    pairs: dict[HolderKey, list[tuple[Listener, Listener]]] = field(default_factory=dict)
+    """By the holder of one or both."""
+    beyond: set[HolderKey] = field(default_factory=set)
+
+
+def pairs_of(subject: Subject) -> list[tuple[Listener, Listener]]:
+    """Listeners on the same port of which one at least is the subject's, each two once, the one with precedence
+    first."""
+    return subject.declared.once(_sharing).pairs.get(key_of(subject.object), [])
+
+
+def ports(declared: Declared) -> list[list[Listener]]:
+    """The listeners of each port of each Gateway, several at least, in their order of precedence."""
+    return declared.once(_sharing).ports
+
+
+def uncompared(subject: Subject) -> Iterator[Flaw]:
+    """That a Gateway has too many listeners for all to be compared."""
+    if key_of(subject.object) in subject.declared.once(_sharing).beyond:
+        message = f"not decided: its Gateway has more than {_MOST} listeners, and later ones are not compared"
+        yield Flaw(message=message, at=("spec", "listeners"), verdict="inconclusive")
+
+
+def _sharing(declared: Declared) -> _Sharing:
+    found = _Sharing()
+    for together in _together(declared):
+        _add(found, [each for gateway in together for each in all_listeners(declared, gateway)])
+    for kind in SETS:
+        for each in declared.every(kind):
+            if gateway_of(declared.known, each) is None:
+                _add(found, list(listeners(declared, each)))
+    return found
+
+
+def _together(declared: Declared) -> Iterator[list[Gateway]]:
+    """Gateways whose listeners are served as those of one, the oldest first: Envoy Gateway's ``mergeGateways`` is for
+    all of a class."""
+    merging = {each.name for each in declared.every(GATEWAY_CLASS) if _merges(declared, each)}
+    by_class: dict[str, list[Gateway]] = {}
+    for gateway in sorted(map(Gateway.of, declared.every(GATEWAY)), key=precedence):
+        name = gateway.gateway_class_name
+        if name in merging:
+            by_class.setdefault(name, []).append(gateway)
+        else:
+            yield [gateway]
+    yield from by_class.values()
+
+
+def _merges(declared: Declared, gateway_class: KubeObject) -> bool:
+    named = GatewayClass.of(gateway_class).parameters_ref
+    if (named.group, named.kind) != (ENVOY_PROXY.group, ENVOY_PROXY.name):
+        return False
+    found = declared.find(ENVOY_PROXY, named.name, named.namespace)
+    return not isinstance(found, Missing) and EnvoyProxy.of(found).merge_gateways
+
+
+def _add(found: _Sharing, together: list[Listener]) -> None:
+    found.beyond |= {key_of(each.holder) for each in together[_MOST:]}
+    by_port: dict[int, list[Listener]] = {}
+    for each in together[:_MOST]:
+        if each.port is not None:
+            by_port.setdefault(each.port, []).append(each)
+    for several in by_port.values():
+        found.ports += [several] if len(several) > 1 else []
+        for first, later in combinations(several, 2):
+            for holder in {key_of(first.holder), key_of(later.holder)}:
+                found.pairs.setdefault(holder, []).append((first, later))
+
 
 _BY_NAME = frozenset({"HTTP", "HTTPS", "TLS"})
 """Protocols of which several listeners share a port, told apart by hostname."""
@@ -68,9 +165,9 @@ def _lost(declared: Declared) -> Mapping[HolderKey, list[_Lost]]:
     One that lost to another object takes no part any more: it must not reject the next.
     """
     found: dict[HolderKey, list[_Lost]] = {}
-    for listeners in ports(declared):
+    for together in ports(declared):
         before: list[Listener] = []
-        for holder, group in groupby(listeners, lambda each: key_of(each.holder)):
+        for holder, group in groupby(together, lambda each: key_of(each.holder)):
             own = list(group)
             lost = {later.key: each for later in own if (each := _against(before, later))}
             left = [each for each in own if each.key not in lost]
@@ -122,4 +219,116 @@ def _conflict(first: Listener, later: Listener) -> _Conflict | None:
     return _NAMED_TWICE if first.hostname == later.hostname else _TWO_PROTOCOLS
 
 
-CONFLICT = ObjectRule(id="gateway-listener-conflict", subjects=HOLDERS, check=check_conflict, reads=SHARING)
+CONFLICT = ObjectRule(id="gateway-listener-conflict", subjects=HOLDERS, check=check_conflict, reads=READS)
+
+
+_CONDITION: Final = "OverlappingTLSConfig"
+
+
+def check_overlap(subject: Subject) -> Iterator[Flaw]:
+    """Listeners with TLS on one port share no names."""
+    shown: set[str] = set()
+    for first, later in pairs_of(subject):
+        if _overlap(first, later):
+            shown |= {first.name, later.name}
+            if later.holder.raw is subject.object.raw:
+                yield _shared_name(subject, first, later)
+            continue
+        for listener, beside in ((first, later), (later, first)):
+            if listener.holder.raw is subject.object.raw and listener.terminates and beside.terminates:
+                flaws = list(_certificates(subject, listener, beside))
+                shown |= {first.name, later.name} if flaws else set()
+                yield from flaws
+    yield from _only_reported(subject, shown)
+    yield from uncompared(subject)
+
+
+def _shared_name(subject: Subject, first: Listener, later: Listener) -> Flaw:
+    return Flaw(
+        message=f"its hostname overlaps with that of {first}: {_CONDITION}",
+        at=(*later.steps, "hostname"),
+        severity=_severity(first, later),
+        observed=(later.hostname or "every name", first.hostname or "every name"),
+        evidence=_reported(later),
+        fix=f"{subject.object.reference}: set a hostname for {later.name} that {first.name} does not include",
+    )
+
+
+def _reported(listener: Listener) -> tuple[str, ...]:
+    """Whether the controller, which must set the condition on every listener that overlaps, has done so."""
+    if not listener.conditions:
+        return ()
+    return (f"its status {'says' if _is_reported(listener) else 'does not say, as it must,'} {_CONDITION}",)
+
+
+def _is_reported(listener: Listener) -> bool:
+    found = of_type(listener.conditions, _CONDITION)
+    return found is not None and found.holds
+
+
+def _only_reported(subject: Subject, shown: set[str]) -> Iterator[Flaw]:
+    """What the controller found where the objects show nothing: in another Gateway, or in a certificate. ``shown``:
+    names of listeners of which they do."""
+    for listener in listeners(subject.declared, subject.object):
+        if listener.name not in shown and _is_reported(listener):
+            yield Flaw(
+                message=f"its status says {_CONDITION}: the controller found another listener with the same names",
+                at=listener.steps,
+                fix=f"{subject.object.reference}: read the condition's message, which names the other listener",
+            )
+
+
+def _overlap(first: Listener, later: Listener) -> bool:
+    if not (first.terminates and later.terminates) or first.hostname == later.hostname:  # the same: a conflict
+        return False
+    return overlap(first.hostname, later.hostname)
+
+
+def _severity(first: Listener, later: Listener) -> Severity | None:
+    """Everything else than these two fields is declared for the port."""
+    one, other = ((each.tls.options, each.tls.former_validation or None) for each in (first, later))
+    return "medium" if one != other else None
+
+
+def _certificates(subject: Subject, listener: Listener, beside: Listener) -> Iterator[Flaw]:
+    others = [secret for _, secret in secrets_of(subject.declared, beside)]
+    theirs = [_leaf(secret) for secret in others]
+    for steps, secret in secrets_of(subject.declared, listener) if beside.hostname and theirs else ():
+        leaf = _leaf(secret)
+        if secret in others:
+            continue
+        if isinstance(secret, Missing) and secret.gap:
+            yield undecided(secret, steps, f"whether its certificate is valid for {beside.hostname} too")
+        elif isinstance(secret, Missing) or leaf is None:
+            continue  # another rule says so
+        elif leaf not in theirs and _says(leaf, beside.hostname):
+            yield Flaw(
+                message=(
+                    f"the certificate in {secret.reference} is valid for {beside.hostname} too, the hostname of "
+                    f"{beside}: {_CONDITION}"
+                ),
+                at=steps,
+                severity=_severity(listener, beside),
+                fix=f"{subject.object.reference}: a certificate for {listener.hostname or 'its own names'} only",
+            )
+
+
+def _leaf(secret: KubeObject | Missing) -> CertificateFacts | None:
+    return None if isinstance(secret, Missing) else next(iter(chain_of(secret)), None)
+
+
+def _says(leaf: CertificateFacts, hostname: str) -> bool:
+    """Whether a name of the certificate is one that the hostname stands for. A wildcard of a certificate is one label,
+    one of a hostname any number."""
+    names = set(map(str.lower, leaf.dns_names or ()))
+    if hostname.startswith("*."):
+        return any(within(name, hostname) for name in names)
+    return hostname in names or f"*.{hostname.partition('.')[2]}" in names
+
+
+OVERLAP = ObjectRule(
+    id="gateway-overlapping-tls-config",
+    subjects=HOLDERS,
+    check=check_overlap,
+    reads=(*READS, *SECRETS),
+)

@@ -9,8 +9,8 @@ from scanner.files.source_positions import shown
 from scanner.kube.gateway import HOLDERS, SETS, ListenerSet, admits
 from scanner.kube.hostnames import overlap
 from scanner.kube.kinds import GATEWAY, NAMESPACE
+from scanner.lint.gateway.listener_conflicts import pairs_of, uncompared
 from scanner.lint.gateway.listeners import parent_of, unlabelled
-from scanner.lint.gateway.sharing import pairs_of, uncompared
 from scanner.model.declared import Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 

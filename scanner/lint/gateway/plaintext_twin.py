@@ -11,7 +11,7 @@ from scanner.kube.gateway_routes import Attached, GatewayRoute, RouteRule
 from scanner.kube.hostnames import overlap
 from scanner.kube.kinds import GATEWAY, GRPC_ROUTE, HTTP_ROUTE, NAMESPACE
 from scanner.kube.objects import KubeObject
-from scanner.lint.gateway.attachment import of_route
+from scanner.lint.gateway.route_attachment import of_route
 from scanner.model.declared import Declared
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 

@@ -15,7 +15,7 @@ from scanner.kube.objects import KubeObject
 from scanner.kube.references import links
 from scanner.kube.secrets import issued_by
 from scanner.lint.certificates import chain_of
-from scanner.lint.contour.secret_uses import is_contours
+from scanner.lint.contour.contour_secrets import is_contours
 from scanner.lint.references import READS, look_up, secret_of, served_flaws
 from scanner.model.declared import Declared, Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided

@@ -7,10 +7,13 @@ from itertools import islice
 from typing import Final
 
 from scanner.files.source_positions import Steps, shown
-from scanner.kube.kinds import POD_MONITOR, PROBE, SCRAPE_CONFIG, SERVICE_MONITOR
+from scanner.kube.kinds import CONFIG_MAP, POD_MONITOR, PROBE, SCRAPE_CONFIG, SECRET, SERVICE_MONITOR, Kind
 from scanner.kube.objects import KubeObject
+from scanner.kube.secrets import ConfigMap
 from scanner.kube.service import Service
-from scanner.kube.service_callers import Monitor, Scrape
+from scanner.kube.service_callers import KeyReference, Monitor, Scrape, TLSConfig
+from scanner.lint import references
+from scanner.lint.certificates import authority_flaws
 from scanner.lint.kubernetes.ports import (
     EVERYWHERE,
     MOST,
@@ -24,7 +27,9 @@ from scanner.lint.kubernetes.ports import (
     of_port,
     selected,
 )
-from scanner.model.object_rule import Flaw, ObjectRule, Subject
+from scanner.lint.references import look_up
+from scanner.model.declared import Missing
+from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _SPELLINGS: Final = ("", "http", "https", "HTTP", "HTTPS")
 """Older definitions take small letters alone, and any text before that."""
@@ -110,4 +115,142 @@ MONITOR_SCHEME = ObjectRule(
     subjects=(SERVICE_MONITOR, POD_MONITOR, PROBE, SCRAPE_CONFIG),
     reads=READS,
     check=check_monitor,
+)
+
+
+_VERSIONS: Final = ("TLS10", "TLS11", "TLS12", "TLS13")
+_OLD: Final = ("TLS10", "TLS11")
+_PUBLISHED: Final = ("kube-root-ca.crt", "openshift-service-ca.crt")
+"""ConfigMaps with CAs that are in every namespace (kube-controller-manager's root-ca-cert-publisher, OpenShift's)."""
+_INJECTED: Final = "service.beta.openshift.io/inject-cabundle"
+_SERVICE: Final = ".svc"
+_SHOWN: Final = 5
+
+
+def check_tls(subject: Subject) -> Iterator[Flaw]:
+    """What a monitor says of TLS can work."""
+    monitor = Monitor.of(subject.object)
+    for each in monitor.scrapes:
+        tls, at = each.tls_config, each.tls_config.steps
+        if (monitor.scheme(each) or "").lower() != "https":
+            continue
+        if not tls:
+            message = "not decided: what is verified; no tlsConfig is set, and a scrape class may have one"
+            yield Flaw(message=message, at=at, verdict="inconclusive", severity="info")
+        else:
+            yield from _versions(subject, tls, at)
+            yield from _pair(subject, tls, at)
+            if not tls.insecure_skip_verify:  # ``monitor-unverified``
+                yield from _authority(subject, tls, at)
+                yield from _name(subject, tls, at)
+
+
+def _flaw(subject: Subject, at: Steps, message: str, fix: str) -> Flaw:
+    return Flaw(message=message, at=at, fix=f"{subject.object.reference}: {fix}")
+
+
+def _versions(subject: Subject, tls: TLSConfig, at: Steps) -> Iterator[Flaw]:
+    written = (tls.min_version, tls.max_version)
+    least, most = (each if isinstance(each, str) else "" for each in written)
+    for name, said in zip(("minVersion", "maxVersion"), written, strict=True):
+        if isinstance(said, str) and said not in _VERSIONS:
+            yield _flaw(subject, (*at, name), f"there is no version {shown(said)}", f"one of {', '.join(_VERSIONS)}")
+    if least in _VERSIONS and most in _VERSIONS and least > most:
+        message = f"minVersion {least} is above maxVersion {most}: the monitor is left out"
+        yield _flaw(subject, (*at, "minVersion"), message, "leave maxVersion out")
+    if most in _OLD:
+        message = f"maxVersion {most} keeps Prometheus to versions that are deprecated (RFC 8996)"
+        yield _flaw(subject, (*at, "maxVersion"), message, "leave maxVersion out")
+    elif least in _OLD:
+        message = f"minVersion {least} lets a server choose a version that is deprecated (RFC 8996)"
+        yield Flaw(message=message, at=(*at, "minVersion"), severity="low", fix="leave it out, or TLS12")
+
+
+def _pair(subject: Subject, tls: TLSConfig, at: Steps) -> Iterator[Flaw]:
+    certificate = tls.cert or tls.cert_file
+    key = tls.key_secret or tls.key_file
+    if bool(certificate) != bool(key):
+        has, lacks = ("a certificate", "no key") if certificate else ("a key", "no certificate")
+        yield _flaw(subject, at, f"has {has} for clients and {lacks}: the monitor is left out", "give both, or neither")
+
+
+def _authority(subject: Subject, tls: TLSConfig, at: Steps) -> Iterator[Flaw]:
+    given = [each for each in ((tls.ca.config_map, CONFIG_MAP), (tls.ca.secret, SECRET)) if each[0]]
+    if len(given) + bool(tls.ca_file) > 1:
+        message = "more than one CA (ca.configMap, ca.secret, caFile): the monitor is left out"
+        yield _flaw(subject, at, message, "keep one")
+    for reference, kind in given:
+        yield from _held(subject, reference, kind, reference.steps)
+    if not given and not tls.ca_file:
+        message = "not decided: by which CA it is verified; none is set, and a scrape class may have one"
+        yield Flaw(message=message, at=at, verdict="inconclusive", severity="info")
+
+
+def _held(subject: Subject, reference: KeyReference, kind: Kind, at: Steps) -> Iterator[Flaw]:
+    name, key = reference.name, reference.key
+    if kind == CONFIG_MAP and name in _PUBLISHED:
+        return
+    found = look_up(subject.declared, kind, name, subject.object.namespace)
+    if isinstance(found, Missing) and found.gap:
+        yield undecided(found, at, "whether it has the CA")
+    elif isinstance(found, Missing):
+        yield _flaw(subject, at, f"{found.name} does not exist: the monitor is left out", f"create {found.name}")
+    elif found.annotations.get(_INJECTED) == "true" and not ConfigMap.of(found).data:
+        message = f"not decided: what the service CA operator puts into {found.reference}"
+        yield Flaw(message=message, at=at, verdict="inconclusive", severity="info")
+    else:
+        yield from authority_flaws(found, at, subject.declared.known.taken_at, name=key)
+
+
+def _name(subject: Subject, tls: TLSConfig, at: Steps) -> Iterator[Flaw]:
+    said = tls.server_name
+    if subject.object.kind in (PROBE, SCRAPE_CONFIG):
+        return  # their targets are names
+    if not said:
+        message = "no serverName: what is verified is the pod's address, for which few certificates are made"
+        yield _flaw(subject, at, message, "serverName: <service>.<namespace>.svc")
+    elif subject.object.kind == SERVICE_MONITOR and _SERVICE in said:
+        chosen = list(services(subject))
+        if chosen and not any(_is_for(each, said) for each in chosen):
+            names = tuple(f"{each.name}.{each.namespace or '<namespace>'}.svc" for each in islice(chosen, _SHOWN))
+            yield Flaw(
+                message=f"serverName is {shown(said)}, and it selects {', '.join(names)}",
+                at=(*at, "serverName"),
+                expected=names,
+                observed=(said,),
+                fix=f"{subject.object.reference}: the name of the Service that it selects",
+                correction=f"serverName: {names[0]}",
+            )
+
+
+def _is_for(service: KubeObject, name: str) -> bool:
+    first, _, rest = name.partition(".")
+    return first == service.name and rest.partition(".")[0] == service.namespace
+
+
+MONITOR_TLS = ObjectRule(
+    id="monitor-tls",
+    subjects=(SERVICE_MONITOR, POD_MONITOR, PROBE, SCRAPE_CONFIG),
+    reads=(*READS, *references.READS, CONFIG_MAP),
+    check=check_tls,
+)
+
+
+def check_unverified(subject: Subject) -> Iterator[Flaw]:
+    """Prometheus verifies what it scrapes."""
+    for each in Monitor.of(subject.object).scrapes:
+        if each.tls_config.insecure_skip_verify:
+            yield Flaw(
+                message="Prometheus takes any certificate",
+                at=(*each.tls_config.steps, "insecureSkipVerify"),
+                fix=f"{subject.object.reference}: leave it out, and give ca and serverName",
+                correction="tlsConfig:\n  serverName: <service>.<namespace>.svc\n"
+                "  ca: {configMap: {name: <name>, key: <key>}}",
+            )
+
+
+MONITOR = ObjectRule(
+    id="monitor-unverified",
+    subjects=(SERVICE_MONITOR, POD_MONITOR, PROBE, SCRAPE_CONFIG),
+    check=check_unverified,
 )

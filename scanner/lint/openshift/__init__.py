@@ -3,21 +3,24 @@ its configuration."""
 
 from __future__ import annotations
 
-from scanner.lint.openshift.adherence import REMOVED, VALUE
-from scanner.lint.openshift.api_servers import CLIENT_CA, NAMED
-from scanner.lint.openshift.component_routes import COMPONENT_ROUTES
-from scanner.lint.openshift.identity_providers import PROVIDERS
-from scanner.lint.openshift.ingress_controllers import CLIENT_TLS, DEFAULT_CERTIFICATE, DOMAIN, SHARDS
-from scanner.lint.openshift.kubelet_pools import CONFLICT, POOL
-from scanner.lint.openshift.kubelet_tls import RAW_FIELDS
+from scanner.lint.openshift.configured_certificates import CLIENT_CA, NAMED, PROVIDERS
+from scanner.lint.openshift.ingress_controllers import CLIENT_TLS, COMPONENT_ROUTES, DEFAULT_CERTIFICATE, DOMAIN, SHARDS
+from scanner.lint.openshift.kubelet_config import CONFLICT, POOL, RAW_FIELDS
 from scanner.lint.openshift.profile_suites import FIPS, KEYS, WEAK
 from scanner.lint.openshift.route_access import ACCESS, CUSTOM_HOST, WIDE, WRITERS
-from scanner.lint.openshift.route_backend import BACKEND_NAME, BACKEND_TRUST
-from scanner.lint.openshift.route_certificate import CERTIFICATE, CHAIN, HOST, INLINE, KEY, SECRET
-from scanner.lint.openshift.route_fields import FIELDS, INGRESS_ROUTE, INSECURE, WITHOUT_TLS
+from scanner.lint.openshift.route_certificate import (
+    BACKEND_NAME,
+    BACKEND_TRUST,
+    CERTIFICATE,
+    CHAIN,
+    HOST,
+    INLINE,
+    KEY,
+    SECRET,
+)
+from scanner.lint.openshift.route_fields import FIELDS, INGRESS_ROUTE, INSECURE, STATUS, SUPPORT, WITHOUT_TLS
 from scanner.lint.openshift.route_hosts import CLIENTS, DEFAULT, SAME_HOST, WILDCARD
-from scanner.lint.openshift.route_status import STATUS, SUPPORT
-from scanner.lint.openshift.tls_profiles import CIPHERS, CUSTOM, INHERITED, TYPE, VERSION
+from scanner.lint.openshift.tls_profiles import CIPHERS, CUSTOM, INHERITED, REMOVED, TYPE, VALUE, VERSION
 from scanner.model.object_rule import ObjectRule
 
 ROUTE_RULES: tuple[ObjectRule, ...] = (

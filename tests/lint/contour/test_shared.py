@@ -8,7 +8,7 @@ import pytest
 
 from scanner.lint.contour.delegations import BROAD, CREATORS, SECRET_OF_DELEGATION, TARGET
 from scanner.lint.contour.removed_apis import FORMER_API
-from scanner.lint.contour.roots import ROOT
+from scanner.lint.contour.root_proxies import ROOT
 from scanner.model.object_rule import ObjectRule
 from tests.lint.contour.test_delegation import ANNOTATED, CONFIGURED, FALLBACK, PROXY, REFERENCE, ROUTE, delegation
 from tests.lint.examples import WHOLE, linted

@@ -11,11 +11,10 @@ from scanner.kube.kinds import HTTP_PROXY
 from scanner.lint import RULES
 from scanner.lint.contour.contour_configuration import LIMITS
 from scanner.lint.contour.contour_secrets import AUTHORITY, CERTIFICATE, SLASH
-from scanner.lint.contour.plaintext_hosts import PLAINTEXT
 from scanner.lint.contour.proxy_status import STATUS
-from scanner.lint.contour.roots import FQDN
+from scanner.lint.contour.root_proxies import FQDN
 from scanner.lint.contour.upstream_tls import ANNOTATION, IGNORED, UNVERIFIED
-from scanner.lint.contour.virtual_hosts import CLIENT_VALIDATION, FALLS_BACK, SETTINGS, VERSION
+from scanner.lint.contour.virtual_hosts import CLIENT_VALIDATION, FALLS_BACK, PLAINTEXT, SETTINGS, VERSION
 from scanner.model.object_rule import ObjectRule
 from tests.lint.contour.test_delegation import ANNOTATED, CONFIGURED, FILE, INGRESS, PROXY, REFERENCE, ROUTE, delegation
 from tests.lint.contour.test_shared import CRL, PAIR, found, secret

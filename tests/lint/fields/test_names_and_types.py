@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from scanner.kube.kinds import GATEWAY
+from scanner.lint.fields.field_values import TYPES
 from scanner.lint.fields.schemas import KINDS
-from scanner.lint.fields.unknown import UNKNOWN as UNKNOWN_FIELDS
-from scanner.lint.fields.values import TYPES
+from scanner.lint.fields.unknown_fields import UNKNOWN as UNKNOWN_FIELDS
 from tests.lint.examples import linted
 
 RULES = (UNKNOWN_FIELDS, TYPES)

@@ -11,7 +11,7 @@ import pytest
 from scanner.kube.kinds import GATEWAY, REFERENCE_GRANT
 from scanner.kube.objects import KubeObject
 from scanner.lint import RULES, lint
-from scanner.lint.gateway import certificate_refs, reference_grants
+from scanner.lint.gateway import reference_grants
 from scanner.model.declared import Declared, Given
 from tests.lint.examples import WHOLE, empty, linted
 from tests.lint.gateway.cases import core, listening, of, said, secret, verdicts
@@ -49,7 +49,7 @@ def test_many_grants_take_no_time() -> None:
     known = replace(empty(), objects={**empty().objects, REFERENCE_GRANT: tuple(grants), GATEWAY: using})
     given = Declared(given=tuple(Given(object=each) for each in using), known=known)
     began = time.process_time()
-    assert sum(len(each.findings) for each in lint(given, [certificate_refs.NOT_GRANTED])) == 1500
+    assert sum(len(each.findings) for each in lint(given, [reference_grants.NOT_GRANTED])) == 1500
     assert time.process_time() - began < 2
 
 
@@ -168,22 +168,22 @@ def test_what_grants_a_reference(using: str, grants: list[str], granted: bool) -
     """One ``from`` equal in group, kind and namespace and one ``to`` equal in group and kind, of the same grant, in the
     namespace of what is referred to."""
     expected = [] if granted else ["fail"]
-    assert verdicts(certificate_refs.NOT_GRANTED, using, *grants, whole=True) == expected
+    assert verdicts(reference_grants.NOT_GRANTED, using, *grants, whole=True) == expected
     slip = any("group: core" in each or "group: ''," in each.partition("to:")[0] for each in grants)
     open_ = ["fail" if slip else "inconclusive"]
-    assert verdicts(certificate_refs.NOT_GRANTED, using, *grants) == ([] if granted else open_)
+    assert verdicts(reference_grants.NOT_GRANTED, using, *grants) == ([] if granted else open_)
 
 
 def test_a_manifest_without_a_namespace_is_in_default() -> None:
     using = USING.replace("name: edge, namespace: shop", "name: edge")
-    assert verdicts(certificate_refs.NOT_GRANTED, using, grant(), whole=True) == ["fail"]
+    assert verdicts(reference_grants.NOT_GRANTED, using, grant(), whole=True) == ["fail"]
     granted = grant().replace("shop", "default")
     for whole in (True, False):
-        assert verdicts(certificate_refs.NOT_GRANTED, using, granted, whole=whole) == []
+        assert verdicts(reference_grants.NOT_GRANTED, using, granted, whole=whole) == []
         assert verdicts(reference_grants.UNUSED, using, granted, whole=whole) == []
 
 
-UNUSED, NOT_GRANTED = reference_grants.UNUSED, certificate_refs.NOT_GRANTED
+UNUSED, NOT_GRANTED = reference_grants.UNUSED, reference_grants.NOT_GRANTED
 
 
 @pytest.mark.parametrize("group", ["core", "v1"])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scanner.lint import RULES
-from scanner.lint.gateway import certificate_refs, listener_conflicts, listener_overlaps, listener_tls
+from scanner.lint.gateway import listener_certificates, listener_conflicts, listener_tls, reference_grants
 from scanner.model.object_rule import ObjectRule
 from tests.lint.examples import WHOLE, linted
 from tests.lint.gateway.cases import core, listening, of, said, secret, verdicts
@@ -84,9 +84,9 @@ TERMINATE, PASSTHROUGH = "tls: {mode: Terminate, " + REFS + "}", "tls: {mode: Pa
 def test_two_on_one_port(first: str, later: str, conflicts: int, overlaps: int) -> None:
     text = listening(f"name: a, port: 443, {first}", f"name: b, port: 443, {later}")
     assert len(said(listener_conflicts.CONFLICT, text)) == conflicts
-    assert len(said(listener_overlaps.OVERLAP, text)) == overlaps
+    assert len(said(listener_conflicts.OVERLAP, text)) == overlaps
     apart = listening(f"name: a, port: 443, {first}", f"name: b, port: 444, {later}")
-    assert said(listener_conflicts.CONFLICT, apart) == said(listener_overlaps.OVERLAP, apart) == []
+    assert said(listener_conflicts.CONFLICT, apart) == said(listener_conflicts.OVERLAP, apart) == []
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_two_on_one_port(first: str, later: str, conflicts: int, overlaps: int) 
 )
 def test_an_overlap_is_compared_with_the_status(status: str, told: str | None, tmp_path: Path) -> None:
     text = listening("name: a, port: 443, protocol: HTTPS", "name: b, port: 443, protocol: HTTPS, hostname: b.example")
-    ((finding,),) = (each.findings for each in linted(tmp_path, text + status, [listener_overlaps.OVERLAP])[0])
+    ((finding,),) = (each.findings for each in linted(tmp_path, text + status, [listener_conflicts.OVERLAP])[0])
     assert [told in each for each in finding.finding.evidence] == [True] if told else not finding.finding.evidence
 
 
@@ -163,12 +163,12 @@ A_AND_B = listening(
     ],
 )
 def test_certificates_for_names_of_another(of_a: str, of_b: str, expected: list[str]) -> None:
-    rule = listener_overlaps.OVERLAP
+    rule = listener_conflicts.OVERLAP
     assert verdicts(rule, A_AND_B, secret("a", of_a), secret("b", of_b)) == expected
 
 
 def test_certificates_that_were_not_seen_are_not_compared() -> None:
-    assert verdicts(listener_overlaps.OVERLAP, A_AND_B) == ["inconclusive"] * 2
+    assert verdicts(listener_conflicts.OVERLAP, A_AND_B) == ["inconclusive"] * 2
 
 
 DEMANDS = [
@@ -188,16 +188,16 @@ def test_an_overlap_matters_where_one_listener_demands_more(
     tmp_path: Path, first: str, later: str, severity: str
 ) -> None:
     text = listening(f"name: a, {HTTPS}, {first}", f"name: b, {HTTPS}, hostname: b.example, {later}")
-    ((finding,),) = (each.findings for each in linted(tmp_path, text, [listener_overlaps.OVERLAP])[0])
+    ((finding,),) = (each.findings for each in linted(tmp_path, text, [listener_conflicts.OVERLAP])[0])
     assert finding.finding.severity == severity
 
 
 def test_an_overlap_that_only_the_controller_found_counts() -> None:
     status = "status: {listeners: [{name: b, conditions: [{type: OverlappingTLSConfig, status: 'STATUS'}]}]}"
     one = listening(f"name: a, {HTTPS}, hostname: a.example", f"name: b, {HTTPS}, hostname: b.example") + status
-    found = said(listener_overlaps.OVERLAP, one.replace("STATUS", "True"))
+    found = said(listener_conflicts.OVERLAP, one.replace("STATUS", "True"))
     assert [(verdict, field) for verdict, field, _ in found] == [("fail", "spec.listeners[1]")]
-    assert said(listener_overlaps.OVERLAP, one.replace("STATUS", "False")) == []
+    assert said(listener_conflicts.OVERLAP, one.replace("STATUS", "False")) == []
 
 
 def test_a_listener_that_was_rejected_rejects_no_other() -> None:
@@ -227,7 +227,7 @@ def test_what_an_implementation_may_accept_is_said_once_for_a_port(tmp_path: Pat
     assert finding.finding.severity == "info"
 
 
-REF, GRANT = certificate_refs.CERTIFICATE_REF, certificate_refs.NOT_GRANTED
+REF, GRANT = listener_certificates.CERTIFICATE_REF, reference_grants.NOT_GRANTED
 ONE = listening(f"name: a, port: 443, protocol: HTTPS, tls: {{{REFS}}}")
 
 

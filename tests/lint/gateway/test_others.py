@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.lint.gateway import backends, client_certificate, listener_sets, options, status
+from scanner.lint.gateway import backend_protocol, backend_tls, gateway_status, listener_sets, listener_tls
 from tests.lint.gateway.cases import GATEWAY, core, listening, of, said, secret, verdicts
 
 CLIENT = listening(
@@ -28,13 +28,13 @@ IDENTITY = secret("identity", "gateway.example", token="CLIENT").replace("KEY(",
     ],
 )
 def test_client_certificates(texts: tuple[str, ...], said_: list[str]) -> None:
-    found = said(client_certificate.CERTIFICATE, *texts, whole=True)
+    found = said(backend_tls.CERTIFICATE, *texts, whole=True)
     assert len(found) == len(said_)
     assert all(word in message for word, (_, _, message) in zip(said_, found, strict=True))
 
 
 def test_a_client_certificate_that_was_not_seen() -> None:
-    assert verdicts(client_certificate.CERTIFICATE, CLIENT) == ["inconclusive"]
+    assert verdicts(backend_tls.CERTIFICATE, CLIENT) == ["inconclusive"]
 
 
 ROUTE = of("HTTPRoute", "web", "parentRefs: [{name: edge}], rules: [{backendRefs: [{name: web, port: 443}]}]")
@@ -52,7 +52,7 @@ POLICY = of("BackendTLSPolicy", "web", "targetRefs: [{group: '', kind: Service, 
     ],
 )
 def test_client_certificates_that_nothing_uses(texts: tuple[str, ...], whole: bool, expected: list[str]) -> None:
-    assert verdicts(client_certificate.UNUSED, *texts, whole=whole) == expected
+    assert verdicts(backend_tls.UNUSED, *texts, whole=whole) == expected
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,8 @@ def test_client_certificates_that_nothing_uses(texts: tuple[str, ...], whole: bo
 )
 def test_options(option: str, count: int) -> None:
     tls = f"{{certificateRefs: [{{name: a}}], options: {{{option}}}}}"
-    assert len(said(options.OPTIONS, listening(f"name: a, port: 443, protocol: HTTPS, tls: {tls}"))) == count
-    assert len(said(options.OPTIONS, of("BackendTLSPolicy", "web", f"options: {{{option}}}"))) == count
+    assert len(said(listener_tls.OPTIONS, listening(f"name: a, port: 443, protocol: HTTPS, tls: {tls}"))) == count
+    assert len(said(listener_tls.OPTIONS, of("BackendTLSPolicy", "web", f"options: {{{option}}}"))) == count
 
 
 def gateway(allowed: str, hostname: str = "*.shop.example") -> str:
@@ -146,7 +146,7 @@ STATUS = "status: {conditions: [{CONDITION}], listeners: [{name: a, conditions: 
 )
 def test_statuses(condition: str, of_listener: str, messages: list[str]) -> None:
     text = f"{GATEWAY}  listeners: []\n".replace("{name:", "{generation: 2, name:")
-    found = said(status.STATUS, text + STATUS.replace("CONDITION", condition).replace("OTHER", of_listener))
+    found = said(gateway_status.STATUS, text + STATUS.replace("CONDITION", condition).replace("OTHER", of_listener))
     assert len(found) == len(messages)
     assert all(message.startswith(start) for start, (_, _, message) in zip(messages, found, strict=True))
 
@@ -164,4 +164,4 @@ def test_statuses(condition: str, of_listener: str, messages: list[str]) -> None
     ],
 )
 def test_backends_outside(spec: str, expected: list[str]) -> None:
-    assert verdicts(backends.EXTERNAL, of("XBackend", "pay", spec)) == expected
+    assert verdicts(backend_protocol.EXTERNAL, of("XBackend", "pay", spec)) == expected

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scanner.lint import RULES
-from scanner.lint.gateway import authorities, backend_tls
+from scanner.lint.gateway import backend_tls, ca_references
 from tests.lint.examples import WHOLE, linted
 from tests.lint.gateway.cases import core, listening, of, said, secret, verdicts
 
@@ -157,13 +157,13 @@ WITH_CA = "validation: {hostname: web.shop.svc, caCertificateRefs: [{group: '', 
     ],
 )
 def test_authorities(validation: str, others: tuple[str, ...], expected: list[str]) -> None:
-    assert verdicts(authorities.CA, policy(rest=validation), *others) == expected
+    assert verdicts(ca_references.CA, policy(rest=validation), *others) == expected
 
 
 def test_the_first_version_has_other_names() -> None:
     block = "tls: {hostname: web.shop.svc, caCertRefs: [{group: '', kind: ConfigMap, name: ca}]}"
     old = policy(rest=block, version="v1alpha2")
-    assert verdicts(authorities.CA, old, core("ConfigMap", "ca", "data: {}")) == ["fail"]
+    assert verdicts(ca_references.CA, old, core("ConfigMap", "ca", "data: {}")) == ["fail"]
     assert verdicts(backend_tls.VALIDATION, old) == []
     assert verdicts(backend_tls.VALIDATION, policy(rest=block)) == ["fail", "fail"]
 
@@ -220,7 +220,7 @@ def test_alternative_names(name: str, refused: int, unnamed: int) -> None:
 def test_authorities_that_have_a_name(known: str, version: str, expected: list[str]) -> None:
     block = f"hostname: web.shop.example, wellKnownCACer{'tificates' if version == 'v1' else 'ts'}: {known}"
     rest = f"validation: {{{block}}}" if version == "v1" else f"tls: {{{block}}}"
-    assert verdicts(authorities.CA, policy(rest=rest, version=version), whole=True) == expected
+    assert verdicts(ca_references.CA, policy(rest=rest, version=version), whole=True) == expected
 
 
 def test_a_policy_that_is_about_to_be_made_comes_last() -> None:
@@ -236,7 +236,7 @@ def test_a_policy_that_is_about_to_be_made_comes_last() -> None:
 def test_a_trust_bundle_is_taken_by_some_implementations(group: str) -> None:
     reference = f"caCertificateRefs: [{{group: {group}, kind: ClusterTrustBundle, name: cas}}]"
     texts = policy(rest=f"validation: {{hostname: web.shop.svc, {reference}}}"), SERVICE, ROUTE
-    ((verdict, _, message),) = said(authorities.CA, *texts, whole=True)
+    ((verdict, _, message),) = said(ca_references.CA, *texts, whole=True)
     assert verdict == "inconclusive"
     assert "whether this implementation takes the ClusterTrustBundle 'cas'" in message
 

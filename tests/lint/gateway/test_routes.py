@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from scanner.lint.gateway import attachment, backends, plaintext_twin
+from scanner.lint.gateway import backend_protocol, plaintext_twin, route_attachment
 from tests.lint.examples import linted
 from tests.lint.gateway.cases import core, listening, of, said, verdicts
 
 TLS = "tls: {mode: MODE, certificateRefs: [{name: a}]}"
 PASSTHROUGH, TERMINATE = (f"protocol: TLS, {TLS.replace('MODE', mode)}" for mode in ("Passthrough", "Terminate"))
-ATTACHMENT = attachment.ATTACHMENT
+ATTACHMENT = route_attachment.ATTACHMENT
 
 
 def route(kind: str, rest: str = "", *, parent: str = "name: edge", namespace: str = "shop") -> str:
@@ -169,7 +169,7 @@ def test_a_former_tls_route_without_hostnames_has_those_of_the_listener() -> Non
 )
 def test_kinds_that_a_listener_cannot_carry(listener: str, kinds: str, count: int) -> None:
     text = listening(f"name: a, port: 443, {listener}, allowedRoutes: {{kinds: [{{kind: {kinds}}}]}}")
-    assert verdicts(attachment.KINDS, text) == ["fail"] * count
+    assert verdicts(route_attachment.KINDS, text) == ["fail"] * count
 
 
 TO_DB = "rules: [{backendRefs: [{name: db, port: 5432}]}]"
@@ -196,7 +196,7 @@ SERVICE = core("Service", "db", "spec: {ports: [{name: sql, port: 5432}, {name: 
 def test_plaintext_behind_tls(texts: tuple[str, ...], whole: bool, expected: list[str]) -> None:
     listener, *others = texts
     gateway = listening(f"name: a, port: 5432, {listener}")
-    assert verdicts(backends.PLAINTEXT, gateway, route("TLSRoute", TO_DB), *others, whole=whole) == expected
+    assert verdicts(backend_protocol.PLAINTEXT, gateway, route("TLSRoute", TO_DB), *others, whole=whole) == expected
 
 
 @pytest.mark.parametrize(
@@ -208,14 +208,14 @@ def test_contour_looks_at_no_policy_for_what_is_no_http_route(controller: str, e
     known = of("GatewayClass", "front", f"controllerName: {controller}") if controller else ""
     for kind in ("TLSRoute", "TCPRoute"):
         texts = (gateway, route(kind, TO_DB), POLICY, SERVICE, known)
-        assert verdicts(backends.PLAINTEXT, *texts, whole=True) == expected
+        assert verdicts(backend_protocol.PLAINTEXT, *texts, whole=True) == expected
 
 
 @pytest.mark.parametrize("others", [(), (OF_PORT,), (POLICY,)], ids=["none", "of a port that nobody knows", "one"])
 def test_behind_contours_gateway_no_policy_is_asked_for(others: tuple[str, ...]) -> None:
     gateway = listening(f"name: a, port: 5432, {TERMINATE}", more="  gatewayClassName: front\n")
     front = of("GatewayClass", "front", "controllerName: projectcontour.io/gateway-controller")
-    ((verdict, _, message),) = said(backends.PLAINTEXT, gateway, route("TLSRoute", TO_DB), *others, front)
+    ((verdict, _, message),) = said(backend_protocol.PLAINTEXT, gateway, route("TLSRoute", TO_DB), *others, front)
     assert (verdict, "applies BackendTLSPolicy to HTTPRoutes only" in message) == ("fail", True)
 
 
@@ -241,14 +241,14 @@ TO_X = "rules: [{backendRefs: [{group: gateway.networking.x-k8s.io, kind: XBacke
 )
 def test_backends_that_are_no_services(rules: str, others: tuple[str, ...], whole: bool, expected: list[str]) -> None:
     gateway = listening(f"name: a, port: 5432, {TERMINATE}")
-    assert verdicts(backends.PLAINTEXT, gateway, route("TLSRoute", rules), *others, whole=whole) == expected
+    assert verdicts(backend_protocol.PLAINTEXT, gateway, route("TLSRoute", rules), *others, whole=whole) == expected
     through = listening(f"name: a, port: 5432, {PASSTHROUGH}")
-    assert verdicts(backends.PLAINTEXT, through, route("TLSRoute", rules), *others, whole=whole) == []
+    assert verdicts(backend_protocol.PLAINTEXT, through, route("TLSRoute", rules), *others, whole=whole) == []
 
 
 def test_a_gateway_that_was_not_seen_may_decrypt() -> None:
-    assert verdicts(backends.PLAINTEXT, route("TCPRoute", TO_DB)) == ["inconclusive"]
-    assert verdicts(backends.PLAINTEXT, route("TCPRoute", TO_DB), POLICY) == []
+    assert verdicts(backend_protocol.PLAINTEXT, route("TCPRoute", TO_DB)) == ["inconclusive"]
+    assert verdicts(backend_protocol.PLAINTEXT, route("TCPRoute", TO_DB), POLICY) == []
 
 
 @pytest.mark.parametrize(
@@ -269,10 +269,10 @@ def test_a_gateway_that_was_not_seen_may_decrypt() -> None:
 def test_ports_that_say_tls(port: str, speaks: bool) -> None:
     service = core("Service", "db", f"spec: {{ports: [{{{port}}}]}}")
     text = route("HTTPRoute", TO_DB.replace("5432", "443"))
-    assert verdicts(backends.PROTOCOL, text, service, whole=True) == ["fail"] * speaks
-    assert verdicts(backends.PROTOCOL, text, service, POLICY, whole=True) == []
-    assert verdicts(backends.PROTOCOL, text, service) == ["inconclusive"] * speaks
-    assert verdicts(backends.PROTOCOL, text) == ["inconclusive"]
+    assert verdicts(backend_protocol.PROTOCOL, text, service, whole=True) == ["fail"] * speaks
+    assert verdicts(backend_protocol.PROTOCOL, text, service, POLICY, whole=True) == []
+    assert verdicts(backend_protocol.PROTOCOL, text, service) == ["inconclusive"] * speaks
+    assert verdicts(backend_protocol.PROTOCOL, text) == ["inconclusive"]
 
 
 BOTH = listening("name: http, port: 80, protocol: HTTP", "name: https, port: 443, protocol: HTTPS")

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from scanner.kube.snapshot import Snapshot
-from scanner.lint.gateway import served_certificates
+from scanner.lint.gateway import listener_certificates
 from scanner.linting import declared
 from tests.lint.examples import empty, linted, manifests
 from tests.lint.gateway.cases import listening, of, said, secret, verdicts
 
-NAME, FAULT = served_certificates.NAME, served_certificates.FAULT
+NAME, FAULT = listener_certificates.NAME, listener_certificates.FAULT
 
 
 def gateway(hostname: str = "", *secrets: str) -> str:

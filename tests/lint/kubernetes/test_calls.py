@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scanner.lint.kubernetes.ca_bundles import BUNDLE
-from scanner.lint.kubernetes.webhook_targets import TARGET
+from scanner.lint.kubernetes.ca_bundles import BUNDLE, TARGET
 from scanner.model.object_rule import ObjectRule
 from tests.lint.examples import WHOLE, authority, leaf, linted
 from tests.lint.kubernetes.test_declared import HIGH, LOW, MEDIUM, api_service, conversion, webhook

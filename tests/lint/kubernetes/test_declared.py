@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from scanner.lint.kubernetes.ca_bundles import BUNDLE
+from scanner.lint.kubernetes.ca_bundles import API, BUNDLE
 from scanner.lint.kubernetes.ingress_rules import CERTIFICATE, HOSTS
-from scanner.lint.kubernetes.monitors import MONITOR_SCHEME
+from scanner.lint.kubernetes.monitors import MONITOR, MONITOR_SCHEME
 from scanner.lint.kubernetes.probes import PROBES, PROTOCOL
 from scanner.lint.kubernetes.secrets import REUSE
-from scanner.lint.kubernetes.unverified import API, MONITOR
 from scanner.model.object_rule import ObjectRule
 from tests.lint.examples import WHOLE, linted
 

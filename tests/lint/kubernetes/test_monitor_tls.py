@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scanner.lint.kubernetes.monitor_tls import MONITOR_TLS
+from scanner.lint.kubernetes.monitors import MONITOR_TLS
 from tests.lint.examples import WHOLE, linted
 from tests.lint.kubernetes.test_declared import INFO, LOW, MEDIUM, monitor, probe, service
 

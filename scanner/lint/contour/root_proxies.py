@@ -13,7 +13,7 @@ from scanner.kube.kinds import HTTP_PROXY, INGRESS, INGRESS_CLASS, INGRESS_ROUTE
 from scanner.kube.objects import KubeObject
 from scanner.lint.contour.contour_configuration import READS as CONFIGURATIONS
 from scanner.lint.contour.contour_configuration import configurations
-from scanner.lint.contour.secret_uses import TLS, VHOST, is_contours
+from scanner.lint.contour.contour_secrets import TLS, VHOST, is_contours
 from scanner.model.declared import Declared, Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 

@@ -19,7 +19,7 @@ from scanner.kube.schema import (
     WrongValue,
 )
 from scanner.lint.fields.schemas import KINDS, compare
-from scanner.lint.fields.unknown import nearest
+from scanner.lint.fields.unknown_fields import nearest
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]*\Z")

@@ -10,8 +10,8 @@ import pytest
 from scanner.kube.kinds import BACKEND_TLS_POLICY, GATEWAY
 from scanner.kube.objects import KubeObject
 from scanner.kube.schema import Array, TextShape
+from scanner.lint.fields.field_values import VALUES
 from scanner.lint.fields.schemas import KINDS, shape_of
-from scanner.lint.fields.values import VALUES
 from scanner.model.declared import Declared
 from scanner.model.object_rule import Subject
 from tests.lint.examples import empty, linted

@@ -19,9 +19,9 @@ from scanner.kube.kinds import (
     X_BACKEND,
 )
 from scanner.kube.objects import KubeObject
-from scanner.lint.gateway.attachment import Attachment, of_route
 from scanner.lint.gateway.backend_tls import READS as POLICIES
 from scanner.lint.gateway.backend_tls import port_of, protected, service_of
+from scanner.lint.gateway.route_attachment import Attachment, of_route
 from scanner.lint.references import look_up
 from scanner.model.declared import Declared, Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.lint.gateway import backend_tls, status
+from scanner.lint.gateway import backend_tls, gateway_status
 from tests.lint.gateway.cases import GATEWAY, of, said
 
 ROUTE = of("TLSRoute", "web", "parentRefs: [{name: edge}], hostnames: [a.example]").replace(
@@ -33,7 +33,9 @@ def of_gateway(condition: str, of_listener: str = "") -> str:
     ],
 )
 def test_of_a_gateway(condition: str, reason: str) -> None:
-    ((_, _, message),) = said(status.STATUS, of_gateway(f"type: {condition}, status: 'False', reason: {reason}"))
+    ((_, _, message),) = said(
+        gateway_status.STATUS, of_gateway(f"type: {condition}, status: 'False', reason: {reason}")
+    )
     assert message == f"{condition} is 'False': '{reason}'"
 
 
@@ -49,21 +51,26 @@ def test_of_a_gateway(condition: str, reason: str) -> None:
 )
 def test_of_a_listener(condition: str, reason: str) -> None:
     ((_, field, message),) = said(
-        status.STATUS, of_gateway("", f"type: {condition}, status: 'False', reason: {reason}")
+        gateway_status.STATUS, of_gateway("", f"type: {condition}, status: 'False', reason: {reason}")
     )
-    assert (field, message) == ("status.listeners[0].conditions", f"listener 'a': {condition} is 'False': '{reason}'")
+    assert (field, message) == (
+        "status.listeners[0].conditions",
+        f"listener 'a': {condition} is 'False': '{reason}'",
+    )
 
 
 @pytest.mark.parametrize("reason", ["HostnameConflict", "ProtocolConflict", "ListenerConflict"])
 def test_of_listeners_in_conflict(reason: str) -> None:
-    ((_, _, message),) = said(status.STATUS, of_gateway("", f"type: Conflicted, status: 'True', reason: {reason}"))
+    ((_, _, message),) = said(
+        gateway_status.STATUS, of_gateway("", f"type: Conflicted, status: 'True', reason: {reason}")
+    )
     assert message == f"listener 'a': Conflicted is 'True': '{reason}'"
 
 
 @pytest.mark.parametrize("reason", ["NotAllowed", "ParentNotAccepted", "ListenersNotValid", "ParentNotProgrammed"])
 def test_of_a_listener_set(reason: str) -> None:
     more = f"status: {{conditions: [{{type: Accepted, status: 'False', reason: {reason}}}]}}"
-    ((_, _, message),) = said(status.STATUS, of("ListenerSet", "team", "parentRef: {name: edge}", more=more))
+    ((_, _, message),) = said(gateway_status.STATUS, of("ListenerSet", "team", "parentRef: {name: edge}", more=more))
     assert message == f"Accepted is 'False': '{reason}'"
 
 
@@ -87,7 +94,7 @@ def test_of_a_listener_set(reason: str) -> None:
     ],
 )
 def test_of_a_route(condition: str, message: str) -> None:
-    found = said(status.STATUS, ROUTE.rstrip() + "\n" + OF_PARENT.replace("CONDITION", condition))
+    found = said(gateway_status.STATUS, ROUTE.rstrip() + "\n" + OF_PARENT.replace("CONDITION", condition))
     assert len(found) == bool(message)
     assert all(verdict == "fail" and message in text for verdict, _, text in found)
 
@@ -107,6 +114,6 @@ def test_of_a_policy(condition: str, reason: str) -> None:
     assert f"Gateway 'edge' does not apply it: {condition} is False: '{reason}'" in [
         message for _, _, message in said(backend_tls.TARGET, text)
     ]
-    assert said(status.STATUS, text) == []
-    ((_, _, message),) = said(status.STATUS, text.replace("generation: 1,", "generation: 2,"))
+    assert said(gateway_status.STATUS, text) == []
+    ((_, _, message),) = said(gateway_status.STATUS, text.replace("generation: 1,", "generation: 2,"))
     assert message == f"Gateway 'edge': '{condition}' is of generation 1, the object of 2"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scanner.lint.gateway import authorities, certificate_refs, frontend
+from scanner.lint.gateway import ca_references, frontend_tls, reference_grants
 from scanner.model.object_rule import ObjectRule
 from tests.lint.examples import linted
 from tests.lint.gateway.cases import core, listening, of, said, verdicts
@@ -44,12 +44,12 @@ CLIENTS = "{group: '', kind: ConfigMap, name: clients}"
     ],
 )
 def test_client_cas(texts: tuple[str, ...], expected: list[str]) -> None:
-    assert verdicts(authorities.CLIENT_CA, *texts) == expected
+    assert verdicts(ca_references.CLIENT_CA, *texts) == expected
 
 
 def test_a_secret_that_does_not_exist() -> None:
     text = with_ca(CLIENTS.replace("ConfigMap", "Secret"))
-    assert [each[2] for each in said(authorities.CLIENT_CA, text, whole=True)][1:] == [
+    assert [each[2] for each in said(ca_references.CLIENT_CA, text, whole=True)][1:] == [
         "Secret/shop/clients does not exist: InvalidCACertificateRef"
     ]
 
@@ -64,12 +64,12 @@ def test_a_secret_that_does_not_exist() -> None:
 def test_cas_of_other_namespaces_are_granted(more: str) -> None:
     from_ = "from: [{group: gateway.networking.k8s.io, kind: Gateway, namespace: shop}]"
     grant = of("ReferenceGrant", "g", from_ + ", to: [{group: '', kind: ConfigMap}]", namespace="ca")
-    assert verdicts(certificate_refs.NOT_GRANTED, gateway(more), whole=True) == ["fail"]
-    assert verdicts(certificate_refs.NOT_GRANTED, gateway(more), grant, whole=True) == []
+    assert verdicts(reference_grants.NOT_GRANTED, gateway(more), whole=True) == ["fail"]
+    assert verdicts(reference_grants.NOT_GRANTED, gateway(more), grant, whole=True) == []
 
 
 TERMINATING = "name: db, port: 5432, protocol: TLS, tls: {mode: Terminate, certificateRefs: [{name: a}]}"
-EXEMPTED, UNUSED, TLS_LISTENER = frontend.EXEMPTED, frontend.UNUSED, frontend.TLS_LISTENER
+EXEMPTED, UNUSED, TLS_LISTENER = frontend_tls.EXEMPTED, frontend_tls.UNUSED, frontend_tls.TLS_LISTENER
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_port_of_a_listener_set() -> None:
 def test_a_fallback_that_only_the_status_says(tmp_path: Path, status: str, count: int) -> None:
     text = gateway("default: {validation: {}}").replace("namespace: shop}", "namespace: shop, generation: 2}")
     text += f"status: {{conditions: [{status}]}}"
-    ((*findings,),) = (one.findings for one in linted(tmp_path, text, [frontend.INSECURE_FALLBACK])[0])
+    ((*findings,),) = (one.findings for one in linted(tmp_path, text, [frontend_tls.INSECURE_FALLBACK])[0])
     assert [each.finding.severity for each in findings] == ["high"] * count
 
 
@@ -131,7 +131,7 @@ def test_a_fallback_that_only_the_status_says(tmp_path: Path, status: str, count
 )
 def test_a_fallback_that_the_status_does_not_say(status: str, count: int) -> None:
     text = gateway("default: {validation: {mode: AllowInsecureFallback}}") + status
-    assert len(said(frontend.INSECURE_FALLBACK, text)) == count
+    assert len(said(frontend_tls.INSECURE_FALLBACK, text)) == count
 
 
 @pytest.mark.parametrize(
@@ -158,5 +158,5 @@ def test_a_trust_bundle_is_taken_by_some_implementations() -> None:
     reference = "caCertificateRefs: [{group: '', kind: ClusterTrustBundle, name: cas}]"
     frontend = f"frontend: {{default: {{validation: {{{reference}}}}}}}"
     gateway = of("Gateway", "edge", f"gatewayClassName: example, listeners: [], tls: {{{frontend}}}")
-    ((verdict, _, message),) = said(authorities.CLIENT_CA, gateway, whole=True)
+    ((verdict, _, message),) = said(ca_references.CLIENT_CA, gateway, whole=True)
     assert (verdict, "ClusterTrustBundle 'cas'" in message) == ("inconclusive", True)

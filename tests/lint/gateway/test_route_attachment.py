@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from scanner.lint.gateway import attachment, listener_sets
+from scanner.lint.gateway import listener_sets, route_attachment
 from tests.lint.examples import linted
 from tests.lint.gateway.cases import core, listening, of, said, verdicts
 
-ATTACHMENT = attachment.ATTACHMENT
+ATTACHMENT = route_attachment.ATTACHMENT
 TEAM = core("Namespace", "team", "", namespace="")
 
 
@@ -80,7 +80,7 @@ def test_a_namespace_that_was_not_seen_leaves_open_what_no_other_listener_takes(
 )
 def test_kinds_are_of_a_group(kind: str, count: int) -> None:
     gateway = listening(http("a", f"allowedRoutes: {{kinds: [{{{kind}}}]}}"))
-    assert verdicts(attachment.KINDS, gateway) == ["fail"] * count
+    assert verdicts(route_attachment.KINDS, gateway) == ["fail"] * count
     assert verdicts(ATTACHMENT, gateway, route(namespace="shop")) == ["fail"] * count
 
 
