@@ -223,7 +223,7 @@ async def converse(peer: Peer, offer: Offer, patience: Patience | None = None) -
         with Patience() as own:
             return await converse(peer, offer, own)
     started = trio.current_time()
-    answer = Answer(ServerFlight(whole=True, limit=REPLY_LIMIT))
+    answer = Answer(ServerFlight(limit=REPLY_LIMIT))
     hello = client_hello(offer, peer.server_name, os.urandom(32))
     if not await patience.within(peer.where.timeout, _talk(peer, hello, answer)):
         answer.end("silence" if answer.connected else "filtered")

@@ -213,7 +213,7 @@ def engine_for(
 ) -> SSL.Connection:
     """A client that is about to shake hands, with ``identity`` if it is asked; ``witness`` sees what happens."""
     engine = SSL.Connection(_context(peer.suites), None)
-    witness.flight = None if peer.suites == "usual" else ServerFlight(whole=True, limit=LIMIT)
+    witness.flight = None if peer.suites == "usual" else ServerFlight(limit=LIMIT)
     engine.set_app_data(witness)
     engine.set_connect_state()
     if peer.server_name:

@@ -1,10 +1,10 @@
-"""X.509 certificates as facts: every field read on its own, so that one odd field hides no other (RFC 5280)."""
+"""X.509 certificates: each field is parsed separately, so that one invalid field does not hide the others (RFC
+5280)."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property, lru_cache
@@ -14,33 +14,33 @@ from typing import Any, Final
 from cryptography import x509
 
 from scanner.tls import der
-from scanner.tls.oids import CURVES, EXTENDED_KEY_USAGES, KEY_ALGORITHMS, SIGNATURES
+from scanner.tls.oids import EXTENDED_KEY_USAGES
 from scanner.tls.wire import Malformed, read_message, vec24
 
 CERTIFICATE: Final = 11
 
 MOST_CERTIFICATES: Final = 100
-"""Certificates of one message. Clients give up after ten or so; of empty ones 80,000 fit into the bytes that a reply
-may have, and each costs a report a kilobyte and a half."""
+"""Limit of certificates in one message. Clients stop at about ten. 80,000 empty ones fit into the bytes that a reply
+may have, and each adds 1.5 kB to a report."""
 
 LONGEST: Final = 65536
-"""Bytes of one certificate that ``cryptography`` is given. The longest in use, with a signature of SLH-DSA, has
+"""Longest certificate in bytes that ``cryptography`` parses. The longest in use, with a signature of SLH-DSA, has
 52,000."""
 LONGEST_SIGNED: Final = 32768
-"""Bytes of the part of it that is signed, with names and extensions. Whatever that is made of, reading it takes less
-than 50 ms."""
-_REMEMBERED: Final = 2048
-_REMEMBERED_LENGTH: Final = 4096
-"""Bytes of one certificate that is remembered: what is read of a certificate takes up to 15 times its length."""
+"""Longest TBSCertificate in bytes, the signed part with names and extensions. Parsing it takes at most 50 ms."""
+_CACHE_SIZE: Final = 2048
+_LONGEST_CACHED: Final = 4096
+"""Longest certificate in bytes that is cached: the parsed fields take up to 15 times its length."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CertificateFacts:
-    """What a certificate says. A field that cannot be read is None and named in ``unreadable`` with the reason."""
+    """The fields of a certificate. A field that cannot be parsed is None and named in ``unreadable`` with the
+    reason."""
 
     der: bytes
     sha256: str
-    """Of ``der``, lower-case hex."""
+    """Digest of ``der``, lower-case hex."""
     subject: str | None = None
     """RFC 4514 string."""
     issuer: str | None = None
@@ -58,9 +58,9 @@ class CertificateFacts:
     key_size: int | None = None
     """Bits."""
     curve: str | None = None
-    """``P-256``, ``P-384``, ``P-521``, or the name that the standard gives."""
+    """``P-256``, ``P-384``, ``P-521``, or the name in the standard."""
     key_sha256: str | None = None
-    """Of the DER of subjectPublicKeyInfo, lower-case hex: the same for the same key, whatever certificate has it."""
+    """Digest of the DER of subjectPublicKeyInfo, lower-case hex: equal for certificates with the same key."""
     signature: str | None = None
     """``ecdsa-with-SHA256``, ``sha1WithRSAEncryption``: the name of the OID, or the OID."""
     signature_hash: str | None = None
@@ -81,7 +81,7 @@ class CertificateFacts:
 
     @property
     def self_issued(self) -> bool:
-        """Whether subject and issuer are the same, readable name."""
+        """True if subject and issuer are readable and equal."""
         return self.subject is not None and self.subject == self.issuer
 
 
@@ -93,12 +93,11 @@ class CertificateMessage:
     """DER, leaf first."""
 
     def encode(self) -> bytes:
-        """The handshake message with its four-byte header."""
         return bytes((CERTIFICATE,)) + vec24(vec24(b"".join(vec24(each) for each in self.chain)))
 
     @classmethod
     def decode(cls, message: bytes) -> CertificateMessage:
-        """Of a whole handshake message. Raises ``Malformed``."""
+        """Parse a handshake message. Raises ``Malformed``."""
         body = read_message(message, CERTIFICATE, "Certificate")
         certificates = body.vec24()
         body.done()
@@ -111,32 +110,39 @@ class CertificateMessage:
 
 
 def parse_certificate(content: bytes) -> CertificateFacts:
-    """Everything that can be read of a certificate in DER; never raises, whatever the bytes are.
+    """Parse a certificate in DER as far as possible; never raises.
 
-    The ``cryptography`` package refuses some certificates as a whole (trailing bytes, version 4, an empty
-    PrintableString) and others field by field, its versions differ, and it warns of what it tolerates; so every field
-    has its own try, then another one element by element, and what failed is named with the reason. Of one that is
-    longer than ``LONGEST`` or ``LONGEST_SIGNED`` only the latter is tried. Not for use in several threads at once: it
-    silences those warnings, which is global to the process.
+    The ``cryptography`` package refuses some certificates entirely (trailing bytes, version 4, an empty
+    PrintableString) and others field by field, its versions differ, and it warns of what it tolerates. So every field
+    is tried on its own, then read from its DER element. A field that fails both ways is named with the reason. Keys and
+    signature algorithms are only read from DER, because ``cryptography`` names none that it does not support. So is a
+    certificate longer than ``LONGEST`` or ``LONGEST_SIGNED``. Not thread-safe: silencing those warnings is global to
+    the process.
     """
     facts: dict[str, Any] = {}
     unreadable: dict[str, str] = {}
+
+    def read(fields: Mapping[str, Callable[[Any], object]], source: object) -> None:
+        for name, reader in fields.items():
+            try:
+                facts[name] = reader(source)
+            except Exception as error:  # noqa: BLE001 - ``cryptography`` documents ValueError and raises others too
+                unreadable.setdefault(name, _reason(error))
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            certificate = _loaded(content)
-        except Exception as error:  # noqa: BLE001 - the package documents ValueError and raises others too
-            unreadable = dict.fromkeys(_FIELDS, _reason(error))
+            loaded = _Loaded(_load(content))
+        except Exception as error:  # noqa: BLE001 - as above
+            unreadable = dict.fromkeys(_LOADED_FIELDS, _reason(error))
         else:
-            _read(certificate, facts, unreadable)
-        for name in unreadable.keys() & _BY_ELEMENT.keys():
-            with suppress(Exception):  # then what is said of it stands
-                facts[name] = _BY_ELEMENT[name](content)
-                del unreadable[name]
-    return CertificateFacts(der=content, sha256=_digest(content), unreadable=unreadable, **facts)
+            read(_LOADED_FIELDS, loaded)
+        read({name: reader for name, reader in _DER_FIELDS.items() if name not in facts}, content)
+    unreadable = {name: reason for name, reason in unreadable.items() if name not in facts}
+    return CertificateFacts(der=content, sha256=sha256(content).hexdigest(), unreadable=unreadable, **facts)
 
 
-def _loaded(content: bytes) -> x509.Certificate:
+def _load(content: bytes) -> x509.Certificate:
     if len(content) > LONGEST:
         raise Malformed(f"a certificate of {len(content)} bytes, {LONGEST} are read")
     certificate = x509.load_der_x509_certificate(content)
@@ -146,37 +152,24 @@ def _loaded(content: bytes) -> x509.Certificate:
     return certificate
 
 
-def _read(certificate: x509.Certificate, facts: dict[str, Any], unreadable: dict[str, str]) -> None:
-    """Each field, or why it cannot be read."""
-    opened = _Opened(certificate)
-    for name, read in _FIELDS.items():
-        try:
-            facts[name] = read(opened)
-        except Exception as error:  # noqa: BLE001 - as above
-            unreadable[name] = _reason(error)
-
-
 def parsed_once(content: bytes) -> CertificateFacts:
-    """``parse_certificate`` for what comes again: issuers in every chain, and the leaf that replicas share."""
-    return _remembered(content) if len(content) <= _REMEMBERED_LENGTH else parse_certificate(content)
+    """``parse_certificate`` with a cache for repeated certificates: issuers in every chain, and a leaf shared by
+    replicas."""
+    return _cached(content) if len(content) <= _LONGEST_CACHED else parse_certificate(content)
 
 
-_remembered = lru_cache(maxsize=_REMEMBERED)(parse_certificate)
-
-
-def _digest(der: bytes) -> str:
-    return sha256(der).hexdigest()
+_cached = lru_cache(maxsize=_CACHE_SIZE)(parse_certificate)
 
 
 def _reason(error: Exception) -> str:
-    """One short line; the text of ``cryptography`` may repeat bytes of the certificate."""
+    """One line; a message of ``cryptography`` may repeat bytes of the certificate."""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text[:160]}" if text else type(error).__name__
 
 
-class _Opened:
-    """A certificate that the package takes, with what several fields are read from: each of it is read once, as its
-    bytes are copied each time."""
+class _Loaded:
+    """A certificate that ``cryptography`` loads. The extensions are parsed once: it copies their bytes at each
+    access."""
 
     def __init__(self, certificate: x509.Certificate) -> None:
         self.certificate = certificate
@@ -190,32 +183,14 @@ class _Opened:
         found = self.extensions.get(x509.SubjectAlternativeName.oid)
         return tuple(found) if isinstance(found, x509.SubjectAlternativeName) else ()
 
-    @cached_property
-    def key_info(self) -> bytes:
-        """The DER of subjectPublicKeyInfo. Read here, because ``cryptography`` names no algorithm when it does not like
-        the parameters behind it."""
-        before = 5 if self.certificate.version is x509.Version.v1 else 6  # version (not in v1), serial ... subject
-        return der.key_info_of(self.certificate.tbs_certificate_bytes, before)
 
-    @cached_property
-    def key_algorithm(self) -> str:
-        """By object identifier, so that a key that cannot be loaded is still named."""
-        oid = der.dotted(der.key_identifiers(self.key_info)[0])
-        return KEY_ALGORITHMS.get(oid, oid)
-
-    @cached_property
-    def curve_oid(self) -> str:
-        """Also where ``cryptography`` cannot load the curve."""
-        return der.curve_oid(self.key_info)
+def _dns_names(loaded: _Loaded) -> tuple[str, ...]:
+    return tuple(name.value for name in loaded.alternative_names if type(name) is x509.DNSName)
 
 
-def _dns_names(opened: _Opened) -> tuple[str, ...]:
-    return tuple(name.value for name in opened.alternative_names if type(name) is x509.DNSName)
-
-
-def _ip_addresses(opened: _Opened) -> tuple[str, ...]:
-    # By type: these classes are abstract ones' children, and asking whether one is another's takes its time.
-    return tuple(str(name.value) for name in opened.alternative_names if type(name) is x509.IPAddress)
+def _ip_addresses(loaded: _Loaded) -> tuple[str, ...]:
+    # By exact type: isinstance() is slow with abstract base classes.
+    return tuple(str(name.value) for name in loaded.alternative_names if type(name) is x509.IPAddress)
 
 
 _OTHER_NAMES: Final[Mapping[type, Callable[[Any], str]]] = {
@@ -225,75 +200,47 @@ _OTHER_NAMES: Final[Mapping[type, Callable[[Any], str]]] = {
     x509.RegisteredID: lambda name: f"RID:{name.value.dotted_string}",
     x509.OtherName: lambda name: f"othername:{name.type_id.dotted_string}",
 }
-"""The names that are neither DNS names nor addresses, each behind what OpenSSL calls its kind."""
+"""Alternative names that are neither DNS names nor addresses, with OpenSSL's prefix for their type."""
 
 
-def _other_names(opened: _Opened) -> tuple[str, ...]:
-    return tuple(_OTHER_NAMES[type(name)](name) for name in opened.alternative_names if type(name) in _OTHER_NAMES)
+def _other_names(loaded: _Loaded) -> tuple[str, ...]:
+    return tuple(_OTHER_NAMES[type(name)](name) for name in loaded.alternative_names if type(name) in _OTHER_NAMES)
 
 
-def _curve(opened: _Opened) -> str | None:
-    if opened.key_algorithm != "ECDSA":
-        return None
-    oid = opened.curve_oid
-    return CURVES[oid][0] if oid in CURVES else oid
-
-
-def _key_size(opened: _Opened) -> int | None:
-    algorithm = opened.key_algorithm
-    if algorithm == "ECDSA":
-        return CURVES.get(opened.curve_oid, ("", None))[1]
-    if algorithm in ("RSA", "RSA-PSS", "DSA"):
-        return int(opened.certificate.public_key().key_size)  # type: ignore[union-attr] # these three have one
-    return None
-
-
-def _signature(opened: _Opened) -> str:
-    oid = opened.certificate.signature_algorithm_oid.dotted_string
-    return SIGNATURES[oid][0] if oid in SIGNATURES else oid
-
-
-def _signature_hash(opened: _Opened) -> str | None:
-    oid = opened.certificate.signature_algorithm_oid.dotted_string
-    if oid in SIGNATURES and SIGNATURES[oid][1] != "parameters":
-        return SIGNATURES[oid][1]
-    algorithm = opened.certificate.signature_hash_algorithm
+def _signature_hash(loaded: _Loaded) -> str | None:
+    algorithm = loaded.certificate.signature_hash_algorithm
     return algorithm.name.upper() if algorithm else None
 
 
-def _is_ca(opened: _Opened) -> bool:
-    found = opened.extensions.get(x509.BasicConstraints.oid)
+def _is_ca(loaded: _Loaded) -> bool:
+    found = loaded.extensions.get(x509.BasicConstraints.oid)
     return found.ca if isinstance(found, x509.BasicConstraints) else False
 
 
-def _extended_key_usage(opened: _Opened) -> tuple[str, ...]:
-    found = opened.extensions.get(x509.ExtendedKeyUsage.oid)
+def _extended_key_usage(loaded: _Loaded) -> tuple[str, ...]:
+    found = loaded.extensions.get(x509.ExtendedKeyUsage.oid)
     usages = found if isinstance(found, x509.ExtendedKeyUsage) else ()
     return tuple(EXTENDED_KEY_USAGES.get(usage.dotted_string, usage.dotted_string) for usage in usages)
 
 
-_FIELDS: dict[str, Callable[[_Opened], object]] = {
-    "subject": lambda opened: opened.certificate.subject.rfc4514_string(),
-    "issuer": lambda opened: opened.certificate.issuer.rfc4514_string(),
-    "serial": lambda opened: opened.certificate.serial_number,
+_LOADED_FIELDS: dict[str, Callable[[_Loaded], object]] = {
+    "subject": lambda loaded: loaded.certificate.subject.rfc4514_string(),
+    "issuer": lambda loaded: loaded.certificate.issuer.rfc4514_string(),
+    "serial": lambda loaded: loaded.certificate.serial_number,
     "dns_names": _dns_names,
     "ip_addresses": _ip_addresses,
     "other_names": _other_names,
-    "not_before": lambda opened: opened.certificate.not_valid_before_utc,
-    "not_after": lambda opened: opened.certificate.not_valid_after_utc,
-    "key_algorithm": lambda opened: opened.key_algorithm,
-    "key_size": _key_size,
-    "curve": _curve,
-    "key_sha256": lambda opened: _digest(opened.key_info),
-    "signature": _signature,
+    "not_before": lambda loaded: loaded.certificate.not_valid_before_utc,
+    "not_after": lambda loaded: loaded.certificate.not_valid_after_utc,
     "signature_hash": _signature_hash,
     "is_ca": _is_ca,
     "extended_key_usage": _extended_key_usage,
 }
+"""Fields that ``cryptography`` reads."""
 
 
 def _name(encoded: bytes) -> str:
-    """As RFC 4514 writes it; ``cryptography`` does not take every kind of text in a name that it parses."""
+    """The name as RFC 4514 writes it; ``cryptography`` rejects some string types in names that it parses."""
     groups = (
         [x509.NameAttribute(x509.ObjectIdentifier(oid), text, _validate=False) for oid, text in group]
         for group in der.name(encoded)
@@ -301,9 +248,9 @@ def _name(encoded: bytes) -> str:
     return x509.Name([x509.RelativeDistinguishedName(group) for group in groups]).rfc4514_string()
 
 
-_BY_ELEMENT: dict[str, Callable[[bytes], object]] = {
+_DER_FIELDS: dict[str, Callable[[bytes], object]] = {
     "subject": lambda content: _name(der.parts(content).subject),
     "issuer": lambda content: _name(der.parts(content).issuer),
-    **der.READERS,
+    **der.FIELDS,
 }
-"""The second try of those fields that can have one."""
+"""Fields that are read from the DER elements, unless ``cryptography`` has read them."""

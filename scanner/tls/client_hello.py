@@ -18,21 +18,20 @@ _SSL2_CLIENT_HELLO = 1
 
 
 def assemble(version: int, random: bytes, session_id: bytes, suites: bytes, extensions: bytes) -> bytes:
-    """A ClientHello message of parts that are encoded already; a probe sends thousands that differ in one part.
+    """Build a ClientHello message from parts that are encoded already; a probe sends thousands that differ in one part.
 
-    ``suites`` are two bytes each and ``extensions`` one after another, both without the length of the whole;
-    without any extension the block is left out, as before TLS 1.0. ``random`` has 32 bytes, compression is null.
+    ``suites`` are two bytes each and ``extensions`` one after another, both without a length prefix. Without extensions
+    the block is omitted, as before TLS 1.0. ``random`` has 32 bytes, compression is null.
     """
     block = len(extensions).to_bytes(2, "big") + extensions if extensions else b""
-    ids, chosen = len(session_id), len(suites)
-    size = 39 + ids + chosen + len(block)
+    size = 39 + len(session_id) + len(suites) + len(block)
     return b"".join(
         (
             _HEAD(CLIENT_HELLO << 24 | size, version),
             random,
-            ids.to_bytes(1, "big"),
+            len(session_id).to_bytes(1, "big"),
             session_id,
-            chosen.to_bytes(2, "big"),
+            len(suites).to_bytes(2, "big"),
             suites,
             b"\x01\x00",
             block,
@@ -42,7 +41,7 @@ def assemble(version: int, random: bytes, session_id: bytes, suites: bytes, exte
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientHello:
-    """What a client offers."""
+    """A ClientHello of SSLv3 to TLS 1.3."""
 
     version: int
     """legacy_version; at most TLS 1.2 on the wire."""
@@ -51,17 +50,17 @@ class ClientHello:
     suites: tuple[int, ...]
     compression: bytes = b"\x00"
     extensions: tuple[Extension, ...] | None = None
-    """None: no block at all, as in SSLv3."""
+    """None: no extensions block, as in SSLv3."""
 
     def encode(self) -> bytes:
-        """The handshake message with its four-byte header, not in a record."""
+        """The handshake message with its four-byte header, without a record."""
         block = b"" if self.extensions is None else vec16(encode_extensions(self.extensions))
         body = u16(self.version) + self.random + vec8(self.session_id) + vec16(u16s(self.suites))
         return bytes((CLIENT_HELLO,)) + vec24(body + vec8(self.compression) + block)
 
     @classmethod
     def decode(cls, message: bytes) -> ClientHello:
-        """Of a whole handshake message. Raises ``Malformed``."""
+        """Parse a handshake message. Raises ``Malformed``."""
         body = read_message(message, CLIENT_HELLO, "ClientHello")
         version, random, session_id = body.u16(), body.take(32), body.opaque8()
         if len(session_id) > _MAX_SESSION_ID:
@@ -88,7 +87,7 @@ class Ssl2ClientHello:
     challenge: bytes
     """16 to 32 bytes."""
     version: int = SSL2
-    """The highest version offered; of a TLS version a server may answer in TLS."""
+    """The highest version offered; if that is a TLS version, a server may answer in TLS."""
     session_id: bytes = b""
 
     def encode(self) -> bytes:
@@ -100,7 +99,7 @@ class Ssl2ClientHello:
 
     @classmethod
     def decode(cls, record: bytes) -> Ssl2ClientHello:
-        """Of a whole record. Raises ``Malformed``."""
+        """Parse a record. Raises ``Malformed``."""
         reader = Reader(record)
         if reader.u16() != 0x8000 | reader.left or reader.u8() != _SSL2_CLIENT_HELLO:
             raise Malformed("no SSLv2 CLIENT-HELLO")

@@ -1,8 +1,8 @@
-"""Code points of the TLS registries, with the names that IANA and OpenSSL give them. Data only.
+"""Code points of the TLS registries, with the names that IANA and OpenSSL use. Data only.
 
-Source: the IANA registries "Transport Layer Security (TLS) Parameters" and "TLS ExtensionType Values" as they stood in
-2026, checked against lists of other years, OpenSSL and GnuTLS (``tests/tls/test_codepoints.py``). Reality differs from
-the registry in one way: servers have spoken suites that were only drafts or one vendor's: ``EXTRA_SUITES``.
+Source: the IANA registries "Transport Layer Security (TLS) Parameters" and "TLS ExtensionType Values" of 2026, checked
+against lists of other years, OpenSSL and GnuTLS (``tests/tls/test_codepoints.py``). Servers also support suites that
+were only drafts or vendor-specific: ``EXTRA_SUITES``.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class Suite(NamedTuple):
 
     code: int
     iana: str
-    """The registry's name; for ``EXTRA_SUITES`` the one that its draft or vendor gave."""
+    """The registry's name; for ``EXTRA_SUITES`` the name in the draft or by the vendor."""
     openssl: str | None = None
-    """OpenSSL's name (``openssl ciphers -V``), None where it never had the suite."""
+    """OpenSSL's name (``openssl ciphers -V``); None for a suite that it never supported."""
 
 
 class Ssl2Cipher(NamedTuple):
@@ -45,7 +45,7 @@ class Group(NamedTuple):
     nist: str | None = None
     """The name in FIPS 186: ``P-256``."""
     aliases: tuple[str, ...] = ()
-    """What OpenSSL and others call it."""
+    """Names in OpenSSL and other software."""
 
 
 class SignatureScheme(NamedTuple):
@@ -56,9 +56,9 @@ class SignatureScheme(NamedTuple):
 
 
 EMPTY_RENEGOTIATION_INFO_SCSV: Final = 0x00FF
-"""Signals, selects nothing (RFC 5746 section 3.3)."""
+"""Signalling value, not a suite (RFC 5746 section 3.3)."""
 FALLBACK_SCSV: Final = 0x5600
-"""Signals, selects nothing (RFC 7507)."""
+"""Signalling value, not a suite (RFC 7507)."""
 
 SUITES: Final[tuple[Suite, ...]] = (
     Suite(0x0000, "TLS_NULL_WITH_NULL_NULL"),
@@ -443,10 +443,10 @@ EXTRA_SUITES: Final[tuple[Suite, ...]] = (
     Suite(0xFFE0, "SSL_RSA_OLDFIPS_WITH_3DES_EDE_CBC_SHA"),
     Suite(0xFFE1, "SSL_RSA_OLDFIPS_WITH_DES_CBC_SHA"),
 )
-"""Suites that were never registered and that servers have spoken all the same. ``_OLD`` marks a name used twice."""
+"""Unregistered suites that servers support. ``_OLD`` marks a name that is used twice."""
 
 ALL_SUITES: Final = (*SUITES, *EXTRA_SUITES)
-"""Everything that a server is asked for and judged by."""
+"""All suites that are offered and judged."""
 
 SUITE_ALIASES: Final[dict[str, int]] = {
     "EDH-DSS-DES-CBC3-SHA": 0x0013,  # OpenSSL before 1.1.0 said EDH
@@ -458,7 +458,7 @@ SUITE_ALIASES: Final[dict[str, int]] = {
     "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305": 0xCCA8,  # Go's names before 1.14
     "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305": 0xCCA9,
 }
-"""Other names of a suite that configurations use."""
+"""Other names of suites in configurations."""
 
 SSL2_CIPHERS: Final[tuple[Ssl2Cipher, ...]] = (
     Ssl2Cipher(0x010080, "SSL_CK_RC4_128_WITH_MD5", "RC4-MD5"),
@@ -538,7 +538,7 @@ GROUPS: Final[tuple[Group, ...]] = (
 """Every registered group, ascending."""
 
 EXPLICIT_CURVES: Final = (0xFF01, 0xFF02)
-"""Not groups but leave to send any curve's parameters (RFC 4492 section 5.1.1; withdrawn by RFC 8422)."""
+"""Not groups: they allow parameters of any curve (RFC 4492 section 5.1.1; removed by RFC 8422)."""
 
 SIGNATURE_SCHEMES: Final[tuple[SignatureScheme, ...]] = (
     SignatureScheme(0x0101, "rsa_pkcs1_md5"),

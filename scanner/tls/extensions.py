@@ -1,7 +1,7 @@
-"""Extensions of hellos that are sent or read, in the order of their numbers.
+"""Extensions of hellos, in the order of their numbers.
 
-``push_*`` makes the ``Extension`` that goes into a ClientHello, ``pull_*`` reads the data of one that came. An unknown
-extension stays a number and bytes. Reading raises ``Malformed``.
+``push_*`` makes the ``Extension`` of a ClientHello, ``pull_*`` parses the data of a received one. An unknown extension
+stays a number and bytes. Parsing raises ``Malformed``.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ class Extension(NamedTuple):
 
 
 def encode_extensions(extensions: tuple[Extension, ...]) -> bytes:
-    """One after another, without the length of the whole block."""
+    """Encode extensions one after another, without the length of the block."""
     return b"".join([u16(extension.type) + vec16(extension.data) for extension in extensions])
 
 
 def read_extensions(data: bytes) -> tuple[Extension, ...]:
-    """All extensions of a block, without its length. By offsets: thousands of hellos are read. Raises ``Malformed``."""
+    """Parse the extensions of a block, without its length. Uses offsets for speed. Raises ``Malformed``."""
     extensions, at = [], 0
     while at < len(data):
         start = at + _HEAD.size
@@ -43,7 +43,7 @@ def read_extensions(data: bytes) -> tuple[Extension, ...]:
 
 
 def find(extensions: tuple[Extension, ...] | None, number: int) -> bytes | None:
-    """The data of the first extension of this type, None when there is none."""
+    """The data of the first extension of this type; None if there is none."""
     for extension in extensions or ():
         if extension.type == number:
             return extension.data
@@ -53,7 +53,7 @@ def find(extensions: tuple[Extension, ...] | None, number: int) -> bytes | None:
 def push_server_name(host: str) -> Extension:
     """server_name with one DNS name in ASCII (RFC 6066 section 3): IDNA A-labels, no trailing dot, no IP address.
 
-    Raises ``ValueError`` when ``host`` is not ASCII or is empty; that it is no address is the caller's to know.
+    Raises ``ValueError`` when ``host`` is not ASCII or is empty. The caller checks that it is no IP address.
     """
     name = host.rstrip(".").encode("ascii")
     if not name:
@@ -62,7 +62,7 @@ def push_server_name(host: str) -> Extension:
 
 
 def pull_server_name(data: bytes) -> str | None:
-    """The first DNS name, None when there is none. A server's answer is empty."""
+    """The first DNS name; None if there is none. A server's answer is empty."""
     if not data:
         return None
     reader = Reader(data)
@@ -112,7 +112,7 @@ def push_supported_versions(versions: tuple[int, ...]) -> Extension:
 
 
 def pull_selected_version(data: bytes) -> int:
-    """The version that the server chose."""
+    """supported_versions of a ServerHello: the selected version."""
     return _one_u16(data)
 
 
@@ -133,7 +133,7 @@ def push_key_share(shares: tuple[tuple[int, bytes], ...] = ()) -> Extension:
 
 
 def pull_server_share(data: bytes) -> tuple[int, bytes]:
-    """Group and key of a ServerHello."""
+    """key_share of a ServerHello: group and key."""
     reader = Reader(data)
     group, size = reader.unpack(_HEAD)
     key = reader.take(size)
@@ -142,7 +142,7 @@ def pull_server_share(data: bytes) -> tuple[int, bytes]:
 
 
 def pull_retry_group(data: bytes) -> int:
-    """The group that a HelloRetryRequest wants."""
+    """key_share of a HelloRetryRequest: the requested group."""
     return _one_u16(data)
 
 

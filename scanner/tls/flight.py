@@ -1,13 +1,11 @@
-"""A server's answer to one ClientHello as far as it is in clear: its messages, and a reader of the whole flight.
+"""A server's answer to one ClientHello: its unencrypted messages, and a parser of the flight.
 
 ServerHello, HelloRetryRequest and Alert of SSLv3 to TLS 1.3 (RFC 8446 sections 4.1.3 and 6), SSLv2's SERVER-HELLO, and
-up to TLS 1.2 ServerKeyExchange and CertificateRequest (RFC 5246 sections 7.4.3 and 7.4.4). Sans-IO: bytes in,
-attributes out.
+up to TLS 1.2 ServerKeyExchange and CertificateRequest (RFC 5246 sections 7.4.3 and 7.4.4). No I/O.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from struct import Struct
 from typing import Final, Literal, NamedTuple
@@ -30,11 +28,11 @@ from scanner.tls.wire import Malformed, Reader, read_message, u16, u16s, u24, ve
 SERVER_HELLO: Final = 2
 
 RETRY_RANDOM: Final = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
-"""SHA-256 of "HelloRetryRequest": what tells one from a ServerHello (RFC 8446 section 4.1.3)."""
+"""Random of a HelloRetryRequest: SHA-256 of "HelloRetryRequest" (RFC 8446 section 4.1.3)."""
 
 _HEAD, _CHOICE = Struct(">H32sB"), Struct(">HB")
 _SHORTEST = 4 + _HEAD.size + _CHOICE.size
-"""Bytes of a ServerHello without session id and extensions, its header included."""
+"""Size in bytes of a ServerHello with its header, without session id and extensions."""
 _MAX_SESSION_ID = 32
 _SSL2_SERVER_HELLO = 4
 
@@ -45,59 +43,46 @@ class Alert(NamedTuple):
     level: int
     description: int
 
-    def encode(self) -> bytes:
-        """Two bytes."""
-        return bytes((self.level, self.description))
-
-    @classmethod
-    def decode(cls, data: bytes) -> Alert:
-        """Of two bytes. Raises ``Malformed``."""
-        reader = Reader(data)
-        alert = cls(reader.u8(), reader.u8())
-        reader.done()
-        return alert
-
 
 class ServerHello(NamedTuple):
-    """What a server chose; also a HelloRetryRequest, which has the same shape. A tuple: a scan makes thousands."""
+    """A ServerHello or HelloRetryRequest, which have the same format. A tuple, because a scan makes thousands."""
 
     version: int
-    """legacy_version: for the version that was chosen see ``selected_version``."""
+    """legacy_version; see ``selected_version`` for the selected one."""
     random: bytes
     suite: int
     session_id: bytes = b""
     compression: int = 0
     extensions: tuple[Extension, ...] | None = None
-    """None: no block at all."""
+    """None: no extensions block."""
 
     @property
     def is_hello_retry_request(self) -> bool:
-        """Whether it asks for another ClientHello."""
+        """True for a HelloRetryRequest."""
         return self.random == RETRY_RANDOM
 
     @property
     def selected_version(self) -> int:
-        """The version that was chosen: supported_versions, else the legacy field (RFC 8446 section 4.2.1)."""
+        """The selected version: supported_versions, else legacy_version (RFC 8446 section 4.2.1)."""
         data = find(self.extensions, SUPPORTED_VERSIONS)
         return self.version if data is None else pull_selected_version(data)
 
     @property
     def selected_group(self) -> int | None:
-        """The group of key_share: chosen, or wanted by a HelloRetryRequest. None without one, as up to TLS 1.2."""
+        """The group of key_share; None without one, as up to TLS 1.2."""
         data = find(self.extensions, KEY_SHARE)
         if data is None:
             return None
         return pull_retry_group(data) if self.is_hello_retry_request else pull_server_share(data)[0]
 
     def encode(self) -> bytes:
-        """The handshake message with its four-byte header, not in a record."""
         block = b"" if self.extensions is None else vec16(encode_extensions(self.extensions))
         body = u16(self.version) + self.random + vec8(self.session_id) + u16(self.suite)
         return bytes((SERVER_HELLO,)) + vec24(body + bytes((self.compression,)) + block)
 
     @classmethod
     def decode(cls, message: bytes) -> ServerHello:
-        """Of a whole handshake message; supported_versions and key_share are checked too. Raises ``Malformed``."""
+        """Parse a handshake message, with supported_versions and key_share. Raises ``Malformed``."""
         size = len(message)
         if size < _SHORTEST or message[0] != SERVER_HELLO or int.from_bytes(message[1:4], "big") != size - 4:
             read_message(message, SERVER_HELLO, "ServerHello")
@@ -112,11 +97,11 @@ class ServerHello(NamedTuple):
         extensions = None
         if at < size:
             if at + 2 > size or int.from_bytes(message[at : at + 2], "big") != size - at - 2:
-                raise Malformed(f"extensions that do not fill the {size - at} bytes that are left")
+                raise Malformed(f"extensions do not fill the remaining {size - at} bytes")
             extensions = read_extensions(message[at + 2 :])
         session_id = message[_SHORTEST - _CHOICE.size : at - _CHOICE.size]
         hello = cls(version, random, suite, session_id, compression, extensions)
-        _ = hello.selected_version, hello.selected_group  # so that nobody who reads them later meets Malformed
+        _ = hello.selected_version, hello.selected_group  # so that they never raise later
         return hello
 
 
@@ -142,7 +127,7 @@ class Ssl2ServerHello:
 
     @classmethod
     def decode(cls, message: bytes) -> Ssl2ServerHello:
-        """Of a whole message. Raises ``Malformed``."""
+        """Parse a message. Raises ``Malformed``."""
         reader = Reader(message)
         if reader.u8() != _SSL2_SERVER_HELLO:
             raise Malformed(f"SSLv2 message {message[0]} is no SERVER-HELLO")
@@ -173,22 +158,22 @@ _KINDS: dict[str, Kind] = {
     "DH_anon": "dhe",
     "RSA": "rsa",  # only the export suites send one (RFC 2246 section 7.4.3)
 }
-"""By ``names.key_exchange``: those whose message we read."""
+"""Key exchanges whose message is parsed, by their name in ``names.key_exchange``."""
 
-_EXPLICIT_PRIME, _EXPLICIT_CHAR2, _NAMED_CURVE = 1, 2, 3
+_EXPLICIT_CURVES, _NAMED_CURVE = (1, 2), 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerKeyExchange:
-    """The server's half of the key exchange. Numbers as sent; the signature is not checked."""
+    """A ServerKeyExchange message. The signature is not checked."""
 
     kind: Kind
     group: int | None = None
     """ECDHE on a named curve."""
-    curve: bytes = b""
-    """ECDHE on explicit curve parameters: these, curve type included (RFC 4492 section 5.4)."""
+    explicit: bytes = b""
+    """ECDHE on an explicit curve: all bytes from the curve type on, not parsed (RFC 4492 section 5.4)."""
     public: bytes = b""
-    """The server's point or number."""
+    """The server's public point or number."""
     prime: bytes = b""
     """DHE: p. RSA: the modulus."""
     generator: bytes = b""
@@ -204,8 +189,8 @@ class ServerKeyExchange:
     def encode(self) -> bytes:
         """The handshake message with its four-byte header."""
         if self.kind == "ecdhe":
-            curve = self.curve if self.group is None else bytes((_NAMED_CURVE,)) + u16(self.group)
-            params = curve + vec8(self.public)
+            named = b"" if self.group is None else bytes((_NAMED_CURVE,)) + u16(self.group) + vec8(self.public)
+            params = named or self.explicit
         else:
             params = vec16(self.prime) + vec16(self.generator)
             params += vec16(self.public) if self.kind == "dhe" else b""
@@ -213,7 +198,7 @@ class ServerKeyExchange:
 
     @classmethod
     def decode(cls, message: bytes, key_exchange: str) -> ServerKeyExchange | None:
-        """Of a whole handshake message; ``key_exchange`` as in ``names``. None for one that we do not read (PSK, SRP).
+        """Parse a handshake message; ``key_exchange`` as in ``names``. None for one that is not supported (PSK, SRP).
 
         Raises ``Malformed``.
         """
@@ -222,39 +207,21 @@ class ServerKeyExchange:
         if kind is None:
             return None
         if kind == "ecdhe":
-            group, curve = _read_curve(body)
-            return cls(kind=kind, group=group, curve=curve, public=body.opaque8(), signed=body.rest())
+            curve = body.u8()
+            if curve == _NAMED_CURVE:
+                return cls(kind=kind, group=body.u16(), public=body.opaque8(), signed=body.rest())
+            if curve not in _EXPLICIT_CURVES:
+                raise Malformed(f"elliptic curve type {curve}")
+            return cls(kind=kind, explicit=bytes((curve,)) + body.rest())
         prime, generator = body.opaque16(), body.opaque16()
         public = body.opaque16() if kind == "dhe" else b""
         return cls(kind=kind, prime=prime, generator=generator, public=public, signed=body.rest())
 
 
-def _read_curve(body: Reader) -> tuple[int | None, bytes]:
-    """ECParameters: the named group, or the bytes of an explicit curve (RFC 4492 section 5.4)."""
-    kind = body.u8()
-    if kind == _NAMED_CURVE:
-        return body.u16(), b""
-    if kind == _EXPLICIT_PRIME:
-        head = vec8(body.opaque8())
-    elif kind == _EXPLICIT_CHAR2:
-        head = body.take(2) + _read_basis(body)
-    else:
-        raise Malformed(f"elliptic curve type {kind}")
-    fields = b"".join([vec8(body.opaque8()) for _ in ("a", "b", "base", "order", "cofactor")])
-    return None, bytes((kind,)) + head + fields
-
-
-def _read_basis(body: Reader) -> bytes:
-    """Basis type and its one (trinomial) or three (pentanomial) exponents."""
-    basis = body.u8()
-    if basis not in (1, 2):
-        raise Malformed(f"characteristic-2 basis {basis}")
-    return bytes((basis,)) + b"".join([vec8(body.opaque8()) for _ in range(1 if basis == 1 else 3)])
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CertificateRequest:
-    """The server wants a client certificate (RFC 5246 section 7.4.4; without schemes before TLS 1.2)."""
+    """A CertificateRequest: the server requests a client certificate (RFC 5246 section 7.4.4; no schemes before TLS
+    1.2)."""
 
     types: bytes
     """ClientCertificateType values, one byte each."""
@@ -271,7 +238,7 @@ class CertificateRequest:
 
     @classmethod
     def decode(cls, message: bytes, version: int) -> CertificateRequest:
-        """Of a whole handshake message of SSLv3 to TLS 1.2. Raises ``Malformed``."""
+        """Parse a handshake message of SSLv3 to TLS 1.2. Raises ``Malformed``."""
         body = read_message(message, CERTIFICATE_REQUEST, "CertificateRequest")
         types = body.opaque8()
         schemes = body.vec16().u16s() if version >= TLS12 else None
@@ -293,15 +260,15 @@ _ALWAYS_FATAL = frozenset({10, 20, 21, 22, 30, 40, 47, 48, 49, 50, 51, 60, 70, 7
 
 
 def looks_like_tls(start: bytes) -> bool:
-    """Whether an answer that starts so can be TLS or SSLv2. Empty can; three bytes make it sure."""
+    """True if an answer that starts with these bytes can be TLS or SSLv2. Three bytes are enough to be sure."""
     return records.starts_record(start) or records.starts_ssl2(start)
 
 
 class ServerFlight:
-    """Reads what comes back until nothing more is wanted.
+    """Parses a server's answer until it is complete.
 
-    That is a ServerHello or HelloRetryRequest, or with ``whole`` and up to TLS 1.2 the ServerHelloDone; or an alert
-    that ends the connection. What was read stays readable after ``Malformed``.
+        It is complete after a ServerHello or HelloRetryRequest, or up to TLS 1.2 after the ServerHelloDone;
+    or after an alert that closes the connection. Parsed messages stay available after ``Malformed``.
     """
 
     __slots__ = (
@@ -311,7 +278,6 @@ class ServerFlight:
         "_messages",
         "_records",
         "_ssl2",
-        "_whole",
         "alert",
         "certificate_request",
         "chain",
@@ -324,11 +290,11 @@ class ServerFlight:
         "version",
     )
 
-    def __init__(self, *, whole: bool = False, limit: int = 65536) -> None:
+    def __init__(self, *, limit: int = 65536) -> None:
         self.hello: ServerHello | None = None
         """A ServerHello or HelloRetryRequest."""
         self.version = 0
-        """The version that it selected; 0 before it came."""
+        """The selected version; 0 before the ServerHello."""
         self.ssl2: Ssl2ServerHello | None = None
         self.ssl2_error: int | None = None
         """Code of an SSLv2 ERROR message: 1 is "no cipher"."""
@@ -339,10 +305,9 @@ class ServerFlight:
         self.key_exchange: ServerKeyExchange | None = None
         self.certificate_request: CertificateRequest | None = None
         self.done = False
-        """ServerHelloDone came: the server would go on with what it chose."""
+        """ServerHelloDone was received: the server continues with what it selected."""
         self.finished = False
-        """Nothing more is wanted."""
-        self._whole = whole
+        """The answer is complete."""
         self._limit = limit
         self._fed = 0
         self._records = records.RecordReader()
@@ -351,9 +316,9 @@ class ServerFlight:
         self._ssl2: bytes | None = None
 
     def feed(self, data: bytes) -> bool:
-        """Take what came; True once nothing more is wanted.
+        """Parse received bytes; True once the answer is complete.
 
-        Raises ``Malformed`` at what no TLS server sends, or when ``limit`` bytes did not suffice.
+        Raises ``Malformed`` at bytes that no TLS server sends, or if the answer is longer than ``limit`` bytes.
         """
         if self.finished or not data:
             return self.finished
@@ -366,7 +331,7 @@ class ServerFlight:
         else:
             self._read_ssl2(allowed)
         if self._fed > self._limit and not self.finished:
-            raise Malformed(f"no end of the answer within {self._limit} bytes")
+            raise Malformed(f"answer not complete after {self._limit} bytes")
         return self.finished
 
     def _read_ssl2(self, data: bytes) -> None:
@@ -401,7 +366,7 @@ class ServerFlight:
         self._alert_bytes = pending
 
     def _read_messages(self, fragment: bytes) -> None:
-        """Cut handshake messages out of the fragments (RFC 8446 section 5.1) and take each."""
+        """Parse handshake messages, which may span fragments (RFC 8446 section 5.1)."""
         pending, at = self._messages + fragment, 0
         while len(pending) >= at + 4 and not self.finished:
             size = 4 + int.from_bytes(pending[at + 1 : at + 4], "big")
@@ -414,48 +379,26 @@ class ServerFlight:
         self._messages = pending[at:]
 
     def _take(self, message: bytes) -> None:
-        kind = message[0]
-        if self.hello is None:
-            if kind == SERVER_HELLO:
-                self.hello = ServerHello.decode(message)
-                self.version = self.hello.selected_version
-                self.finished = not self._whole or not SSL3 <= self.version <= TLS12
-            elif kind != _HELLO_REQUEST:
-                raise Malformed(f"handshake message {kind} before the ServerHello")
-        else:
-            take = _AFTER_HELLO.get(kind)
-            if take is None:
-                raise Malformed(f"handshake message {kind} after the ServerHello")
-            take(self, self.hello, message)
+        kind, hello = message[0], self.hello
+        if hello is None:
+            self._take_first(message)
+        elif kind == CERTIFICATE:
+            self.chain = CertificateMessage.decode(message).chain
+        elif kind == SERVER_KEY_EXCHANGE:
+            self.key_exchange = ServerKeyExchange.decode(message, key_exchange(hello.suite))
+        elif kind == CERTIFICATE_REQUEST:
+            self.certificate_request = CertificateRequest.decode(message, self.version)
+        elif kind == SERVER_HELLO_DONE:
+            if len(message) != 4:
+                raise Malformed(f"ServerHelloDone of {len(message) - 4} bytes")
+            self.done = self.finished = True
+        elif kind not in (_HELLO_REQUEST, _CERTIFICATE_STATUS):
+            raise Malformed(f"handshake message {kind} after the ServerHello")
 
-
-def _take_certificate(flight: ServerFlight, _: ServerHello, message: bytes) -> None:
-    flight.chain = CertificateMessage.decode(message).chain
-
-
-def _take_key_exchange(flight: ServerFlight, hello: ServerHello, message: bytes) -> None:
-    flight.key_exchange = ServerKeyExchange.decode(message, key_exchange(hello.suite))
-
-
-def _take_certificate_request(flight: ServerFlight, _: ServerHello, message: bytes) -> None:
-    flight.certificate_request = CertificateRequest.decode(message, flight.version)
-
-
-def _take_done(flight: ServerFlight, _: ServerHello, message: bytes) -> None:
-    if len(message) != 4:
-        raise Malformed(f"ServerHelloDone of {len(message) - 4} bytes")
-    flight.done = flight.finished = True
-
-
-def _ignore(_: ServerFlight, __: ServerHello, ___: bytes) -> None:
-    """Known, and of no interest."""
-
-
-_AFTER_HELLO: dict[int, Callable[[ServerFlight, ServerHello, bytes], None]] = {
-    _HELLO_REQUEST: _ignore,
-    CERTIFICATE: _take_certificate,
-    SERVER_KEY_EXCHANGE: _take_key_exchange,
-    CERTIFICATE_REQUEST: _take_certificate_request,
-    SERVER_HELLO_DONE: _take_done,
-    _CERTIFICATE_STATUS: _ignore,
-}
+    def _take_first(self, message: bytes) -> None:
+        if message[0] == SERVER_HELLO:
+            self.hello = ServerHello.decode(message)
+            self.version = self.hello.selected_version
+            self.finished = not SSL3 <= self.version <= TLS12
+        elif message[0] != _HELLO_REQUEST:
+            raise Malformed(f"handshake message {message[0]} before the ServerHello")

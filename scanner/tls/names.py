@@ -1,5 +1,5 @@
-"""Names of versions, suites, groups and alerts: what reports print, what configurations write, and the suites that Go,
-HyperShift and the ingress operator know by name."""
+"""Names of versions, suites, groups and alerts as reports print them and configurations write them, and the suites that
+Go, HyperShift and the ingress operator support."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ _EXCHANGES: dict[str, tuple[str, str]] = {
     "GOSTR341001": ("GOST", "GOST"),
     "GOSTR341112_256": ("GOST", "GOST"),
 }
-"""What a suite's name says before ``_WITH_``: key exchange and authentication (RFC 5246 appendix C and later)."""
+"""Key exchange and authentication by the part of a suite's name before ``_WITH_`` (RFC 5246 appendix C and later)."""
 
 _WITH_CREDENTIALS = frozenset({"KRB5", "PSK", "DHE_PSK", "RSA_PSK", "ECDHE_PSK", "SRP", "ECCPWD", "KEA"})
 
@@ -93,20 +93,20 @@ def _hexadecimal(code: int) -> str:
 
 
 def _label(code: int, *names: str | None) -> str:
-    """``first (others, code)``; just the code when it has no name."""
+    """``first (others, code)``; only the code when it has no name."""
     first, *others = (*dict.fromkeys(name for name in names if name),)
     number = _hexadecimal(code)
     return first if first == number else f"{first} ({', '.join((*others, number))})"
 
 
 def suite_name(code: int) -> str:
-    """The IANA name, ``0x5A5A`` for a suite that nobody named."""
+    """The IANA name; ``0x5A5A`` for an unknown suite."""
     suite = _SUITES.get(code)
     return suite.iana if suite else _hexadecimal(code)
 
 
 def openssl_name(code: int) -> str | None:
-    """OpenSSL's name, None where it never had the suite."""
+    """OpenSSL's name; None for a suite that it never supported."""
     suite = _SUITES.get(code)
     return suite.openssl if suite else None
 
@@ -118,13 +118,13 @@ def suite_label(code: int) -> str:
 
 
 def suite_code(name: str) -> int:
-    """The suite of an IANA or OpenSSL name (exact case) or of ``0x002F``. Raises ``KeyError``."""
+    """Find the suite by its IANA or OpenSSL name (case-sensitive) or ``0x002F``. Raises ``KeyError``."""
     code = _SUITE_CODES.get(name)
     return _number(name) if code is None else code
 
 
 def _number(text: str) -> int:
-    """The code point in ``0x002F``. Raises ``KeyError`` of the whole text."""
+    """Parse ``0x002F``. Raises ``KeyError`` with the text."""
     digits = text[2:] if text[:2] in ("0x", "0X") else ""
     if 1 <= len(digits) <= 4 and all(digit in "0123456789abcdefABCDEF" for digit in digits):
         return int(digits, 16)
@@ -132,7 +132,7 @@ def _number(text: str) -> int:
 
 
 def group_name(code: int) -> str:
-    """The IANA name, ``0x5A5A`` for a group that nobody named."""
+    """The IANA name; ``0x5A5A`` for an unknown group."""
     group = _GROUPS.get(code)
     return group.iana if group else _hexadecimal(code)
 
@@ -145,24 +145,24 @@ def group_label(code: int) -> str:
 
 
 def group_code(name: str) -> int:
-    """The group of ``secp256r1``, ``P-256``, ``prime256v1`` (any case) or of ``0x0017``. Raises ``KeyError``."""
+    """Find the group by ``secp256r1``, ``P-256``, ``prime256v1`` (any case) or ``0x0017``. Raises ``KeyError``."""
     code = _GROUP_CODES.get(name.lower())
     return _number(name) if code is None else code
 
 
 def version_label(code: int) -> str:
-    """Both names and the code point: ``TLSv1.1 (VersionTLS11, 0x0302)``; Go and OpenShift have none for SSL."""
+    """Both names and the code point: ``TLSv1.1 (VersionTLS11, 0x0302)``; Go and OpenShift have no name for SSL."""
     digits = {TLS10: "10", TLS11: "11", TLS12: "12", TLS13: "13"}.get(code)
     return _label(code, version_name(code), f"VersionTLS{digits}" if digits else None)
 
 
 def version_name(code: int) -> str:
-    """``TLSv1.2``; ``0x0305`` for a version that does not exist."""
+    """``TLSv1.2``; ``0x0305`` for an unknown version."""
     return _VERSIONS.get(code) or _hexadecimal(code)
 
 
 def version_code(name: str) -> int:
-    """The version of ``TLSv1.2``, ``1.2``, ``TLS1.2`` or ``VersionTLS12`` (any case). Raises ``KeyError``."""
+    """Find the version by ``TLSv1.2``, ``1.2``, ``TLS1.2`` or ``VersionTLS12`` (any case). Raises ``KeyError``."""
     code = _VERSION_CODES.get(name.lower())
     if code is None:
         raise KeyError(name)
@@ -170,18 +170,17 @@ def version_code(name: str) -> int:
 
 
 def alert_name(code: int) -> str:
-    """``handshake_failure``; ``alert_99`` for a description that is not registered."""
+    """``handshake_failure``; ``alert_99`` for an unregistered description."""
     return ALERTS.get(code) or f"alert_{code}"
 
 
 def is_tls13(code: int) -> bool:
-    """Whether the suite belongs to TLS 1.3, and to no other version."""
+    """True if the suite belongs to TLS 1.3 and to no other version."""
     return code >> 8 == 0x13 or code in _TLS13_ONLY
 
 
 @cache
 def _exchange(code: int) -> tuple[str, str]:
-    """Key exchange and authentication of a suite."""
     if is_tls13(code):
         return "any", "any"
     exchange = suite_name(code).split("_", 1)[1].split("_WITH_")[0] if code in _SUITES else ""
@@ -199,12 +198,13 @@ def authentication(code: int) -> str:
 
 
 def needs_credentials(code: int) -> bool:
-    """Whether the suite needs what we do not send: a pre-shared key, a password or a ticket of its own."""
+    """True if the suite needs something that the scanner does not send: a pre-shared key, a password or a Kerberos
+    ticket."""
     return key_exchange(code) in _WITH_CREDENTIALS
 
 
 TLS13_SUITES: Final = (0x1301, 0x1302, 0x1303)
-"""What Go's crypto/tls speaks in TLS 1.3, whatever is configured (golang/go issue 29349)."""
+"""Suites that Go's crypto/tls enables in TLS 1.3, independent of its configuration (golang/go issue 29349)."""
 GO_SUITES: Final = frozenset(
     {
         *TLS13_SUITES,
@@ -213,14 +213,15 @@ GO_SUITES: Final = frozenset(
         *(0x009C, 0x009D, 0x003C, 0x002F, 0x0035, 0x000A),  # RSA key exchange
     }
 )
-"""What library-go maps to a suite of Go's (``pkg/crypto/crypto.go``, ``OpenSSLToIANACipherSuites``). It drops all
-others without an error."""
+"""Suites that library-go maps to Go's (``pkg/crypto/crypto.go``, ``OpenSSLToIANACipherSuites``). It drops all others
+without an error."""
 HYPERSHIFT_SUITES: Final = frozenset(
     {*(0xC02B, 0xC02F, 0xC02C, 0xC030, 0xCCA9, 0xCCA8), *(0xC009, 0xC013, 0xC00A, 0xC014)}
 )
-"""What HyperShift maps, without TLS 1.3 (openshift/hypershift ``support/config/cipher.go``)."""
+"""Suites that HyperShift maps, without TLS 1.3 (openshift/hypershift ``support/config/cipher.go``)."""
 HTTP2_SUITES: Final = (0xC02F, 0xC02B)
-"""One of them must be there (RFC 9113, section 9.2.2, and golang.org/x/net/http2), or no HTTP/2 server starts."""
+"""Suites that HTTP/2 requires: a server in Go starts only with one of them (RFC 9113 section 9.2.2,
+golang.org/x/net/http2)."""
 TLS13_NAMES: Final = frozenset(
     {
         "TLS_AES_128_GCM_SHA256",
@@ -230,17 +231,17 @@ TLS13_NAMES: Final = frozenset(
         "TLS_AES_128_CCM_8_SHA256",
     }
 )
-"""What the ingress operator knows of TLS 1.3 (``tlsVersion13Ciphers``); it hands all other names to OpenSSL as those
-of TLS 1.2."""
+"""TLS 1.3 suites that the ingress operator knows (``tlsVersion13Ciphers``); it passes all other names to OpenSSL as
+those of TLS 1.2."""
 CHACHA20: Final = frozenset({0x1303, *(0xCCA8 + offset for offset in range(7))})
-"""RFC 8446 and RFC 7905: not approved by FIPS 140."""
+"""Suites with ChaCha20 (RFC 8446, RFC 7905): not approved by FIPS 140."""
 NOT_FIPS_GROUPS: Final = frozenset({0x001D, 0x001E, 0x11EB, 0x11EC, 0x11ED, 0x6399})
-"""X25519, X448, and the hybrids with ML-KEM, which the modules of these releases are not validated for."""
+"""X25519, X448, and the hybrids with ML-KEM: the FIPS modules of these releases are not validated for them."""
 FIPS_TLS13: Final = frozenset({0x1301, 0x1302})
-"""What the ingress operator keeps of TLS 1.3 (its ``fipsApprovedTLS13Ciphers``)."""
+"""TLS 1.3 suites that the ingress operator keeps in FIPS mode (``fipsApprovedTLS13Ciphers``)."""
 
 _NO_SUITES: Final = (0x0000, EMPTY_RENEGOTIATION_INFO_SCSV, FALLBACK_SCSV)
-"""They have names in the registry and select nothing."""
+"""Names in the registry that select no suite."""
 _WORDS: Final = frozenset(
     {
         *("ALL", "COMPLEMENTOFALL", "DEFAULT", "COMPLEMENTOFDEFAULT", "HIGH", "MEDIUM", "LOW", "FIPS"),
@@ -252,7 +253,7 @@ _WORDS: Final = frozenset(
         *("MD5", "SHA1", "SHA", "SHA256", "SHA384", "PSK", "kPSK", "kECDHEPSK", "kDHEPSK", "kRSAPSK", "aPSK", "SRP"),
     }
 )
-"""OpenSSL's words for sets of suites (openssl-ciphers(1), CIPHER STRINGS)."""
+"""OpenSSL's keywords for sets of suites (openssl-ciphers(1), CIPHER STRINGS)."""
 _OPEN: Final = frozenset(
     {
         *("ALL", "COMPLEMENTOFALL", "COMPLEMENTOFDEFAULT", "LOW", "RC4", "DES"),
@@ -262,7 +263,7 @@ _OPEN: Final = frozenset(
 
 
 def suite_named(name: str) -> int | None:
-    """The suite that a configuration names, None where this names none; a number is no name."""
+    """The suite with this name in a configuration; None if there is none. A number is not a name."""
     try:
         code = suite_code(name)
     except KeyError:
@@ -271,11 +272,12 @@ def suite_named(name: str) -> int | None:
 
 
 def is_a_set(name: str) -> bool:
-    """Whether OpenSSL takes it for a set of suites, and no suite has that name: ``HIGH``, ``ECDHE+AESGCM``."""
+    """True for an OpenSSL keyword for a set of suites, such as ``HIGH`` or ``ECDHE+AESGCM``, that is no suite's
+    name."""
     parts = name.split("+")
     return suite_named(name) is None and all(part in _WORDS for part in parts)
 
 
 def is_open(name: str) -> bool:
-    """Whether such a set has suites that do not encrypt, do not authenticate or are broken."""
+    """True if such a set has suites that do not encrypt, do not authenticate or are broken."""
     return not _OPEN.isdisjoint(name.split("+"))

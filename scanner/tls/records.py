@@ -19,12 +19,12 @@ CONTENT_TYPES: Final = range(CHANGE_CIPHER_SPEC, HEARTBEAT + 1)
 MAX_FRAGMENT: Final = 2**14
 """Bytes of one record in clear."""
 _MAX_LENGTH = MAX_FRAGMENT + 2048
-"""What a protected record may have; a server may answer with one before it noticed that we cannot read it."""
+"""Length limit of a protected record; a server may send one before it notices that we cannot decrypt it."""
 
 _HEADER = Struct(">BHH")
 HEADER_SIZE: Final = _HEADER.size
 _SSL2_MESSAGES = {4: range(11, 2**15), 0: range(3, 4)}
-"""SSLv2 SERVER-HELLO and ERROR with the lengths that they can have (draft-hickman-netscape-ssl-00 section 5)."""
+"""SSLv2 SERVER-HELLO and ERROR by type, with their possible lengths (draft-hickman-netscape-ssl-00 section 5)."""
 
 
 class Record(NamedTuple):
@@ -36,7 +36,7 @@ class Record(NamedTuple):
 
 
 def encode_records(content_type: int, version: int, payload: bytes) -> bytes:
-    """``payload`` as records, split where one is full."""
+    """Split ``payload`` into records and encode them."""
     if len(payload) <= MAX_FRAGMENT:
         return _HEADER.pack(content_type, version, len(payload)) + payload
     pieces = (payload[at : at + MAX_FRAGMENT] for at in range(0, len(payload), MAX_FRAGMENT))
@@ -44,7 +44,7 @@ def encode_records(content_type: int, version: int, payload: bytes) -> bytes:
 
 
 class RecordReader:
-    """Cuts a stream into records, whatever the pieces that it arrives in."""
+    """Splits a stream into records."""
 
     __slots__ = ("_at", "_buffer")
 
@@ -53,7 +53,7 @@ class RecordReader:
         self._at = 0
 
     def feed(self, data: bytes) -> Iterator[Record]:
-        """The records that ``data`` completes. What is not iterated over stays for the next call.
+        """Iterate over the records that ``data`` completes. Records that are not consumed stay for the next call.
 
         Raises ``Malformed``, while iterating, at a header that no TLS peer sends.
         """
@@ -96,12 +96,12 @@ def _check_length(content_type: int, length: int) -> None:
 
 
 def starts_record(start: bytes) -> bool:
-    """Whether a record of SSLv3 to TLS 1.3 can start so. One byte is enough to say no, two to be sure."""
+    """True if a record of SSLv3 to TLS 1.3 can start with these bytes. Two bytes are enough to be sure."""
     return (not start or start[0] in CONTENT_TYPES) and (len(start) < 2 or start[1] == 3)
 
 
 def starts_ssl2(start: bytes) -> bool:
-    """Whether an answer that starts so can be an SSLv2 SERVER-HELLO or ERROR. Three bytes make it sure."""
+    """True if an SSLv2 SERVER-HELLO or ERROR can start with these bytes. Three bytes are enough to be sure."""
     if start and not start[0] & 0x80:
         return False
     if len(start) < 3:
@@ -110,10 +110,10 @@ def starts_ssl2(start: bytes) -> bool:
 
 
 def ssl2_message(buffer: bytes) -> bytes | None:
-    """The message in the first SSLv2 record of ``buffer``, None while it is not whole. Raises ``Malformed``."""
+    """The message in the first SSLv2 record of ``buffer``; None while it is incomplete. Raises ``Malformed``."""
     if not starts_ssl2(buffer[:3]):
         raise Malformed(f"no SSLv2 record: {buffer[:8].hex(' ')}")
-    if len(buffer) < 3:  # the type too: no message is empty
+    if len(buffer) < 3:  # three, because no message is empty
         return None
     end = 2 + ((buffer[0] & 0x7F) << 8 | buffer[1])
     return buffer[2:end] if len(buffer) >= end else None

@@ -1,4 +1,4 @@
-"""Revocation lists: whether a CA has signed one (RFC 5280 section 6.3.3, steps f and g)."""
+"""Certificate revocation lists (CRL): the issuer's signature (RFC 5280 section 6.3.3, steps f and g)."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Final, Literal
 from cryptography import x509
 
 Signed = Literal["signed", "not with its key", "not a signer of lists", "unknown"]
-"""``not a signer of lists``: the signature is its key's, and its keyUsage leaves cRLSign out."""
+"""``not a signer of lists``: the signature is valid, and the CA's keyUsage lacks cRLSign."""
 
 LONGEST: Final = 1 << 20
-"""Bytes of a list of which a signature is looked at: the most that a Secret can hold (etcd's limit on an object)."""
+"""Longest list in bytes whose signature is verified: the limit of a Secret (etcd's limit on an object)."""
 
 
 def signed(revocation_list: bytes, issuer: bytes) -> Signed:
-    """Whether the CA of the certificate ``issuer`` has signed the list, both in DER; never raises.
+    """Verify that the CA of the certificate ``issuer`` has signed the list, both in DER; never raises.
 
-    ``unknown``: one of them cannot be read, or the key or algorithm is none that ``cryptography`` can verify with.
+    ``unknown``: one of them cannot be parsed, or ``cryptography`` does not support the key or algorithm.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -32,7 +32,7 @@ def signed(revocation_list: bytes, issuer: bytes) -> Signed:
 
 
 def _signs_lists(certificate: x509.Certificate) -> bool:
-    """RFC 5280 section 4.2.1.3: without a keyUsage nothing is left out."""
+    """True if keyUsage allows cRLSign; without keyUsage everything is allowed (RFC 5280 section 4.2.1.3)."""
     try:
         return certificate.extensions.get_extension_for_class(x509.KeyUsage).value.crl_sign
     except x509.ExtensionNotFound:

@@ -1,4 +1,4 @@
-"""The other side of the hellos: a server's reading of what we send, and its writing of what we read."""
+"""The server's side of the extensions: parsers of what the scanner sends, and encoders of what it parses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from scanner.tls.wire import Reader, u16, vec16
 
 
 def pull_supported_groups(data: bytes) -> tuple[int, ...]:
-    """The groups, most wanted first."""
     return _u16_vector(data)
 
 
@@ -20,7 +19,6 @@ def _u16_vector(data: bytes) -> tuple[int, ...]:
 
 
 def pull_ec_point_formats(data: bytes) -> bytes:
-    """The formats, one byte each."""
     return _one_opaque8(data)
 
 
@@ -32,12 +30,10 @@ def _one_opaque8(data: bytes) -> bytes:
 
 
 def pull_signature_algorithms(data: bytes) -> tuple[int, ...]:
-    """The schemes, most wanted first; of signature_algorithms_cert too."""
     return _u16_vector(data)
 
 
 def pull_supported_versions(data: bytes) -> tuple[int, ...]:
-    """The versions of a ClientHello, most wanted first."""
     reader = Reader(data)
     versions = reader.vec8().u16s()
     reader.done()
@@ -50,12 +46,10 @@ def push_selected_version(version: int) -> Extension:
 
 
 def pull_psk_key_exchange_modes(data: bytes) -> bytes:
-    """The modes, one byte each."""
     return _one_opaque8(data)
 
 
 def pull_key_share(data: bytes) -> tuple[tuple[int, bytes], ...]:
-    """Groups and keys of a ClientHello."""
     reader = Reader(data)
     entries = reader.vec16()
     reader.done()
@@ -71,10 +65,10 @@ def push_server_share(group: int, key: bytes) -> Extension:
 
 
 def push_retry_group(group: int) -> Extension:
-    """key_share of a HelloRetryRequest: the group that the server wants."""
+    """key_share of a HelloRetryRequest: the requested group."""
     return Extension(c.KEY_SHARE, u16(group))
 
 
 def pull_renegotiation_info(data: bytes) -> bytes:
-    """The verify data of the handshake before; empty in a first one."""
+    """The verify data of the previous handshake; empty in the first one."""
     return _one_opaque8(data)

@@ -1,4 +1,4 @@
-"""ClientHello: the fast way and the long way write the same, and real libraries understand it (``test_flight.py``)."""
+"""ClientHello: ``assemble`` and ``encode`` agree; ``test_flight.py`` checks that real libraries accept it."""
 
 from __future__ import annotations
 

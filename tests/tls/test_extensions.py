@@ -1,4 +1,4 @@
-"""Extensions: what is pushed is pulled, and hostile data raises Malformed alone."""
+"""Extensions: encoding and parsing are inverse, and hostile data raises only Malformed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every message of ``messages.py``: read, written, cut short, and damaged."""
+"""Every message of ``messages.py``: encoded, parsed, truncated, and damaged."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_byte_too_many_is_malformed(pair: Pair) -> None:
 
 @given(st.sampled_from(PAIRS), st.data())
 def test_damaged_is_malformed_or_another_message(pair: Pair, data: st.DataObject) -> None:
-    """Whatever can be read is written back as the same bytes: nothing is dropped on the way."""
+    """Every message that can be parsed is encoded as the same bytes."""
     at = data.draw(st.integers(0, len(pair.data) - 1))
     damaged = pair.data[:at] + data.draw(st.binary(min_size=1, max_size=3)) + pair.data[at + 1 :]
     with suppress(Malformed):

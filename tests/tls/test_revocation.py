@@ -1,4 +1,4 @@
-"""Who has signed a revocation list, for every kind of key, and whatever stands there."""
+"""Signatures of revocation lists, for every kind of key and invalid input."""
 
 from __future__ import annotations
 

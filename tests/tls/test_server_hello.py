@@ -1,4 +1,4 @@
-"""ServerHello: what it says was chosen."""
+"""ServerHello: selected version and group."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_version_and_group_of_a_retry() -> None:
 
 
 def test_a_retry_may_name_no_group() -> None:
-    """It then only brings a cookie (RFC 8446 section 4.1.4)."""
+    """It then only contains a cookie (RFC 8446 section 4.1.4)."""
     assert hello(push_selected_version(TLS13), random=RETRY_RANDOM).selected_group is None
 
 
@@ -70,7 +70,7 @@ def test_version_without_the_extension() -> None:
     ],
 )
 def test_a_bad_choice_is_malformed_at_once(odd: Extension) -> None:
-    """So that the properties never raise on a hello that was read."""
+    """The properties never raise on a parsed hello."""
     with pytest.raises(Malformed):
         ServerHello.decode(hello(odd).encode())
 

@@ -39,7 +39,7 @@ def test_a_vector_longer_than_what_is_left_is_malformed() -> None:
 def test_what_was_not_used_up_is_malformed() -> None:
     reader = Reader(b"\x00\x01")
     reader.u8()
-    with pytest.raises(Malformed, match="1 bytes too many at offset 1"):
+    with pytest.raises(Malformed, match="1 extra bytes at offset 1"):
         reader.done()
 
 
