@@ -25,7 +25,7 @@ from benchmarks.timing import timed
 from scanner.cluster.lint_input import Manifests, read_manifests
 from scanner.linting import LINT_READS, declared, lint_report
 from scanner.model.lint_report import LintReport
-from scanner.report.lint import FORMATS
+from scanner.report import LINT_FORMATS
 
 _BOUND = 20.0
 """Seconds of wall time for 10,000 objects."""
@@ -51,7 +51,7 @@ def _case(name: str, written: Callable[[Path], int]) -> None:
         spent, report = timed(lambda: _report(given))
         told = ", ".join(f"{verdict} {count}" for verdict, count in report.counts().items())
         print(f"rules: {spent:.1f} s of CPU, {spent / floor:.1f} times the events; {told}")
-        for each in FORMATS.values():
+        for each in LINT_FORMATS.values():
             out = StringIO()
             spent, _ = timed(lambda each=each, out=out: each.write(report, out))  # type: ignore[misc]
             print(f"{each.name}: {spent:.1f} s of CPU, {len(out.getvalue()) / 1e6:.1f} MB")

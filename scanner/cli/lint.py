@@ -12,16 +12,13 @@ from typing import get_args
 import click
 
 from scanner.cli.cluster_options import ClusterAsked, snapshots
-from scanner.cli.output import Output, either, parse_outputs, print_whole
-from scanner.cli.progress import colors
+from scanner.cli.output import either, parse_outputs, write_reports
 from scanner.cli.shared_options import SECRETS
-from scanner.cli.streams import say
 from scanner.errors import UsageError
 from scanner.files.source_positions import shown
 from scanner.model.lint_report import LintReport, exit_code
 from scanner.model.report import FailOn
-from scanner.report.atomic import atomic_write
-from scanner.report.lint import FORMATS
+from scanner.report import LINT_FORMATS
 
 _NAMESPACE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 
@@ -59,7 +56,7 @@ class Asked:
     "formats",
     metavar="FMT[=PATH]",
     multiple=True,
-    help=f"{either(FORMATS)}; repeatable.  [default: text]",
+    help=f"{either(LINT_FORMATS)}; repeatable.  [default: text]",
 )
 @click.option(
     "--fail-on",
@@ -99,12 +96,11 @@ def lint(
     if not _NAMESPACE.fullmatch(default_namespace):
         hint = "at most 63 lower-case letters, digits and -"
         raise UsageError(f"--default-namespace: no name of a namespace: {shown(default_namespace)}", hint=hint)
-    outputs = parse_outputs(asked.formats, FORMATS)
+    outputs = parse_outputs(asked.formats, LINT_FORMATS)
     report = _linted(paths, cluster, default_namespace, user, groups)
     accepted = {"accept_undecided": asked.accept_undecided, "accept_empty": asked.accept_empty}
     code = exit_code(report, asked.fail_on, **accepted)
-    for each in sorted(outputs, key=lambda output: output.path is None):
-        _write(report, each, code, hints=asked.fix_hints, quiet=asked.quiet)
+    write_reports(report, outputs, LINT_FORMATS, quiet=asked.quiet, code=code, hints=asked.fix_hints)
     return code
 
 
@@ -124,16 +120,3 @@ def _linted(
     sources = (*paths, *([known.origin.name] if known else []))
     about = declared(given, known, user, groups)
     return lint_report(about, given, started=started, sources=sources, arguments=sys.argv[1:])
-
-
-def _write(report: LintReport, output: Output, code: int, *, hints: bool, quiet: bool) -> None:
-    from scanner.report.lint import text  # noqa: PLC0415 - see above
-
-    if output.path is None:
-        colored = partial(text.write, report, code=code, color=colors(sys.stdout), hints=hints)
-        print_whole(colored if output.format == "text" else partial(FORMATS[output.format].write, report))
-        return
-    write = partial(text.write, code=code, hints=hints) if output.format == "text" else FORMATS[output.format].write
-    atomic_write(output.path, partial(write, report))
-    if not quiet:
-        say(f"adhere: wrote {output.path}")

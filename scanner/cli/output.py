@@ -8,16 +8,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
 from scanner.cli.progress import colors
-from scanner.cli.streams import mute, say, width
+from scanner.cli.streams import mute, say
 from scanner.errors import InputError, UsageError
 from scanner.model.report import Report
 from scanner.report import FORMATS as REPORTS
 from scanner.report import Format
 from scanner.report.atomic import atomic_write
 from scanner.report.stream import read_rows
+
+R = TypeVar("R")
 
 METRICS: Format[Report] = Format(name="metrics", file_name="adhere.prom", module="scanner.metrics", mode=0o644)
 """For node_exporter's textfile collector, which runs as another user: whatever the umask, it must be able to read."""
@@ -108,25 +110,27 @@ def _may_replace(rows: Path) -> None:
         ) from None
 
 
-def write_reports(report: Report, outputs: Iterable[Output], *, quiet: bool) -> None:
-    """Write every report; files first, replaced only when they are whole. Raises ``ResourceError``."""
+def write_reports(
+    report: R,
+    outputs: Iterable[Output],
+    formats: Mapping[str, Format[R]],
+    *,
+    quiet: bool,
+    width: int | None = None,
+    **options: Any,  # noqa: ANN401 - as the format takes them
+) -> None:
+    """Write every report, files first. ``width``: columns of a text on standard output; ``options`` are those of any
+    text. Raises ``ResourceError``."""
     for output in sorted(outputs, key=lambda output: output.path is None):
+        chosen, more = formats[output.format], dict[str, Any](options if output.format == "text" else {})
         if output.path is None:
-            _print(report, output.format)
-        else:
-            wanted = FORMATS[output.format]
-            atomic_write(output.path, partial(wanted.write, report), mode=wanted.mode)
-            if not quiet:
-                say(f"adhere: wrote {output.path}")
-
-
-def _print(report: Report, name: str) -> None:
-    if name == "text":
-        from scanner.report import text  # noqa: PLC0415 - like every format, imported when it is used
-
-        print_whole(partial(text.write, report, color=colors(sys.stdout), width=width()))
-    else:
-        print_whole(partial(FORMATS[name].write, report))
+            if output.format == "text":
+                more = {**options, "color": colors(sys.stdout), **({"width": width} if width else {})}
+            print_whole(partial(chosen.write, report, **more))
+            continue
+        atomic_write(output.path, partial(chosen.write, report, **more), mode=chosen.mode)
+        if not quiet:
+            say(f"adhere: wrote {output.path}")
 
 
 def print_whole(write: Callable[[TextIO], None]) -> None:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import trio
 
-from scanner.cli.output import Output, rows_path, write_reports
+from scanner.cli.output import FORMATS, Output, rows_path, write_reports
 from scanner.cli.progress import Loudness, progress
-from scanner.cli.streams import say
+from scanner.cli.streams import say, width
 from scanner.errors import ResourceError, ScannerError
 from scanner.jobs import Job, Surroundings
 from scanner.kube.snapshot import Snapshot
@@ -119,7 +119,7 @@ def finish(report: Report, outputs: tuple[Output, ...], loudness: Loudness) -> N
     """Write the reports. Where the scan was stopped, say so before: a report's last line is the exit code."""
     if report.coverage["interrupted"]:
         say(f"adhere: stopped by {report.coverage['interrupted']}; the report has what was finished")
-    write_reports(report, outputs, quiet=loudness == "quiet")
+    write_reports(report, outputs, FORMATS, quiet=loudness == "quiet", width=width())
 
 
 async def scan_until_signal(work: Work, rows: RowFile, tell: Progress, record: Record = _forget) -> Report:

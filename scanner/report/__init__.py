@@ -1,6 +1,6 @@
 """Report -> text: pure; one file per format.
 
-A format reads the header of a ``Report`` and its rows, one by one and as often as it likes, and knows nothing else.
+A format reads the header of a report and its rows, in one or more passes, and nothing else.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Generic, TextIO, TypeVar
 
+from scanner.model.lint_report import LintReport
 from scanner.model.report import Report
 
 R = TypeVar("R")
@@ -16,27 +17,36 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format(Generic[R]):
-    """One way to write a report: of a scan, or of lint."""
+    """A format of the report of a scan, or of lint."""
 
     name: str
-    """As one asks for it: ``--format NAME``."""
+    """The name in ``--format NAME``."""
     file_name: str
-    """Where it goes when a directory is given and no file."""
+    """Name of the file, where the user gives a directory."""
     module: str
-    """Imported when it is used; a run seldom wants more than one."""
+    """Imported when it is used; few runs need more than one."""
+    function: str = "write"
     mode: int | None = None
     """Permissions of a new file; None: what the umask leaves."""
 
-    def write(self, report: R, out: TextIO) -> None:
-        """Write the whole report, row by row. ``text.write`` also takes ``color``, and ``width`` or ``hints``."""
-        import_module(self.module).write(report, out)
+    def write(self, report: R, out: TextIO, **options: object) -> None:
+        """Write the whole report, row by row. Only text takes ``options``."""
+        getattr(import_module(self.module), self.function)(report, out, **options)
 
 
-_ALL: tuple[Format[Report], ...] = (
+_SCAN: tuple[Format[Report], ...] = (
     Format(name="text", file_name="report.txt", module="scanner.report.text"),
     Format(name="json", file_name="report.json", module="scanner.report.json_document"),
     Format(name="junit", file_name="report.xml", module="scanner.report.junit"),
     Format(name="html", file_name="report.html", module="scanner.report.html"),
 )
-FORMATS = {one.name: one for one in _ALL}
-"""Every format, in the order in which help texts name them."""
+_LINT: tuple[Format[LintReport], ...] = (
+    Format(name="text", file_name="lint.txt", module="scanner.report.lint_text"),
+    Format(name="json", file_name="lint.json", module="scanner.report.json_document", function="write_lint"),
+    Format(name="junit", file_name="lint.xml", module="scanner.report.junit", function="write_lint"),
+    Format(name="sarif", file_name="lint.sarif", module="scanner.report.sarif"),
+)
+FORMATS = {each.name: each for each in _SCAN}
+"""Formats of a scan, in the order of help texts."""
+LINT_FORMATS = {each.name: each for each in _LINT}
+"""Formats of lint."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TextIO
 
+from scanner.model.lint_report import SCHEMA as LINT_SCHEMA
+from scanner.model.lint_report import LintReport
 from scanner.model.report import SCHEMA, Report, Summary, exit_code
 from scanner.report.coverage import exit_line
 from scanner.report.stream import dumps, write_document
@@ -45,3 +47,22 @@ def summary(counts: Summary) -> dict[str, object]:
         "names": {"not_checked": counts.names_unchecked},
         "connections": counts.connections,
     }
+
+
+def write_lint(report: LintReport, out: TextIO) -> None:
+    """One object: a line for every member, and one for every object that was looked at."""
+    members: dict[str, object] = {
+        "schema": LINT_SCHEMA,
+        "scanner": report.scanner,
+        "started": report.started,
+        "sources": list(report.sources),
+        "files": report.files,
+        "others": report.others,
+        "summary": {"objects": len(report.objects), **report.counts()},
+        "rules": report.rules,
+        "unreadable": report.unreadable,
+        "skipped": report.skipped,
+        "findings": report.findings,
+        "objects": map(dumps, report.objects),
+    }
+    write_document(out, members)

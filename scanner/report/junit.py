@@ -24,11 +24,13 @@ from typing import Literal, TextIO
 from xml.etree import ElementTree
 
 from scanner.model.inventory import CertificateReport, InventoryRow, NamesRow
+from scanner.model.lint_report import LintReport
 from scanner.model.report import NEVER_FAILS, EndpointRow, FindingRow, Report, exit_code
 from scanner.report import headline
 from scanner.report.coverage import stopped
 from scanner.report.escape import plain
 from scanner.report.grouping import owner_name
+from scanner.report.lint_text import named, place
 
 Outcome = Literal["failure", "error", "skipped", "pass"]
 
@@ -304,3 +306,40 @@ def _seconds(report: Report) -> str:
     except (ValueError, TypeError):  # a saved report may say anything
         return "0"
     return f"{max(elapsed.total_seconds(), 0):.3f}"
+
+
+_NOT_SEEN = "not seen"
+
+
+def write_lint(report: LintReport, out: TextIO) -> None:
+    """Write the report of lint."""
+    suites = [Suite(name=name, cases=list(cases.values())) for name, cases in _lint_suites(report).items() if cases]
+    write_suites(out, "adhere lint", lambda: suites, report.started)
+
+
+def _lint_suites(report: LintReport) -> dict[str, dict[str, Case]]:
+    """By name: what was not read, the manifests without objects, then each object."""
+    suites: dict[str, dict[str, Case]] = {_NOT_SEEN: {}, "manifests": {}}
+    for name, why in _unseen(report):
+        suites[_NOT_SEEN].setdefault(name, Case(name)).add("error", why, "")
+    for finding in report.findings:
+        name = f"{finding['rule']} {place(finding)}"
+        suites["manifests"].setdefault(name, Case(name)).add_finding(finding, place(finding))
+    for each in report.objects:
+        cases = suites.setdefault(named(each["object"]), {})
+        for rule in each["passed"]:
+            cases.setdefault(rule, Case(rule))
+        for finding in each["findings"]:
+            cases.setdefault(finding["rule"], Case(finding["rule"])).add_finding(finding, place(finding))
+    return suites
+
+
+def _unseen(report: LintReport) -> Iterator[tuple[str, str]]:
+    """What was not read, and why: no case may be missing where something could fail."""
+    if not report.objects:
+        yield "objects", "there was no object to judge"
+    for skipped in report.skipped:
+        yield f"not looked at {skipped['path']}", "; ".join(filter(None, (skipped["reason"], skipped["remedy"])))
+    for gap in report.unreadable:
+        if not gap["accepted"]:
+            yield f"not read {gap['resource']}", gap["reason"]

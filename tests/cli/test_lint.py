@@ -18,7 +18,7 @@ from scanner.assessment import READS
 from scanner.demo.cluster import demo_cluster
 from scanner.kube.kinds import CONFIG_MAP, GATEWAY, KINDS, SECRET
 from scanner.linting import LINT_READS
-from scanner.report.lint import FORMATS
+from scanner.report import LINT_FORMATS
 from tests.certs import Authority
 from tests.cli.calling import COMMAND, ROOT, Call, Called, called, environment
 from tests.cluster.api import Answer, Api, Asked, authority, named, refused, running
@@ -197,10 +197,10 @@ def test_every_format_at_once(call: Call, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
     (tmp_path / "a.yaml").write_text(MEDIUM)
-    formats = [word for name in FORMATS for word in ("--format", f"{name}={out}")]
+    formats = [word for name in LINT_FORMATS for word in ("--format", f"{name}={out}")]
     answer = call("lint", tmp_path / "a.yaml", *formats)
     assert (answer.code, answer.out) == (1, "")
-    assert answer.err.splitlines() == [f"adhere: wrote {out / one.file_name}" for one in FORMATS.values()]
+    assert answer.err.splitlines() == [f"adhere: wrote {out / one.file_name}" for one in LINT_FORMATS.values()]
     assert json.loads((out / "lint.json").read_text())["summary"] == {
         "objects": 1, "pass": 0, "fail": 1, "inconclusive": 0,
     }  # fmt: skip
@@ -212,7 +212,7 @@ def test_every_format_at_once(call: Call, tmp_path: Path) -> None:
 def test_names_of_files_reach_no_terminal_as_they_are(tmp_path: Path) -> None:
     path = os.fsencode(tmp_path) + b"/\x1b[31m\xff\n.yaml"
     Path(os.fsdecode(path)).write_text(MEDIUM)
-    for name in FORMATS:
+    for name in LINT_FORMATS:
         answer = called("lint", tmp_path, "--format", name)
         assert answer.code == 1, answer.err
         assert "\x1b" not in answer.out
@@ -244,7 +244,7 @@ def test_no_key_is_printed(call: Call, tmp_path: Path) -> None:
     }  # fmt: skip
     objects = [secret, route, {**route, "spec": {"tls": {"key": text}}}]
     (tmp_path / "a.json").write_text("\n".join(map(json.dumps, objects)) + "\n---\n" + UNDECIDED)
-    for name in FORMATS:
+    for name in LINT_FORMATS:
         answer = call("lint", tmp_path, "--format", name, "--fix-hints")
         assert answer.code == 1
         assert [line for line in text.splitlines() if "-----" not in line and line in answer.out] == []

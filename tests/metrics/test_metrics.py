@@ -13,7 +13,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from scanner import metrics
-from scanner.cli.output import parse_outputs, write_reports
+from scanner.cli.output import FORMATS, parse_outputs, write_reports
 from scanner.model.report import Report
 from tests.report import cluster_samples, samples
 
@@ -127,7 +127,7 @@ def test_the_file_is_whole_and_readable_whatever_the_umask(tmp_path: Path) -> No
     path = tmp_path / "adhere.prom"
     before = os.umask(0o077)
     try:
-        write_reports(CLUSTER, parse_outputs([f"metrics={path}"]), quiet=True)
+        write_reports(CLUSTER, parse_outputs([f"metrics={path}"]), FORMATS, quiet=True)
     finally:
         os.umask(before)
     assert stat.S_IMODE(path.stat().st_mode) == 0o644

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from scanner.cli.output import parse_outputs, write_reports
+from scanner.cli.output import FORMATS, parse_outputs, write_reports
 from scanner.model.inventory import InventoryRow, certificate_report
 from scanner.report.rows import timestamp
 from tests.report import certificate_samples as samples
@@ -35,7 +35,9 @@ pytestmark = pytest.mark.zoo
 def written(path: Path, rows: list[InventoryRow]) -> None:
     """The metrics of a cluster with these certificates, as ``--format metrics=FILE`` writes them."""
     found = certificate_report(lambda: iter(rows), [samples.CONFIGURATION], samples.NOW)
-    write_reports(replace(cluster_samples.report(), certificates=found), parse_outputs([f"metrics={path}"]), quiet=True)
+    write_reports(
+        replace(cluster_samples.report(), certificates=found), parse_outputs([f"metrics={path}"]), FORMATS, quiet=True
+    )
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from scanner.model.lint_report import LintFindingRow, LintReport, PlaceRow
 from scanner.model.report import NEVER_FAILS, RuleRow
 from scanner.report.escape import plain
 from scanner.report.headline import importance
-from scanner.report.lint.text import ranked
+from scanner.report.lint_text import ranked
 from scanner.report.stream import dumps
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -13,11 +13,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from scanner.model.lint_report import SCHEMA, LintReport, exit_code
-from scanner.report.lint import FORMATS, sarif, text
+from scanner.report import LINT_FORMATS, lint_text, sarif
 from tests.report.golden import assert_golden
-from tests.report.lint.samples import every, finding, hostile, judged, report, undecided, unreadable
+from tests.report.lint_samples import every, finding, hostile, judged, report, undecided, unreadable
 
-SCHEMA_DOCUMENT = json.loads((Path(__file__).parents[3] / "docs/schema/lint-v1.json").read_text())
+SCHEMA_DOCUMENT = json.loads((Path(__file__).parents[2] / "docs/schema/lint-v1.json").read_text())
 VALIDATOR = Draft202012Validator(SCHEMA_DOCUMENT, format_checker=Draft202012Validator.FORMAT_CHECKER)
 REPORTS = {"every": every(), "hostile": hostile(), "nothing": report()}
 EACH = pytest.mark.parametrize("made", REPORTS.values(), ids=REPORTS)
@@ -26,9 +26,9 @@ EACH = pytest.mark.parametrize("made", REPORTS.values(), ids=REPORTS)
 def written(made: LintReport, name: str, code: int | None = None, **options: bool) -> str:
     out = StringIO()
     if options or code is not None:
-        text.write(made, out, code=code, **options)
+        lint_text.write(made, out, code=code, **options)
     else:
-        FORMATS[name].write(made, out)
+        LINT_FORMATS[name].write(made, out)
     return out.getvalue()
 
 
@@ -40,13 +40,13 @@ def test_hints_golden() -> None:
     assert_golden("lint-hints.txt", written(every(), "text", hints=True))
 
 
-@pytest.mark.parametrize("name", [name for name in FORMATS if name != "text"])
+@pytest.mark.parametrize("name", [name for name in LINT_FORMATS if name != "text"])
 def test_golden(name: str) -> None:
-    assert_golden(FORMATS[name].file_name, written(every(), name))
+    assert_golden(LINT_FORMATS[name].file_name, written(every(), name))
 
 
 @EACH
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", LINT_FORMATS)
 def test_nothing_in_it_is_obeyed(made: LintReport, name: str) -> None:
     found = written(made, name)
     assert found.encode()  # no half surrogate, which UTF-8 cannot carry
@@ -261,7 +261,7 @@ def test_sarif_holds_to_its_specification(made: LintReport) -> None:
 @EACH
 def test_text_json_and_sarif_count_the_same_findings(made: LintReport) -> None:
     numbers = dict.fromkeys(("finding", "undecided"), 0)
-    for count, word in re.findall(r"(\d+) (finding|undecided)", text.summary(made)):
+    for count, word in re.findall(r"(\d+) (finding|undecided)", lint_text.summary(made)):
         numbers[word] = int(count)
     document = json.loads(written(made, "json"))
     listed = [*document["findings"], *(each for one in document["objects"] for each in one["findings"])]
