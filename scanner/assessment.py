@@ -67,7 +67,7 @@ class Viewpoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Survey:
+class Assessment:
     """One cluster, looked at from one viewpoint."""
 
     snapshot: Snapshot
@@ -98,7 +98,7 @@ class Survey:
             )
 
 
-def survey(snapshot: Snapshot, view: Viewpoint, every: Iterable[Snapshot] = ()) -> Survey:
+def assess(snapshot: Snapshot, view: Viewpoint, every: Iterable[Snapshot] = ()) -> Assessment:
     """Look at ``snapshot``. ``every``: those of all clusters of the scan, one of which may host this one's control
     plane. Raises ``InputError`` for a file of the viewpoint that is not as it should be."""
     facts = cluster_facts.cluster_facts(snapshot)
@@ -129,7 +129,7 @@ def survey(snapshot: Snapshot, view: Viewpoint, every: Iterable[Snapshot] = ()) 
         earlier=[each for each in view.earlier if same_cluster(each, snapshot)],
         beside=[each for each in every if each is not snapshot],
     )
-    return Survey(
+    return Assessment(
         snapshot=snapshot,
         view=view,
         facts=facts,
@@ -150,7 +150,7 @@ def _held(snapshot: Snapshot, view: Viewpoint) -> Certificates:
     return Certificates(snapshot, view.policy, earlier=[*earlier, snapshot], user_provided=given)
 
 
-def surroundings(clusters: Sequence[Survey]) -> Surroundings:
+def surroundings(clusters: Sequence[Assessment]) -> Surroundings:
     """What a report of these clusters says beside their endpoints."""
     rows = [cluster_row(each) for each in clusters]
     left_out = Counter[str]()
@@ -171,7 +171,7 @@ def surroundings(clusters: Sequence[Survey]) -> Surroundings:
     )
 
 
-def _certificates(clusters: Sequence[Survey], now: datetime) -> CertificateReport:
+def _certificates(clusters: Sequence[Assessment], now: datetime) -> CertificateReport:
     """Those of all clusters, as of ``now``; with several, each row names its own."""
     named = {each.facts.name: each.certificates for each in clusters}
     alone = len(clusters) == 1
@@ -184,7 +184,7 @@ def _certificates(clusters: Sequence[Survey], now: datetime) -> CertificateRepor
     )
 
 
-def names_seen(clusters: Sequence[Survey]) -> list[NamesRow]:
+def names_seen(clusters: Sequence[Assessment]) -> list[NamesRow]:
     """What was seen of the certificate names that the configuration of each cluster governs. Only OpenShift has them: a
     saved snapshot of another cluster says nothing of the kind PKI."""
     alone = len(clusters) == 1
@@ -193,13 +193,13 @@ def names_seen(clusters: Sequence[Survey]) -> list[NamesRow]:
     return [each for each in found if each is not None]
 
 
-def _of_objects(cluster: Survey) -> Iterator[Finding]:
+def _of_objects(cluster: Assessment) -> Iterator[Finding]:
     """What is to be said of objects, whatever their listeners do."""
     yield from adherence_findings(cluster.expectations.unknown_adherences())
     yield from custom_findings(cluster.expectations.customs())
 
 
-def _strict(clusters: Sequence[Survey]) -> Known[bool]:
+def _strict(clusters: Sequence[Assessment]) -> Known[bool]:
     """Whether all of them are strict; one that is not decides, else one of which it is not known."""
     gaps = [gap for each in clusters if (gap := each.snapshot.gap(kinds.API_SERVER))]
     found = [each.expectations.adherence for each in clusters if not each.snapshot.gap(kinds.API_SERVER)]
@@ -208,12 +208,12 @@ def _strict(clusters: Sequence[Survey]) -> Known[bool]:
     return Unknown(f"the APIServer object could not be read: {gaps[0]}") if gaps else True
 
 
-def _adherence(cluster: Survey) -> str:
+def _adherence(cluster: Assessment) -> str:
     said = cluster.expectations.adherence
     return f"{said.source} {said.field}: {said.said}" if said else f"{cluster.facts.name} has no APIServer object"
 
 
-def cluster_row(cluster: Survey) -> dict[str, object]:
+def cluster_row(cluster: Assessment) -> dict[str, object]:
     """The cluster as the report names it."""
     said = cluster.expectations.adherence
     adherence = f"{said.field} {said.said}".strip() if said else ""

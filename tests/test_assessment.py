@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scanner.assessment import Survey, Viewpoint, names_seen, surroundings, survey
+from scanner.assessment import Assessment, Viewpoint, assess, names_seen, surroundings
 from scanner.demo.tls_server import TlsSettings
 from scanner.jobs import Job, Owed, Surroundings, at, of_targets
 from scanner.kube.profile_catalogue import load_profile
@@ -25,8 +25,8 @@ from tests.test_certificates import ETCD, LEAF
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
 
-def looked_at(story: str, name: str) -> Survey:
-    found = survey(load(story).snapshot, Viewpoint())
+def looked_at(story: str, name: str) -> Assessment:
+    found = assess(load(story).snapshot, Viewpoint())
     return replace(found, facts=replace(found.facts, name=name))
 
 

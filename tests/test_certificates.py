@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from scanner.assessment import READS as SURVEYED
+from scanner.assessment import READS as ASSESSED
 from scanner.certificates import READS, Certificates
 from scanner.cross_endpoint import cross_endpoint
 from scanner.jobs import Surroundings
@@ -47,8 +47,8 @@ def of_keys(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def test_a_scan_reads_what_it_needs_and_no_secret() -> None:
-    assert set(READS) <= set(SURVEYED)
-    assert SECRET not in SURVEYED
+    assert set(READS) <= set(ASSESSED)
+    assert SECRET not in ASSESSED
 
 
 @pytest.mark.parametrize(

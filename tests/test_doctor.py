@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from scanner.assessment import READS as SURVEYED
-from scanner.assessment import Survey, Viewpoint
+from scanner.assessment import READS as ASSESSED
+from scanner.assessment import Assessment, Viewpoint
 from scanner.certificates import Certificates
 from scanner.config.component_catalogue import load_catalogue
 from scanner.discover import Discovery
@@ -120,12 +120,12 @@ def surveyed(
     node: str = "",
     policy: ScanPolicy = ScanPolicy(),
     **said: Any,  # noqa: ANN401
-) -> Survey:
+) -> Assessment:
     snapshot = snapshot_of(objects, **said)
     catalogue = known(distribution)
     nodes = {KUBELET: "worker-0", API: "master-0", KUBEADM: "a"} | (dict.fromkeys(names, node) if node else {})
     endpoints = tuple(endpoint(name, {"node": nodes[name]} if name in nodes else {}) for name in names)
-    return Survey(
+    return Assessment(
         snapshot=snapshot,
         view=Viewpoint(),
         facts=cluster_facts(snapshot),
@@ -470,8 +470,8 @@ def test_what_a_saved_scan_saw(seen: list[Served] | None, outcome: str) -> None:
 
 
 def test_hostile_names_are_quoted_in_commands() -> None:
-    survey = surveyed(HEALTHY, "Deployment/openshift-monitoring/x;reboot $(id):10250")
-    found = diagnosis_of(survey, survey.discovery.endpoints[0])
+    assessment = surveyed(HEALTHY, "Deployment/openshift-monitoring/x;reboot $(id):10250")
+    found = diagnosis_of(assessment, assessment.discovery.endpoints[0])
     told = [command for step in found.steps for command in step.commands if "reboot" in command]
     assert told
     assert all("'x;reboot $(id)'" in each or "'component=x;reboot $(id)'" in each for each in told)
@@ -553,10 +553,10 @@ def of_kubeadm(
     """A component of the story of that name, with more objects; ``others``: further listeners of it."""
     objects = [*yaml.safe_load_all((CLUSTERS / "kubeadm" / "cluster.yaml").read_text()), *more]
     absent = frozenset(each for each in kinds.KINDS if each.group.endswith("openshift.io"))
-    survey = surveyed(
+    assessment = surveyed(
         objects, name, *others, distribution="kubernetes", absent=absent, version="v1.34.2", node=node, policy=policy
     )
-    (found,) = diagnose(survey)
+    (found,) = diagnose(assessment)
     return found
 
 
@@ -898,16 +898,16 @@ def test_microshift_has_its_file() -> None:
 
 
 def test_one_listener_is_looked_at_alone() -> None:
-    survey = surveyed(HEALTHY, API, METRICS)
-    found = diagnosis_of(survey, survey.discovery.endpoints[1], seen=[heard("no", "metrics-server")])
+    assessment = surveyed(HEALTHY, API, METRICS)
+    found = diagnosis_of(assessment, assessment.discovery.endpoints[1], seen=[heard("no", "metrics-server")])
     assert (found.component, found.listeners, found.stopped_at) == ("metrics-server", 1, SERVED + 1)
-    assert [each.component for each in diagnose(survey)] == ["kube-apiserver", "metrics-server"]
-    assert [each.component for each in diagnose(survey, "metrics-server")] == ["metrics-server"]
-    assert list(diagnose(survey, "etcd")) == []
+    assert [each.component for each in diagnose(assessment)] == ["kube-apiserver", "metrics-server"]
+    assert [each.component for each in diagnose(assessment, "metrics-server")] == ["metrics-server"]
+    assert list(diagnose(assessment, "etcd")) == []
 
 
 def test_only_the_operators_configurations_are_read_beside_what_a_scan_reads() -> None:
-    assert set(READS) - set(SURVEYED) == set(kinds.OPERATORS)
+    assert set(READS) - set(ASSESSED) == set(kinds.OPERATORS)
     assert len({each.name for each in STEPS}) == 8
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from scanner.assessment import READS, Survey, Viewpoint, survey
+from scanner.assessment import READS, Assessment, Viewpoint, assess
 from scanner.discover import merge
 from scanner.judge import judge
 from scanner.kube.kinds import INGRESS, KINDS, Kind
@@ -96,17 +96,17 @@ def policy(number: int, authority: Authority) -> list[Raw]:
 Maker = Callable[[int, Authority], list[Raw]]
 
 
-def surveyed(*raws: Raw) -> Survey:
+def surveyed(*raws: Raw) -> Assessment:
     objects: dict[Kind, list[KubeObject]] = {kind: [] for kind in READS}
     for raw in raws:
         objects[KIND[raw["kind"]]].append(KubeObject(raw, KIND[raw["kind"]]))
     snapshot = Snapshot(
         taken_at=NOW, origin=Origin(name="test"), objects={kind: tuple(found) for kind, found in objects.items()}
     )
-    return survey(snapshot, Viewpoint(policy=ScanPolicy(), default_profile=PROFILE))
+    return assess(snapshot, Viewpoint(policy=ScanPolicy(), default_profile=PROFILE))
 
 
-def callers(found: Survey) -> list[tuple[str, tuple[str, ...]]]:
+def callers(found: Assessment) -> list[tuple[str, tuple[str, ...]]]:
     """What ``cert-clients`` says of the Service's backend, once for each of its names."""
     told: list[tuple[str, tuple[str, ...]]] = []
     for each in found.discovery.endpoints:

@@ -20,7 +20,7 @@ ROWS: tuple[frozenset[str], ...] = (
     frozenset({"config"}),
     frozenset({"cluster", "discover", "expect", "pki", "probe", "judge", "lint", "report", "metrics"}),
     frozenset(
-        {"scan", "jobs", "assessment", "cross_endpoint", "saved_scan", "rejudge", "doctor", "demo"}
+        {"scan", "jobs", "assessment", "cross_endpoint", "saved_scan", "doctor", "demo"}
         | {"port_forward_route", "certificates", "linting"}
     ),
     frozenset({"cli", "serve", "__main__"}),

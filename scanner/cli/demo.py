@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from scanner.assessment import READS, Viewpoint, surroundings, survey
+from scanner.assessment import READS, Viewpoint, assess, surroundings
 from scanner.cli.output import Output
 from scanner.cli.progress import Loudness, progress
 from scanner.cli.running import Work, finish, run_trio, scan_until_signal
@@ -83,7 +83,7 @@ async def _scan_cluster(rows: RowFile, tell: Progress) -> tuple[Report, list[str
     async with demo_cluster() as cluster:
         with tempfile.TemporaryDirectory(prefix="adhere-") as scratch:
             way_in = access(str(cluster.kubeconfig(Path(scratch) / "kubeconfig")), None)
-            found = survey(await read(way_in, READS), Viewpoint(loopback=True, port_forward=False))
+            found = assess(await read(way_in, READS), Viewpoint(loopback=True, port_forward=False))
         limits = gentle(Limits(timeout=1.5))
         settings = Settings(profile="per listener, from the cluster", limits=limits, arguments=("demo",))
         work = Work(jobs=found.jobs(), settings=settings, surroundings=surroundings([found]))

@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import click
 
-from scanner.assessment import READS, Survey, survey
+from scanner.assessment import READS, Assessment, assess
 from scanner.cli.cluster_options import ClusterAsked, snapshots, viewpoint, which_cluster
-from scanner.cli.doctor import ALL_READS, maps
-from scanner.cli.events import hearing
+from scanner.cli.doctor import ALL_READS, hearing, maps
 from scanner.cli.results_directory import Subject, subjects
 from scanner.cli.shared_options import load_policy
 from scanner.doctor import Hear, diagnosis_of, served
@@ -88,7 +87,7 @@ def explain(
     shown = 0
     every = snapshots(asked, READS)
     for snapshot in every:
-        looked_at = survey(snapshot, view, every)
+        looked_at = assess(snapshot, view, every)
         for lines in pages(looked_at, listener):
             if shown:
                 click.echo()
@@ -114,7 +113,7 @@ def _report(found: list[Bug]) -> int:
     return EXIT_OK
 
 
-def pages(looked_at: Survey, listener: str) -> Iterator[Iterator[str]]:
+def pages(looked_at: Assessment, listener: str) -> Iterator[Iterator[str]]:
     """The explanation of each listener that is meant, replicas that owe the same together.
 
     Raises ``UsageError`` for too many.
@@ -134,7 +133,7 @@ def pages(looked_at: Survey, listener: str) -> Iterator[Iterator[str]]:
         yield explanation(replicas, owed, left_out=left_out)
 
 
-def _every(looked_at: Survey) -> Iterator[tuple[Endpoint, str]]:
+def _every(looked_at: Assessment) -> Iterator[tuple[Endpoint, str]]:
     """Each listener, and why a scan leaves it out, or ""."""
     found = looked_at.discovery
     yield from ((each, "") for each in found.endpoints)
@@ -170,7 +169,7 @@ def bugs(
 
 
 def _of(subject: Subject, listener: str, asked: ClusterAsked) -> Iterator[Bug | str]:
-    looked_at = survey(subject.snapshot, subject.view)
+    looked_at = assess(subject.snapshot, subject.view)
     meant = _meant(looked_at, listener)
     if len(meant) > _MOST_REPORTED:
         raise UsageError(f"{len(meant)} listeners are '{plain(listener, 100)}'", hint="say which, by the id of one")
@@ -185,7 +184,7 @@ def _of(subject: Subject, listener: str, asked: ClusterAsked) -> Iterator[Bug | 
         yield f"{plain(name, 200)}: {excuse}" if excuse else _bug(looked_at, endpoint, told[name], asked, hear)
 
 
-def _meant(looked_at: Survey, listener: str) -> dict[str, Endpoint]:
+def _meant(looked_at: Assessment, listener: str) -> dict[str, Endpoint]:
     """The listeners by id, with one replica each."""
     own = listener.removeprefix(f"{looked_at.facts.name}/")  # of several clusters, ids begin with the name of theirs
     return {each.id: each for each in reversed(looked_at.discovery.endpoints) if {listener, own} & names(each)}
@@ -211,7 +210,7 @@ def _failing(told: Sequence[tuple[Seen, EndpointRow]]) -> list[tuple[Seen, Endpo
 
 
 def _bug(
-    looked_at: Survey, endpoint: Endpoint, told: Sequence[tuple[Seen, EndpointRow]], asked: ClusterAsked, hear: Hear
+    looked_at: Assessment, endpoint: Endpoint, told: Sequence[tuple[Seen, EndpointRow]], asked: ClusterAsked, hear: Hear
 ) -> Bug:
     failing = _failing(told)
     seen = [served(row) for _, row in told]

@@ -19,9 +19,8 @@ from scanner.kube.profile_catalogue import load_profile
 from scanner.kube.snapshot import Snapshot
 from scanner.model.row import EndpointRow
 from scanner.model.saved_scan import OBSERVATIONS, Head, Seen, cluster_of, read
-from scanner.rejudge import again
 from scanner.report.escape import plain
-from scanner.saved_scan import load_head, snapshot_places
+from scanner.saved_scan import load_head, rejudge, snapshot_places
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +34,7 @@ class Results:
 
     def judged(self, cluster: str) -> Iterator[tuple[Seen, EndpointRow]]:
         """What it saw of one of its clusters, and how that is judged. Raises ``InputError`` for a damaged directory."""
-        once, ledger = again(self.directory, self.head, self.view), None
+        once, ledger = rejudge(self.directory, self.head, self.view), None
         for seen in read(Path(self.directory) / OBSERVATIONS):
             ledger = ledger or WaiverLedger(self.view.policy.waivers, seen.observation.at.date())
             if cluster_of(seen.endpoint.id, self.head.clusters) == cluster:

@@ -28,7 +28,7 @@ from scanner.scan import Progress, Record, Settings, scan
 
 if TYPE_CHECKING:
     from scanner.cluster import Access
-    from scanner.saved_scan import Archive
+    from scanner.saved_scan import SavedScanWriter
 
 T = TypeVar("T")
 
@@ -59,25 +59,25 @@ def run_and_report(work: Work, outputs: tuple[Output, ...], fail_on: FailOn, lou
     with _scratch() as scratch:
         kept = rows_path(outputs, Path(scratch))
         with RowFile(kept) as rows:
-            with progress(loudness) as tell, _archive(work) as archive:
-                record = archive.record if archive else _forget
+            with progress(loudness) as tell, _writer(work) as writer:
+                record = writer.record if writer else _forget
                 report = run_trio(partial(scan_until_signal, work, rows, tell, record))
                 report = replace(report, fail_on=fail_on)
                 rows.close()
-                if archive:
-                    archive.finish(kept, report.findings, report.coverage["interrupted"])
+                if writer:
+                    writer.finish(kept, report.findings, report.coverage["interrupted"])
             finish(report, outputs, loudness)
         if kept.parent != Path(scratch):
             kept.unlink(missing_ok=True)  # the whole document is there now
     return exit_code(report, fail_on)
 
 
-def _archive(work: Work) -> AbstractContextManager[Archive | None]:
+def _writer(work: Work) -> AbstractContextManager[SavedScanWriter | None]:
     if work.save is None:
         return nullcontext()
-    from scanner.saved_scan import Archive  # noqa: PLC0415 - most scans keep nothing
+    from scanner.saved_scan import SavedScanWriter  # noqa: PLC0415 - most scans keep nothing
 
-    return Archive(work.save, work.head, work.snapshots, work.inputs, work.earlier)
+    return SavedScanWriter(work.save, work.head, work.snapshots, work.inputs, work.earlier)
 
 
 def _forget(_: Seen) -> None:

@@ -168,7 +168,7 @@ def cluster_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: Sc
     settings = settings_of(asked, config, "per listener, from the cluster", policy)
     settings = replace(settings, limits=scan_cluster.gentle(settings.limits))
     default = load_profile(name) if name else None
-    clusters = scan_cluster.surveys(cluster, policy, default)
+    clusters = scan_cluster.assessments(cluster, policy, default)
     return Work(
         jobs=scan_cluster.jobs(clusters),
         settings=settings,

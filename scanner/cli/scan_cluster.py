@@ -10,7 +10,7 @@ from heapq import merge
 from itertools import accumulate
 from operator import attrgetter
 
-from scanner.assessment import READS, Survey, surroundings, survey
+from scanner.assessment import READS, Assessment, assess, surroundings
 from scanner.cli.cluster_options import ClusterAsked, accesses, snapshots, viewpoint
 from scanner.cli.shared_options import check
 from scanner.cluster import Access
@@ -22,7 +22,7 @@ from scanner.model.expectation import Expectation
 from scanner.model.scan_policy import ScanPolicy
 from scanner.probe.limits import Limits
 
-__all__ = ["gentle", "jobs", "surroundings", "surveys"]
+__all__ = ["assessments", "gentle", "jobs", "surroundings"]
 
 _RELEASE = re.compile(r"[0-9]+\.[0-9]+")
 
@@ -31,15 +31,15 @@ RATE = 200.0
 GENTLY = frozenset({"etcd", "kube-apiserver", "openshift-apiserver", "oauth-apiserver"})
 
 
-def surveys(asked: ClusterAsked, policy: ScanPolicy, default_profile: Profile | None) -> list[Survey]:
+def assessments(asked: ClusterAsked, policy: ScanPolicy, default_profile: Profile | None) -> list[Assessment]:
     """Every cluster that is meant, looked at. Raises ``ScannerError``."""
     view = viewpoint(asked, policy, default_profile)
     found = snapshots(asked, (*READS, SECRET))
     check(view.earlier, found)
-    return [survey(snapshot, view, found) for snapshot in found]
+    return [assess(snapshot, view, found) for snapshot in found]
 
 
-def jobs(clusters: list[Survey]) -> Iterator[Job]:
+def jobs(clusters: list[Assessment]) -> Iterator[Job]:
     """All their listeners, one turn of all clusters after the other. With several clusters each one's ids begin with
     its name."""
     for each in clusters:
@@ -51,7 +51,7 @@ def jobs(clusters: list[Survey]) -> Iterator[Job]:
     return merge(*every, key=attrgetter("turn"))
 
 
-def _named(cluster: Survey, first: int) -> Iterator[Job]:
+def _named(cluster: Assessment, first: int) -> Iterator[Job]:
     """``first``: the place of the cluster's first row."""
     name = cluster.facts.name
     for job in cluster.jobs():
@@ -65,14 +65,14 @@ def _as_found(job: Job, endpoint: Endpoint) -> Expectation:
     return job.owes(replace(endpoint, id=job.endpoint.id))
 
 
-def ways_in(asked: ClusterAsked, clusters: list[Survey]) -> dict[str, Access]:
+def ways_in(asked: ClusterAsked, clusters: list[Assessment]) -> dict[str, Access]:
     """The APIs through which pods are reached, if they are."""
     if asked.via is None:
         return {}
     return {each.facts.name: access for each, access in zip(clusters, accesses(asked), strict=True)}
 
 
-def release(cluster: Survey) -> str:
+def release(cluster: Assessment) -> str:
     """OpenShift's, as profiles have it: ``4.22``; empty where there is none."""
     found = _RELEASE.match(cluster.facts.version) if cluster.facts.distribution != "kubernetes" else None
     return found[0] if found else ""

@@ -22,11 +22,10 @@ from scanner.kube.profile_catalogue import is_known_release, known_releases, loa
 from scanner.model.saved_scan import FINDINGS, POLICY, ROWS, Head
 from scanner.model.scan_policy import ScanPolicy
 from scanner.pki.config import pki_config_of_file
-from scanner.rejudge import Again, again
 from scanner.report.atomic import atomic_write
 from scanner.report.stream import read_findings, read_rows
 from scanner.report.whatif import Comparison, compare, exit_code, rotations, write_json, write_text
-from scanner.saved_scan import component_files, earlier_places, load_head
+from scanner.saved_scan import Rejudged, component_files, earlier_places, load_head, rejudge
 
 
 @click.command(short_help="Judge a saved scan again, by something else.")
@@ -55,14 +54,14 @@ def whatif(results: str, formats: tuple[str, ...], **options: object) -> int:
     """
     head = load_head(results)
     view = viewpoint(results, head, **options)  # type: ignore[arg-type] # click has checked the types
-    comparison = compared(again(results, head, view))
+    comparison = compared(rejudge(results, head, view))
     assumed = {name: str(value) for name, value in options.items() if value}
     for text in formats or ("text",):
         _write(comparison, text, assumed)
     return exit_code(comparison)
 
 
-def compared(judged: Again) -> Comparison:
+def compared(judged: Rejudged) -> Comparison:
     """What the scan said, beside what it would have said. Raises ``InputError`` for a directory that is damaged."""
     kept = Path(judged.directory)
     told = compare(read_rows(kept / ROWS), judged.rows(), judged.outlooks.get)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from scanner.assessment import Survey
-from scanner.doctor import cluster_profile, diagnosed_component, events, kubeadm, operators
+from scanner.assessment import Assessment
+from scanner.doctor import diagnosed_component, events, kubeadm, operators
 from scanner.doctor.diagnosed_component import NO_EVENTS, NOT_READ, Component, Served, served
 from scanner.kube import kinds
 from scanner.kube.kinds import Kind
@@ -53,14 +53,14 @@ STEPS: tuple[Check, ...] = (
     Check(
         name="the profile of the cluster",
         reads=(kinds.API_SERVER, kinds.CLUSTER_VERSION, kinds.HOSTED_CLUSTER, kinds.HOSTED_CONTROL_PLANE),
-        look=cluster_profile.profile,
-        commands=cluster_profile.profile_commands,
+        look=operators.profile,
+        commands=operators.profile_commands,
     ),
     Check(
         name="adherence and its feature gate",
         reads=(kinds.API_SERVER, kinds.FEATURE_GATE, kinds.CUSTOM_RESOURCE_DEFINITION),
-        look=cluster_profile.adheres,
-        commands=cluster_profile.adherence_commands,
+        look=operators.adheres,
+        commands=operators.adherence_commands,
     ),
     Check(
         name="what the operator observed",
@@ -103,17 +103,19 @@ def injected(found: Iterable[KubeObject]) -> tuple[KubeObject, ...]:
 
 
 def diagnose(
-    survey: Survey,
+    cluster: Assessment,
     component: str | None = None,
     *,
     maps: Known[tuple[KubeObject, ...]] = NOT_READ,
     seen: Iterable[Served] | None = None,
     hear: Hear = lambda _: NO_EVENTS,
 ) -> Iterator[Diagnosis]:
-    """A diagnosis for each component that has a listener, or for the one of that name. ``survey`` is of a snapshot that
-    has read ``READS`` beside its own; ``maps`` are ``injected``; ``seen`` is what a saved scan saw; ``hear`` is asked
-    once, for the namespaces of all of them."""
-    components = list(_components(survey, component, maps, seen))
+    """Diagnose each component that has a listener, or the one of that name.
+
+    ``cluster``: an assessment of a snapshot that also read ``READS``. ``maps``: the result of ``injected``. ``served``:
+    listeners of a saved scan. ``events_of`` is called once, for the namespaces of all components.
+    """
+    components = list(_components(cluster, component, maps, seen))
     yield from map(_diagnosis, _with_events(components, hear))
 
 
@@ -124,23 +126,23 @@ def _with_events(components: Sequence[Component], hear: Hear) -> Iterator[Compon
 
 
 def _components(
-    survey: Survey, component: str | None, maps: Known[tuple[KubeObject, ...]], seen: Iterable[Served] | None
+    cluster: Assessment, component: str | None, maps: Known[tuple[KubeObject, ...]], seen: Iterable[Served] | None
 ) -> Iterator[Component]:
     heard = None if seen is None else tuple(seen)
     groups: dict[tuple[str, str], list[tuple[Endpoint, Expectation]]] = {}
-    for endpoint in survey.discovery.endpoints:
-        owed = survey.expectations.of(endpoint)
+    for endpoint in cluster.discovery.endpoints:
+        owed = cluster.expectations.of(endpoint)
         if owed.component is not None and component in (None, owed.component):
-            groups.setdefault((owed.component, _plane(survey, endpoint.owner.namespace)), []).append((endpoint, owed))
+            groups.setdefault((owed.component, _plane(cluster, endpoint.owner.namespace)), []).append((endpoint, owed))
     for (name, plane), listening in sorted(groups.items(), key=lambda item: item[0]):
         mine = None if heard is None else tuple(each for each in heard if each.component == name)
         if mine is not None:
-            mine = tuple(each for each in mine if _plane(survey, each.namespace) == plane)
-        yield _component(survey, name, listening, maps, mine)
+            mine = tuple(each for each in mine if _plane(cluster, each.namespace) == plane)
+        yield _component(cluster, name, listening, maps, mine)
 
 
 def diagnosis_of(
-    survey: Survey,
+    cluster: Assessment,
     endpoint: Endpoint,
     *,
     maps: Known[tuple[KubeObject, ...]] = NOT_READ,
@@ -148,37 +150,37 @@ def diagnosis_of(
     hear: Hear = lambda _: NO_EVENTS,
 ) -> Diagnosis:
     """The diagnosis of what ``endpoint`` is part of, looking at that listener alone; ``seen`` is of its replicas."""
-    owed = survey.expectations.of(endpoint)
+    owed = cluster.expectations.of(endpoint)
     name = owed.component or endpoint.component or endpoint.owner.name
-    component = _component(survey, name, [(endpoint, owed)], maps, None if seen is None else tuple(seen))
+    component = _component(cluster, name, [(endpoint, owed)], maps, None if seen is None else tuple(seen))
     return _diagnosis(next(_with_events([component], hear)))
 
 
-def _plane(survey: Survey, namespace: str | None) -> str:
+def _plane(cluster: Assessment, namespace: str | None) -> str:
     """The namespace, where that is a hosted control plane's, or ""."""
-    return namespace if namespace in survey.expectations.facts.hosted and namespace else ""
+    return namespace if namespace in cluster.expectations.facts.hosted and namespace else ""
 
 
 def _component(
-    survey: Survey,
+    cluster: Assessment,
     name: str,
     listening: list[tuple[Endpoint, Expectation]],
     maps: Known[tuple[KubeObject, ...]],
     seen: tuple[Served, ...] | None,
 ) -> Component:
-    facts = survey.expectations.facts
+    facts = cluster.expectations.facts
     known = facts.catalogue.component(name)
     endpoints = tuple(endpoint for endpoint, _ in listening)
     return Component(
         facts=facts,
-        cluster=survey.facts,
+        cluster=cluster.facts,
         name=name,
-        operator=known.operator if known and not _plane(survey, endpoints[0].owner.namespace) else "",
+        operator=known.operator if known and not _plane(cluster, endpoints[0].owner.namespace) else "",
         endpoints=endpoints,
         owed=tuple(owed for _, owed in listening),
         injected=maps,
         seen=seen,
-        certificates=survey.certificates,
+        certificates=cluster.certificates,
     )
 
 

@@ -192,7 +192,7 @@ class PassedOn:
     source: str
     """The object and field that say so."""
     here: str
-    """The id of the endpoint itself, as the cluster's own survey knows it."""
+    """The id of the endpoint itself, as the cluster's own assessment knows it."""
     backends: tuple[str, ...] = ()
     """Ids of the endpoints behind it; none: nobody knows any."""
     name: str | None = None

@@ -13,7 +13,7 @@ import trio
 from cryptography import x509
 from OpenSSL import SSL
 
-from scanner.assessment import READS, Viewpoint, survey
+from scanner.assessment import READS, Viewpoint, assess
 from scanner.certificates import Certificates
 from scanner.cluster import Access, access, read
 from scanner.config.component_catalogue import load_catalogue
@@ -296,7 +296,7 @@ def _hello() -> bytes:
 async def test_a_scan_tells_every_story(tmp_path: Path) -> None:
     limits = Limits(timeout=5)
     async with demo_cluster() as cluster:
-        found = survey(await read(_access(cluster, tmp_path), READS), Viewpoint(loopback=True))
+        found = assess(await read(_access(cluster, tmp_path), READS), Viewpoint(loopback=True))
         with RowFile(tmp_path / "rows.jsonl") as rows:
             report = await scan(found.jobs(), Settings(limits=limits), rows, lambda _: None, Gate(limits))
             assert unexpected(report.rows(), cluster.listeners) == []

@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from scanner.assessment import Viewpoint, surroundings, survey
+from scanner.assessment import Viewpoint, assess, surroundings
 from scanner.judge.custom_profiles import custom_findings
 from scanner.kube.kinds import API_SERVER, INGRESS_CONTROLLER
 from scanner.kube.tls_profile import INGRESS_OPERATOR, lost
@@ -107,5 +107,5 @@ def test_a_list_of_tls13_alone_restricts_the_router() -> None:
 
 
 def test_it_reaches_the_report() -> None:
-    found = surroundings([survey(load("custom").snapshot, Viewpoint())]).findings
+    found = surroundings([assess(load("custom").snapshot, Viewpoint())]).findings
     assert [each.rule for each in found] == ["profile-custom", "profile-names-dropped", "profile-custom"]

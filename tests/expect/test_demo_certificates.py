@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from scanner.assessment import READS, Viewpoint, survey
+from scanner.assessment import READS, Viewpoint, assess
 from scanner.demo.layout import lay_out
 from scanner.demo.objects import objects
 from scanner.kube.kinds import INGRESS_CONFIG, INGRESS_CONTROLLER, SERVICE, Kind
@@ -28,7 +28,7 @@ def found(**instead: tuple[Kind, list[KubeObject]]) -> dict[str, tuple[Endpoint,
     """Every endpoint of the demo by its id, with what its certificate owes."""
     held = {kind: OBJECTS.get(kind, ()) for kind in READS} | {kind: tuple(every) for kind, every in instead.values()}
     snapshot = Snapshot(taken_at=NOW, origin=Origin(name="demo"), objects=held)
-    looked_at = survey(snapshot, Viewpoint(loopback=True))
+    looked_at = assess(snapshot, Viewpoint(loopback=True))
     return {each.id: (each, looked_at.expectations.of(each).certificate) for each in looked_at.discovery.endpoints}
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import pytest
 import yaml
 
-from scanner.assessment import Viewpoint, survey
+from scanner.assessment import Viewpoint, assess
 from scanner.config.component_catalogue import load_catalogue
 from scanner.expect import Expectations
 from scanner.kube.kinds import CONFIG_MAP
@@ -74,7 +74,7 @@ def test_the_hosting_cluster_may_stand_in_a_snapshot_of_its_own() -> None:
 def test_a_scan_of_both_clusters_connects_them() -> None:
     guest, host = (snapshot_of(each) for each in parted())
     for every, expected in (((guest, host), MODERN), ((guest,), None)):
-        profile = survey(guest, Viewpoint(), every).expectations.of(endpoint("Node/w:10250", {})).profile
+        profile = assess(guest, Viewpoint(), every).expectations.of(endpoint("Node/w:10250", {})).profile
         assert (None if isinstance(profile, Unknown) else profile.name) == expected
 
 

@@ -242,7 +242,7 @@ def test_no_flag_lowers_an_assumed_profile() -> None:
 def test_without_managed_fields_the_first_snapshot_that_shows_a_change_counts(
     was: str, minutes: int, binding: str
 ) -> None:
-    """Of snapshots of another cluster nothing is known: ``survey`` leaves them out."""
+    """Of snapshots of another cluster nothing is known: ``assessment`` leaves them out."""
     now = stories.load("modern-strict").snapshot
     server = now.every(API_SERVER)[0]
     profile = {**server.fields("spec", "tlsSecurityProfile").raw, "type": was}

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from scanner.assessment import READS, Survey, Viewpoint, survey
+from scanner.assessment import READS, Assessment, Viewpoint, assess
 from scanner.cli.cluster_options import ClusterAsked, snapshots
 from scanner.expect import Expectations
 from scanner.kube.maybe import Unknown
@@ -23,22 +23,22 @@ STORIES = [name for name in stories.names() if name not in UNSAID]
 
 
 @cache
-def as_read(name: str) -> Survey:
+def as_read(name: str) -> Assessment:
     """``adhere explain --snapshot`` of the story's objects alone."""
     with TemporaryDirectory() as directory:
         shutil.copy(stories.CLUSTERS / name / "cluster.yaml", directory)
         (snapshot,) = snapshots(ClusterAsked(snapshot=directory), READS)
     said = stories.expected(name)
-    return survey(snapshot, Viewpoint(policy=stories.policy(said.get("policy", {})), **stories.wishes(said)))
+    return assess(snapshot, Viewpoint(policy=stories.policy(said.get("policy", {})), **stories.wishes(said)))
 
 
 @cache
-def whole(name: str) -> Survey:
+def whole(name: str) -> Assessment:
     """The same, of a cluster that has nothing beside the story's objects."""
     read, told = as_read(name).snapshot, stories.load(name).snapshot
     said = stories.expected(name)
     complete = replace(read, unreadable={}, taken_at=told.taken_at, origin=told.origin)
-    return survey(complete, Viewpoint(policy=stories.policy(said.get("policy", {})), **stories.wishes(said)))
+    return assess(complete, Viewpoint(policy=stories.policy(said.get("policy", {})), **stories.wishes(said)))
 
 
 @pytest.mark.parametrize("name", STORIES)

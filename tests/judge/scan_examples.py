@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from scanner.assessment import Viewpoint, surroundings, survey
+from scanner.assessment import Viewpoint, assess, surroundings
 from scanner.config.scan_policy import parse
 from scanner.cross_endpoint import CrossEndpoint, cross_endpoint
 from scanner.files.yaml_values import load
@@ -45,7 +45,7 @@ def findings(rule: ScanRule, text: str) -> list[Finding]:
 def _scanned(policy: ScanPolicy, objects: list[Any], cases: list[Case]) -> tuple[Finding, ...]:
     """Findings that need several listeners, or none, as ``scan.py`` comes by them."""
     view = Viewpoint(policy=policy)
-    around = surroundings([survey(snapshot_of(objects), view)]) if objects else Surroundings()
+    around = surroundings([assess(snapshot_of(objects), view)]) if objects else Surroundings()
     of_all = cross_endpoint(policy, NOW.date())
     verdicts = Counter(_verdicts(of_all, cases))
     late = tuple(of_all.on_endpoints().values())

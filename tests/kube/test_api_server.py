@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.assessment import Viewpoint, cluster_row, surroundings, survey
+from scanner.assessment import Viewpoint, assess, cluster_row, surroundings
 from scanner.kube.api_server import LEGACY, STRICT, read_adherence
 from tests.expect import stories
 
@@ -59,7 +59,7 @@ def test_unknown_values_of_a_cluster(story: str, found: list[str]) -> None:
 
 def test_the_report_says_what_stands_in_the_object() -> None:
     told = stories.load("unknown-adherence")
-    looked_at = survey(told.snapshot, Viewpoint())
+    looked_at = assess(told.snapshot, Viewpoint())
     assert cluster_row(looked_at)["adherence"] == (
         "spec.tlsAdherence 'StrictestOfAll', unknown, which means StrictAllComponents"
     )

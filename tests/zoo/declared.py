@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from scanner.assessment import READS, Viewpoint, survey
+from scanner.assessment import READS, Viewpoint, assess
 from scanner.cluster import load
 from scanner.kube.kinds import (
     CONFIG_MAP,
@@ -78,7 +78,7 @@ async def told(
 
 async def scanned(snapshot: Snapshot, directory: Path, settings: Settings = SETTINGS) -> Told:
     """Scan this cluster."""
-    found = survey(snapshot, Viewpoint(loopback=True))
+    found = assess(snapshot, Viewpoint(loopback=True))
     with RowFile(directory / "rows") as rows:
         report = await scan(found.jobs(), settings, rows, lambda _: None, Gate(settings.limits))
         every = list(report.rows())

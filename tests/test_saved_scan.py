@@ -18,8 +18,7 @@ from scanner.model.expectation import Because, Expectation, Lever
 from scanner.model.observation import Answers, Observation, Opinion, Reach
 from scanner.model.report import EndpointRow
 from scanner.model.saved_scan import HEAD, Head, Seen
-from scanner.rejudge import Again, again, outlook
-from scanner.saved_scan import Archive, load_head
+from scanner.saved_scan import Rejudged, SavedScanWriter, load_head, outlook, rejudge
 from scanner.tls.codepoints import TLS12, TLS13
 from tests.expect.stories import snapshot_of
 from tests.judge.cases import CONFORMING, ENDPOINT, PROFILE, TLS12_SUITES, all_suites, answers
@@ -44,15 +43,15 @@ def saved(
     opinion: Opinion | None = None,
     observation: Observation = ACCEPTS_CBC,
     profile: Profile | None = None,
-) -> Again:
+) -> Rejudged:
     """A scan of one target that was kept, as it would have come out from the same viewpoint."""
     rows = directory / "rows"
     rows.write_text("")
     kept = str(directory / "kept")
-    with Archive(kept, head, ()) as archive:
-        archive.record(Seen(endpoint=ENDPOINT, observation=observation, opinion=opinion))
-        archive.finish(rows)
-    return again(kept, load_head(kept), Viewpoint(profile=profile))
+    with SavedScanWriter(kept, head, ()) as writer:
+        writer.record(Seen(endpoint=ENDPOINT, observation=observation, opinion=opinion))
+        writer.finish(rows)
+    return rejudge(kept, load_head(kept), Viewpoint(profile=profile))
 
 
 def suites(row: EndpointRow) -> dict[str, Any]:
@@ -156,10 +155,10 @@ def test_policies_explain_silence_again(tmp_path: Path, readable: bool) -> None:
     snapshot = snapshot_of([POLICY] if readable else [], unreadable=unreadable)
     seen = Seen(endpoint=WEB, observation=replace(CONFORMING, reach=Reach.FILTERED, versions=Answers(unasked="none")))
     (tmp_path / "rows").write_text("")
-    with Archive(str(tmp_path / "kept"), Head(clusters=("c",), deep=False), (snapshot,)) as archive:
-        archive.record(seen)
-        archive.finish(tmp_path / "rows")
-    once = again(str(tmp_path / "kept"), load_head(str(tmp_path / "kept")), Viewpoint())
+    with SavedScanWriter(str(tmp_path / "kept"), Head(clusters=("c",), deep=False), (snapshot,)) as writer:
+        writer.record(seen)
+        writer.finish(tmp_path / "rows")
+    once = rejudge(str(tmp_path / "kept"), load_head(str(tmp_path / "kept")), Viewpoint())
     (row,) = once.rows()
     (reach,) = [each for each in row["findings"] if each["rule"] == "tls-reach"]
     said = "NetworkPolicy/shop/closed selects the pod and admits no client to this port"
