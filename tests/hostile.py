@@ -33,8 +33,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from scanner import cli
 from scanner.demo.behaviours import abort, alert, read_hello, say, silent
-from scanner.demo.listening import Part, listening
-from scanner.demo.tls_server import TlsSettings, tls_part
+from scanner.demo.listening import Handler, listening
+from scanner.demo.tls_server import TlsSettings, tls_handler
 from scanner.jobs import Owed, of_targets
 from scanner.judge.chain import MOST
 from scanner.kube.profile_catalogue import load_profile
@@ -167,7 +167,7 @@ CERTIFICATES: dict[str, Callable[[int], Chain]] = {
 # --- listeners --------------------------------------------------------------------------------------------------------
 
 
-def in_clear(make: Callable[[int], Chain], suite: int = ECDHE, signer: Signer | None = None) -> Part:
+def in_clear(make: Callable[[int], Chain], suite: int = ECDHE, signer: Signer | None = None) -> Handler:
     """TLS 1.2 to ServerHelloDone, with another chain on each connection."""
     number = count(1)
     point = private_key("p256").public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
@@ -190,7 +190,7 @@ def in_clear(make: Callable[[int], Chain], suite: int = ECDHE, signer: Signer | 
     return part
 
 
-def modulus(bits: int) -> Part:
+def modulus(bits: int) -> Handler:
     """Nothing but finite-field Diffie-Hellman, and in order as far as it goes: the client has to compute."""
     prime = ((1 << bits) - 1).to_bytes(bits // 8, "big")
     exchange = ServerKeyExchange(kind="dhe", prime=prime, generator=b"\x02", public=prime[:-1] + b"\x05")
@@ -207,16 +207,16 @@ def modulus(bits: int) -> Part:
     return in_clear(lambda _: (leaf.der,), DHE, signed)
 
 
-def chained() -> Part:
+def chained() -> Handler:
     """A real server whose chain takes a second to verify, which is more than anybody asked for."""
     leaf = Authority("CA", key="rsa2048").leaf(names=("localhost",))
     credential = type(leaf)(certificate=leaf.certificate, key=leaf.key, issuers=_slow())
-    return tls_part(TlsSettings(credential=credential))
+    return tls_handler(TlsSettings(credential=credential))
 
 
-def stalls_in_tls13() -> Part:
+def stalls_in_tls13() -> Handler:
     """Ends its hello with TLS 1.3, and then says no more."""
-    good, seen = tls_part(TlsSettings(credential=ordinary())), count()
+    good, seen = tls_handler(TlsSettings(credential=ordinary())), count()
 
     async def part(stream: trio.SocketStream) -> None:
         await (good(stream) if next(seen) < 3 else silent(stream))
@@ -224,7 +224,7 @@ def stalls_in_tls13() -> Part:
     return part
 
 
-LISTENERS: dict[str, Callable[[], Part]] = {
+LISTENERS: dict[str, Callable[[], Handler]] = {
     **{name: partial(in_clear, make) for name, make in CERTIFICATES.items()},
     "modulus of 10,000 bits": partial(modulus, 10_000),
     "modulus of 4,096 bits": partial(modulus, 4096),
@@ -262,7 +262,7 @@ class Standstill(trio.abc.Instrument):
 
 
 @asynccontextmanager
-async def _open(parts: dict[str, Part]) -> AsyncIterator[dict[str, tuple[str, int]]]:
+async def _open(parts: dict[str, Handler]) -> AsyncIterator[dict[str, tuple[str, int]]]:
     async with AsyncExitStack() as stack:
         open_now = {name: await stack.enter_async_context(listening(part)) for name, part in parts.items()}
         yield {name: each.sockaddr for name, each in open_now.items()}
@@ -275,7 +275,7 @@ def _root() -> Authority:
 
 async def _scanned(names: tuple[str, ...], directory: Path) -> dict[str, Any]:
     """Verdicts of these listeners, and of one that is in order, by name."""
-    good = tls_part(TlsSettings(credential=_root().leaf(names=("localhost", "127.0.0.1"))))
+    good = tls_handler(TlsSettings(credential=_root().leaf(names=("localhost", "127.0.0.1"))))
     async with _open({"good": good, **{name: LISTENERS[name]() for name in names}}) as where:
         _SCANNER.set(True)
         anchors = (_root().der, *(each.public_bytes(Encoding.DER) for each in _slow()))

@@ -3,7 +3,7 @@
     async with scripted(say(b"hello")) as server:
         ... server.sockaddr, server.connections, server.hellos
 
-A script is a ``Part`` of the demo (an async function of the stream). The ready ones here come beside those of
+A script is a ``Handler`` of the demo (an async function of the stream). The ready ones here come beside those of
 ``scanner.demo.behaviours``; ``closed_port`` and ``filtered_port`` are plain context managers. ``tests/test_servers.py``
 shows with the standard library's sockets that each does what its name says.
 """
@@ -24,8 +24,8 @@ from trio.testing import MockClock
 from scanner.demo import listening as loopback
 from scanner.demo.behaviours import HTTP_400, MALFORMED, abort, alert, finish, read_hello, say, silent, smtp
 from scanner.demo.certificates import Authority, Credential
-from scanner.demo.listening import Listening, Part, closed_port, listening
-from scanner.demo.tls_server import TlsSettings, tls_part
+from scanner.demo.listening import Handler, Listening, closed_port, listening
+from scanner.demo.tls_server import TlsSettings, tls_handler
 from scanner.probe.engine import STEPS
 
 __all__ = [
@@ -50,8 +50,8 @@ __all__ = [
     "silent",
     "smtp",
     "stall_after",
+    "tls_handler",
     "tls_listener",
-    "tls_part",
 ]
 
 
@@ -96,7 +96,7 @@ class Scripted:
 
 
 @asynccontextmanager
-async def scripted(script: Part, *, reads_hello: bool = True, address: str = "127.0.0.1") -> AsyncIterator[Scripted]:
+async def scripted(script: Handler, *, reads_hello: bool = True, address: str = "127.0.0.1") -> AsyncIterator[Scripted]:
     """Play ``script`` to everybody, after their hello unless it ``reads_hello`` not (speaks first, or is TLS)."""
     hellos: list[bytes] = []
 
@@ -109,7 +109,7 @@ async def scripted(script: Part, *, reads_hello: bool = True, address: str = "12
         yield Scripted(open_now, hellos)
 
 
-def drip(reply: bytes) -> Part:
+def drip(reply: bytes) -> Handler:
     """Send ``reply`` byte by byte, a segment each, then FIN. No time passes, but nothing comes in one piece."""
 
     async def part(stream: trio.SocketStream) -> None:
@@ -126,7 +126,7 @@ ENDLESS_CERTIFICATE = b"\x16\x03\x03\x40\x00" + b"\x0b\xff\xff\xff" + bytes(2**1
 """A full record with the beginning of a Certificate message of 16 MiB (RFC 5246 section 7.4.2)."""
 
 
-def endless(start: bytes = ENDLESS_CERTIFICATE, then: bytes = b"\x16\x03\x03\x40\x00" + bytes(2**14)) -> Part:
+def endless(start: bytes = ENDLESS_CERTIFICATE, then: bytes = b"\x16\x03\x03\x40\x00" + bytes(2**14)) -> Handler:
     """Send ``start`` and then ``then`` for ever: only the reader's own limit ends it."""
 
     async def part(stream: trio.SocketStream) -> None:
@@ -137,7 +137,7 @@ def endless(start: bytes = ENDLESS_CERTIFICATE, then: bytes = b"\x16\x03\x03\x40
     return part
 
 
-def stall_after(prefix: bytes) -> Part:
+def stall_after(prefix: bytes) -> Handler:
     """Send ``prefix``, then say nothing until the peer gives up."""
 
     async def part(stream: trio.SocketStream) -> None:
@@ -147,7 +147,7 @@ def stall_after(prefix: bytes) -> Part:
     return part
 
 
-def flaky(times: int, then: Part, *, first: Part = abort) -> Part:
+def flaky(times: int, then: Handler, *, first: Handler = abort) -> Handler:
     """The first ``times`` connections end by ``first``, later ones get ``then``."""
     visits = count()
 
@@ -160,7 +160,7 @@ def flaky(times: int, then: Part, *, first: Part = abort) -> Part:
     return part
 
 
-def balanced(*parts: Part) -> Part:
+def balanced(*parts: Handler) -> Handler:
     """Connection by connection to the next of ``parts``, as a load balancer does."""
     visits = count()
 
@@ -189,4 +189,4 @@ def tls_listener(
     settings: TlsSettings | None = None, *, address: str = "127.0.0.1"
 ) -> AbstractAsyncContextManager[Listening]:
     """A real TLS server in this process, TLS 1.2 and 1.3 with ``ordinary`` unless told otherwise."""
-    return listening(tls_part(settings or TlsSettings(credential=ordinary())), address=address)
+    return listening(tls_handler(settings or TlsSettings(credential=ordinary())), address=address)

@@ -10,7 +10,7 @@ from typing import TypeVar
 import pytest
 import trio
 
-from scanner.demo.listening import Part
+from scanner.demo.listening import Handler
 from scanner.demo.tls_server import TlsSettings
 from tests.servers import (
     HTTP_400,
@@ -30,8 +30,8 @@ from tests.servers import (
     silent,
     smtp,
     stall_after,
+    tls_handler,
     tls_listener,
-    tls_part,
 )
 
 HELLO = b"\x16\x03\x01\x00\x04\x01\x00\x00\x00"
@@ -74,7 +74,7 @@ def first_bytes(sockaddr: tuple[str, int], limit: int, *, patience: float = PATI
     ],
     ids=["hang up", "plaintext", "malformed", "alert", "warning", "drip"],
 )
-async def test_answers_then_ends_with_fin(script: Part, expected: bytes) -> None:
+async def test_answers_then_ends_with_fin(script: Handler, expected: bytes) -> None:
     async with scripted(script) as server:
         assert await in_thread(lambda: all_that_comes(server.sockaddr)) == expected
     assert (server.connections, server.hellos) == (1, [HELLO])
@@ -100,7 +100,7 @@ async def test_abort_is_an_rst() -> None:
 
 
 @pytest.mark.parametrize(("script", "said"), [(silent, b""), (stall_after(b"\x16\x03"), b"\x16\x03")])
-async def test_says_no_more(script: Part, said: bytes) -> None:
+async def test_says_no_more(script: Handler, said: bytes) -> None:
     async with scripted(script) as server:
         assert await in_thread(lambda: first_bytes(server.sockaddr, len(said))) == said
         with pytest.raises(TimeoutError):
@@ -145,7 +145,7 @@ async def test_smtp_upgrades_by_starttls_and_only_then() -> None:
             with context.wrap_socket(client) as secure:
                 return secure.version()
 
-    async with scripted(smtp(tls_part(TlsSettings(credential=ordinary()))), reads_hello=False) as server:
+    async with scripted(smtp(tls_handler(TlsSettings(credential=ordinary()))), reads_hello=False) as server:
         assert await in_thread(by_the_book) == "TLSv1.3"
         told = await in_thread(lambda: all_that_comes(server.sockaddr, HELLO + b"\nSTARTTLS\r\ninjected\r\nQUIT\r\n"))
         assert [line[:3] for line in told.splitlines()] == [b"220", b"500", b"500", b"500", b"221"]

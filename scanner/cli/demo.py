@@ -17,8 +17,8 @@ from scanner.cli.running import Work, finish, run_trio, scan_until_signal
 from scanner.cli.scan_cluster import gentle
 from scanner.cli.streams import say
 from scanner.demo.cluster import demo_cluster
+from scanner.demo.cluster import unexpected as cluster_differences
 from scanner.demo.outcomes import Listener, demo_listeners
-from scanner.demo.self_test import unexpected as cluster_surprises
 from scanner.errors import ResourceError
 from scanner.jobs import Owed, of_targets
 from scanner.kube.profile_catalogue import load_profile
@@ -89,7 +89,7 @@ async def _scan_cluster(rows: RowFile, tell: Progress) -> tuple[Report, list[str
         work = Work(jobs=found.jobs(), settings=settings, surroundings=surroundings([found]))
         report = await scan_until_signal(work, rows, tell)
         stopped = report.coverage["interrupted"] is not None
-        return report, [] if stopped else cluster_surprises(report.rows(), cluster.listeners)
+        return report, [] if stopped else cluster_differences(report.rows(), cluster.listeners)
 
 
 async def _scan_outcomes(rows: RowFile, tell: Progress) -> tuple[Report, list[str]]:
@@ -112,16 +112,16 @@ def target_of(listener: Listener) -> Target:
     return Target(
         host=listener.address,
         port=listener.port,
-        transport=listener.transport,
+        transport=listener.spec.transport,
         server_name=listener.server_name,
-        origin=f"{listener.name}: {listener.story}",
+        origin=f"{listener.name}: {listener.spec.description}",
     )
 
 
 def unexpected(report: Report, listeners: tuple[Listener, ...]) -> list[str]:
-    """The listeners that got another verdict than their part asks for: a bug of ours, and said so.
+    """The listeners with another verdict than expected, one line each; each is a bug of adhere.
 
-    None where the scan was stopped: then nobody had the time to play a part.
+    Empty if the scan was stopped.
     """
     if report.coverage["interrupted"]:
         return []
@@ -129,9 +129,9 @@ def unexpected(report: Report, listeners: tuple[Listener, ...]) -> list[str]:
     wrong = []
     for row in report.rows():
         listener = expected[row["id"]]
-        if row["verdict"] != listener.expected.verdict or row["reach"] != listener.expected.reach:
+        if row["verdict"] != listener.spec.verdict or row["reach"] != listener.spec.reach:
             wrong.append(
-                f"{listener.name} should be {listener.expected.verdict} ({listener.expected.reach}) "
-                f"and is {row['verdict']} ({row['reach']}); this is a bug"
+                f"{listener.name}: expected {listener.spec.verdict} ({listener.spec.reach}), "
+                f"observed {row['verdict']} ({row['reach']}); this is a bug in adhere"
             )
     return wrong

@@ -1,8 +1,8 @@
-"""Parts that are not TLS, or not yet: outcomes of the taxonomy, and the choice by server name as in a router.
+"""Handlers without TLS, or before it: outcomes of the taxonomy, and the choice by server name as in a router.
 
-A close with unread bytes makes Linux send RST, and an RST discards the answer before it. So every part that ends with
-FIN reads the whole hello first and drains what else comes before it closes. A part that chooses looks at the first
-bytes without taking them off the socket (``MSG_PEEK``), so that the part that it chooses reads them all.
+A close with unread bytes makes Linux send RST, and an RST discards the answer before it. So every handler that ends
+with FIN reads the complete hello first and the rest before it closes. A handler that chooses another one reads the
+first bytes with ``MSG_PEEK``, so that they stay on the socket for that handler.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import trio
 
-from scanner.demo.listening import Part
+from scanner.demo.listening import Handler
 from scanner.tls import codepoints
 from scanner.tls.client_hello import ClientHello
 from scanner.tls.extensions import find, pull_server_name
@@ -21,7 +21,7 @@ from scanner.tls.records import HEADER_SIZE, RecordReader
 from scanner.tls.wire import Malformed
 
 _RECORD_LIMIT = 5 + 2**14 + 2048
-"""The longest record that anybody may send (RFC 5246 section 6.2.3)."""
+"""The longest allowed record (RFC 5246 section 6.2.3)."""
 _DRAIN_LIMIT = 2**20
 _DRAIN_SECONDS = 10.0
 _LINES = 64
@@ -32,7 +32,7 @@ HANDSHAKE_FAILURE, UNRECOGNIZED_NAME = 40, 112
 
 
 async def read_hello(stream: trio.SocketStream) -> bytes:
-    """The first TLS record, whole; or what came instead, up to its limit or the peer's end."""
+    """The first TLS record; or other bytes, up to the longest record or the peer's FIN."""
     received = b""
     while len(received) < 5 or len(received) < min(5 + int.from_bytes(received[3:5], "big"), _RECORD_LIMIT):
         more = await stream.receive_some(_RECORD_LIMIT)
@@ -45,7 +45,7 @@ async def read_hello(stream: trio.SocketStream) -> bytes:
 
 
 async def finish(stream: trio.SocketStream) -> None:
-    """End with FIN: no more from us, and read what is on its way so that the close sends no RST."""
+    """Send FIN, and read the rest so that the close sends no RST."""
     await stream.send_eof()
     left = _DRAIN_LIMIT
     with trio.move_on_after(_DRAIN_SECONDS):
@@ -53,25 +53,25 @@ async def finish(stream: trio.SocketStream) -> None:
             left -= len(more)
 
 
-def say(reply: bytes) -> Part:
-    """Send ``reply``, end with FIN."""
+def say(reply: bytes) -> Handler:
+    """A handler that sends ``reply`` and FIN."""
 
-    async def part(stream: trio.SocketStream) -> None:
+    async def handler(stream: trio.SocketStream) -> None:
         if reply:
             await stream.send_all(reply)
         await finish(stream)
 
-    return part
+    return handler
 
 
-def after_hello(part: Part) -> Part:
-    """Read the hello, then do as ``part``."""
+def after_hello(handler: Handler) -> Handler:
+    """A handler that reads the hello before ``handler``."""
 
-    async def whole(stream: trio.SocketStream) -> None:
+    async def wrapped(stream: trio.SocketStream) -> None:
         await read_hello(stream)
-        await part(stream)
+        await handler(stream)
 
-    return whole
+    return wrapped
 
 
 async def abort(stream: trio.SocketStream) -> None:
@@ -85,19 +85,19 @@ def alert(description: int, *, level: int = 2) -> bytes:
 
 
 MALFORMED = b"\x16\x03\x03\x00\x2e\x02\x00\x00\x2a" + b"\xff" * 42
-"""A record that claims to be a ServerHello and is none: there is no version 0xFFFF, no session id of 255 bytes."""
+"""An invalid ServerHello: there is no version 0xFFFF and no session id of 255 bytes."""
 
 HTTP_400 = (
     b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n"
     b"Content-Length: 12\r\n\r\nBad Request\n"
 )
-"""What a web server without TLS says to a ClientHello."""
+"""The answer of a web server without TLS to a ClientHello."""
 
 hang_up = after_hello(say(b""))
 """FIN without a byte (gRPC's only way to refuse)."""
 
 rejecting = after_hello(say(alert(HANDSHAKE_FAILURE)))
-"""Refuse every hello with handshake_failure."""
+"""Rejects every hello with handshake_failure."""
 
 malformed = after_hello(say(MALFORMED))
 plaintext_http = after_hello(say(HTTP_400))
@@ -105,15 +105,15 @@ reset = after_hello(abort)
 
 
 async def silent(stream: trio.SocketStream) -> None:
-    """Take everything, say nothing, until the peer gives up."""
+    """Read everything and send nothing until the peer closes."""
     while await stream.receive_some(65536):
         pass
 
 
-def smtp(upgrade: Callable[[trio.SocketStream], Awaitable[None]]) -> Part:
-    """A mail server (RFC 5321) that offers STARTTLS (RFC 3207); ``upgrade`` goes on after the 220."""
+def smtp(upgrade: Callable[[trio.SocketStream], Awaitable[None]]) -> Handler:
+    """A mail server (RFC 5321) that offers STARTTLS (RFC 3207); ``upgrade`` continues after the 220."""
 
-    async def part(stream: trio.SocketStream) -> None:
+    async def handler(stream: trio.SocketStream) -> None:
         await stream.send_all(b"220 mail.demo.example ESMTP ready\r\n")
         buffer = bytearray()
         for _ in range(_LINES):
@@ -127,7 +127,7 @@ def smtp(upgrade: Callable[[trio.SocketStream], Awaitable[None]]) -> Part:
                 break
         return await finish(stream)
 
-    return part
+    return handler
 
 
 _SMTP_REPLIES = {
@@ -139,7 +139,7 @@ _SMTP_REPLIES = {
 
 
 async def _line(stream: trio.SocketStream, buffer: bytearray) -> bytes:
-    """Next line without its end, taken off ``buffer``; empty when the peer ended or sent no line within the limit."""
+    """Take the next line without its end off ``buffer``; b"" if the peer closed or the line is too long."""
     while b"\n" not in buffer:
         more = await stream.receive_some(_LINE_LIMIT)
         if not more or len(buffer) > _LINE_LIMIT:
@@ -152,58 +152,48 @@ async def _line(stream: trio.SocketStream, buffer: bytearray) -> bytes:
 
 _HELLO_LIMIT = 2**16
 _HANDSHAKE = 0x16
-_AGAIN_SECONDS = 0.005
-_PATIENCE_SECONDS = 10.0
+_RETRY_SECONDS = 0.005
+_PEEK_SECONDS = 10.0
 
 
-def by_server_name(parts: Mapping[str, Part], otherwise: Part) -> Part:
-    """Play the part of the name that the client asks for (RFC 6066, section 3); ``otherwise`` for any other or none."""
+def by_server_name(handlers: Mapping[str, Handler], otherwise: Handler) -> Handler:
+    """Choose a handler by server name (RFC 6066, section 3); ``otherwise`` for an unknown name or none."""
 
-    async def part(stream: trio.SocketStream) -> None:
+    async def handler(stream: trio.SocketStream) -> None:
         name = server_name(await _peek_record(stream))
-        await parts.get((name or "").lower(), otherwise)(stream)
+        await handlers.get((name or "").lower(), otherwise)(stream)
 
-    return part
+    return handler
 
 
-def tls_or_plaintext(tls: Part, plaintext: Part) -> Part:
-    """HTTP by the capital letter that a method begins with, and TLS whatever else comes, as the router's cmux has it
-    (openshift/router ``pkg/router/metrics``)."""
+def tls_or_plaintext(tls: Handler, plaintext: Handler) -> Handler:
+    """HTTP if the first byte is the capital letter of a method, else TLS, as in the router's cmux.
 
-    async def part(stream: trio.SocketStream) -> None:
+    Source: openshift/router ``pkg/router/metrics``.
+    """
+
+    async def handler(stream: trio.SocketStream) -> None:
         first = await stream.socket.recv(1, socket.MSG_PEEK)
         await (plaintext if first.isupper() else tls)(stream)
 
-    return part
+    return handler
 
 
-def passing_to(address: str, port: int) -> Part:
-    """Pass the connection on, byte for byte, until either side ends it."""
+def passing_to(address: str, port: int) -> Handler:
+    """Forward the connection, byte for byte, until one side closes it."""
 
-    async def part(stream: trio.SocketStream) -> None:
+    async def handler(stream: trio.SocketStream) -> None:
         backend = await trio.open_tcp_stream(address, port)
         async with backend, trio.open_nursery() as nursery:
-            nursery.start_soon(_pump, stream, backend)
-            await _pump(backend, stream)
+            nursery.start_soon(_copy, stream, backend)
+            await _copy(backend, stream)
             nursery.cancel_scope.cancel()
 
-    return _alone(part)
-
-
-def _alone(part: Part) -> Part:
-    """A part with tasks of its own, which fails as one without them does: by its first exception."""
-
-    async def whole(stream: trio.SocketStream) -> None:
-        try:
-            await part(stream)
-        except ExceptionGroup as group:
-            raise group.exceptions[0] from None
-
-    return whole
+    return handler
 
 
 def server_name(record: bytes) -> str | None:
-    """The name in the ClientHello of a whole record, or None."""
+    """The name in the ClientHello of a complete record, or None."""
     try:
         (first,) = RecordReader().feed(record)
         return pull_server_name(find(ClientHello.decode(first.fragment).extensions, codepoints.SERVER_NAME) or b"")
@@ -212,22 +202,22 @@ def server_name(record: bytes) -> str | None:
 
 
 async def _peek_record(stream: trio.SocketStream) -> bytes:
-    """The first record, whole, or what there is of it when nothing more comes."""
+    """Peek at the first record; a part of it if the rest does not come in time."""
     seen = b""
-    with trio.move_on_after(_PATIENCE_SECONDS):
+    with trio.move_on_after(_PEEK_SECONDS):
         while True:
             before, seen = seen, await stream.socket.recv(_HELLO_LIMIT, socket.MSG_PEEK)
             if not seen or seen[0] != _HANDSHAKE:
                 return seen
-            whole = HEADER_SIZE + int.from_bytes(seen[3:HEADER_SIZE], "big")
-            if len(seen) >= max(HEADER_SIZE, whole):
-                return seen[:whole]
+            length = HEADER_SIZE + int.from_bytes(seen[3:HEADER_SIZE], "big")
+            if len(seen) >= max(HEADER_SIZE, length):
+                return seen[:length]
             if len(seen) == len(before):
-                await trio.sleep(_AGAIN_SECONDS)
+                await trio.sleep(_RETRY_SECONDS)
     return seen
 
 
-async def _pump(source: trio.SocketStream, sink: trio.SocketStream) -> None:
+async def _copy(source: trio.SocketStream, sink: trio.SocketStream) -> None:
     while data := await source.receive_some(65536):
         await sink.send_all(data)
     await sink.send_eof()

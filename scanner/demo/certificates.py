@@ -2,7 +2,7 @@
 
 ``Authority("Demo CA").leaf(names=("a.example",))`` is a certificate without fault (RFC 5280, CA/B Forum Baseline
 Requirements 7.1.2.7 as far as a private CA follows them); every argument beside ``names`` makes it differ in that
-point alone. Keys live in memory; only ``Credential.write`` writes one to a disk.
+point alone. Keys stay in memory; only ``Credential.write`` writes one to a file.
 """
 
 from __future__ import annotations
@@ -23,11 +23,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
 KeyKind = Literal["rsa1024", "rsa2048", "rsa3072", "rsa4096", "p256", "p384", "p521", "ed25519"]
-HashKind = Literal["sha256", "sha384", "sha512"]
-Sha2 = hashes.SHA256 | hashes.SHA384 | hashes.SHA512
 
 _CURVES: dict[str, ec.EllipticCurve] = {"p256": ec.SECP256R1(), "p384": ec.SECP384R1(), "p521": ec.SECP521R1()}
-_HASHES: dict[str, Sha2] = {"sha256": hashes.SHA256(), "sha384": hashes.SHA384(), "sha512": hashes.SHA512()}
 _PURPOSES = {"serverAuth": ExtendedKeyUsageOID.SERVER_AUTH, "clientAuth": ExtendedKeyUsageOID.CLIENT_AUTH}
 
 
@@ -41,7 +38,7 @@ def private_key(kind: KeyKind) -> PrivateKey:
 
 
 class Deviations(TypedDict, total=False):
-    """What about a leaf differs from the certificate without fault."""
+    """Differences of a leaf from a certificate without fault."""
 
     key: KeyKind | PrivateKey
     """Default ``p256``."""
@@ -55,14 +52,12 @@ class Deviations(TypedDict, total=False):
     """basicConstraints cA, RFC 5280 section 4.2.1.9. Default false."""
     eku: tuple[Literal["serverAuth", "clientAuth"], ...]
     """Default ``("serverAuth",)``; the empty tuple: no extendedKeyUsage extension."""
-    hash: HashKind
-    """Of the issuer's signature; an Ed25519 issuer has none of its own. Default ``sha256``."""
     serial: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credential:
-    """A certificate with its key, and what a server sends beside it."""
+    """A certificate with its key and the intermediates that a server sends."""
 
     certificate: x509.Certificate
     key: PrivateKey
@@ -71,12 +66,12 @@ class Credential:
 
     @property
     def der(self) -> bytes:
-        """The certificate alone."""
+        """The leaf."""
         return self.certificate.public_bytes(Encoding.DER)
 
     @property
     def pem(self) -> bytes:
-        """The chain as it is sent, leaf first."""
+        """The sent chain, leaf first."""
         return b"".join(each.public_bytes(Encoding.PEM) for each in (self.certificate, *self.issuers))
 
     @property
@@ -85,7 +80,7 @@ class Credential:
         return self.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
     def write(self, directory: Path, stem: str) -> tuple[Path, Path]:
-        """Write ``stem.pem`` (the chain) and ``stem.key`` (mode 0600 from the start); their paths.
+        """Write ``stem.pem`` (the chain) and ``stem.key`` (mode 0600 from the start); return their paths.
 
         For servers that read only files. Raises ``OSError``; a key that exists already is never overwritten.
         """
@@ -109,18 +104,18 @@ class Authority:
         issuer: Authority | None = None,
         days: int = 3650,
     ) -> None:
-        """``days``: from ``now`` to its end."""
+        """``days``: validity from ``now``."""
         self.now = now or datetime.now(UTC)
         self.issuer = issuer
         self.key = private_key(key)
         signer = self.key if issuer is None else issuer.key
-        self.subject = _subject(name)  # reading it from the certificate would warn of its length
+        self.subject = _subject(name)  # reading it from the certificate would warn about its length
         builder = _blank(self.key, self.subject, self.subject if issuer is None else issuer.subject)
         builder = builder.not_valid_before(self.now - timedelta(days=1)).not_valid_after(
             self.now + timedelta(days=days)
         )
         builder = _usage(builder, self.key, signer, ca=True)
-        self.certificate: x509.Certificate = builder.sign(signer, _hash_for(signer, "sha256"))
+        self.certificate: x509.Certificate = builder.sign(signer, _hash_for(signer))
 
     @property
     def der(self) -> bytes:
@@ -143,15 +138,15 @@ class Authority:
         )
 
     def self_signed(self, *, names: tuple[str, ...], **deviations: Unpack[Deviations]) -> Credential:
-        """The like of ``leaf``, signed by its own key: this authority lends its clock and nothing else."""
+        """A leaf signed by its own key; this authority only provides ``now``."""
         key = _key(deviations)
         subject = _subject(deviations.get("common_name", names[0]))
         return Credential(certificate=_leaf(names, key, deviations, self.now, subject, key), key=key)
 
 
 def _key(deviations: Deviations) -> PrivateKey:
-    wanted = deviations.get("key", "p256")
-    return private_key(wanted) if isinstance(wanted, str) else wanted
+    key = deviations.get("key", "p256")
+    return private_key(key) if isinstance(key, str) else key
 
 
 def _leaf(
@@ -171,15 +166,15 @@ def _leaf(
         builder = builder.add_extension(_alternative_names(names), critical=not subject.rdns)
     if purposes := deviations.get("eku", ("serverAuth",)):
         builder = builder.add_extension(x509.ExtendedKeyUsage([_PURPOSES[each] for each in purposes]), critical=False)
-    return builder.sign(signer, _hash_for(signer, deviations.get("hash", "sha256")))
+    return builder.sign(signer, _hash_for(signer))
 
 
 def _subject(common_name: str) -> x509.Name:
-    """OpenShift's operators pass the 64 characters of RFC 5280 appendix A.1, and everybody reads their names."""
+    """A subject of any length: names of OpenShift's operators exceed the 64 characters of RFC 5280 appendix A.1."""
     if not common_name:
         return x509.Name([])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that it is longer
+        warnings.simplefilter("ignore")  # about the length
         return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name, _validate=False)])
 
 
@@ -193,7 +188,7 @@ def _blank(
 def _usage(
     builder: x509.CertificateBuilder, key: PrivateKey, signer: PrivateKey, *, ca: bool
 ) -> x509.CertificateBuilder:
-    """The extensions that RFC 5280 sections 4.2.1.1 to 4.2.1.3 and 4.2.1.9 ask for."""
+    """Add the extensions of RFC 5280 sections 4.2.1.1 to 4.2.1.3 and 4.2.1.9."""
     signs = {"key_cert_sign": ca, "crl_sign": ca, "digital_signature": not ca}
     others = ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement")
     absent = dict.fromkeys((*others, "encipher_only", "decipher_only"), False)
@@ -217,8 +212,8 @@ def _alternative_names(names: tuple[str, ...]) -> x509.SubjectAlternativeName:
     return x509.SubjectAlternativeName([entry(name) for name in names])
 
 
-def _hash_for(signer: PrivateKey, kind: str) -> Sha2 | None:
-    return None if isinstance(signer, ed25519.Ed25519PrivateKey) else _HASHES[kind]
+def _hash_for(signer: PrivateKey) -> hashes.SHA256 | None:
+    return None if isinstance(signer, ed25519.Ed25519PrivateKey) else hashes.SHA256()
 
 
 Signer = Literal["kube-apiserver", "etcd", "service-ca", "kubelet", "router", "machine-config", "olm", "shop"]
@@ -234,51 +229,47 @@ _SUBJECTS: dict[Signer, str] = {
     "shop": "shop internal CA",
 }
 _DAYS: dict[Signer, int] = {"etcd": 1824, "service-ca": 789, "kubelet": 29, "router": 729}
-"""To the end of those that are not made for ten years; one of a life has gone."""
+"""Remaining days of the signers, where it is not ten years."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Paper:
-    """What certificate a listener has. Names and subject may hold ``{node}`` and ``{address}``."""
+class CertificateSpec:
+    """The certificate of a listener. Names and subject may contain ``{node}`` and ``{address}``."""
 
     signer: Signer
     names: tuple[str, ...]
     subject: str = ""
-    """Common name, where it is not the first of the names."""
+    """Common name, if it is not the first of the names."""
     days: tuple[int, int] = (-20, 300)
-    """First and last day, counted from now."""
+    """First and last day of validity, from now."""
     key: KeyKind = "p256"
 
 
 class Signers:
-    """New keys each time; they stay in memory."""
+    """The CAs of the demo's cluster, with new keys in each run."""
 
     def __init__(self, now: datetime) -> None:
         self.now = now
-        self._issued: dict[tuple[Paper, tuple[str, ...]], Credential] = {}
+        self._issued: dict[tuple[CertificateSpec, tuple[str, ...]], Credential] = {}
         self.authorities: dict[Signer, Authority] = {
             signer: Authority(f"{subject}@{int(now.timestamp())}", now=now, days=_DAYS.get(signer, 3649))
             for signer, subject in _SUBJECTS.items()
         }
 
     def pem(self, *signers: Signer) -> str:
-        """A bundle of their certificates."""
+        """A PEM bundle of CA certificates."""
         return "".join(self.authorities[each].pem.decode() for each in signers)
 
-    def issue(self, paper: Paper, *, node: str, address: str) -> Credential:
+    def issue(self, certificate: CertificateSpec, *, node: str, address: str) -> Credential:
         """The certificate of a listener on ``node`` at ``address``; replicas with the same names share it."""
-        names = tuple(name.format(node=node, address=address) for name in paper.names)
-        if (paper, names) not in self._issued:
-            subject = paper.subject.format(node=node, address=address)
-            self._issued[paper, names] = self._new(paper, names, subject)
-        return self._issued[paper, names]
-
-    def _new(self, paper: Paper, names: tuple[str, ...], subject: str) -> Credential:
-        first, last = paper.days
-        deviations: Deviations = {
-            "not_before": self.now + timedelta(days=first, minutes=-5),
-            "not_after": self.now + timedelta(days=last),
-            "key": paper.key,
-            "common_name": subject or names[0],
-        }
-        return self.authorities[paper.signer].leaf(names=names, **deviations)
+        names = tuple(name.format(node=node, address=address) for name in certificate.names)
+        if (certificate, names) not in self._issued:
+            first, last = certificate.days
+            self._issued[certificate, names] = self.authorities[certificate.signer].leaf(
+                names=names,
+                key=certificate.key,
+                common_name=certificate.subject.format(node=node, address=address) or names[0],
+                not_before=self.now + timedelta(days=first, minutes=-5),
+                not_after=self.now + timedelta(days=last),
+            )
+        return self._issued[certificate, names]

@@ -1,23 +1,150 @@
-"""The workloads of the demo's cluster: OpenShift 4.22, one control plane node and two workers, and its users.
+"""The tables of the demo's cluster: IngressControllers, Routes of all terminations, and workloads.
 
-Where ports come from arguments and not from containerPorts, it is as the operators' manifests have it. The APIServer
-object says Modern and StrictAllComponents, so the platform must serve TLS 1.3 only; for users' workloads that is no
-requirement.
+OpenShift 4.22, one control plane node and two workers. Where ports come from arguments and not from containerPorts, it
+is as the operators' manifests have it. The APIServer object says Modern and StrictAllComponents, so the platform must
+serve TLS 1.3 only; for users' workloads that is no requirement.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
-from scanner.demo.addresses import APPS, BASE_DOMAIN, GATEWAY, GATEWAY_PORT, MASTER, NODES, WORKER_0, WORKER_1
-from scanner.demo.certificates import Paper
-from scanner.demo.frontends import ROUTERS, Router
-from scanner.demo.workloads import IN_CLEAR, NOT_ASKED, Front, Outcome, Port, Workload, asking_port, service_paper
+from scanner.demo.certificates import CertificateSpec
+from scanner.demo.workloads import (
+    APPS,
+    BASE_DOMAIN,
+    EXCLUDED_PLAINTEXT,
+    GATEWAY,
+    GATEWAY_PORT,
+    LEGACY,
+    MASTER,
+    NODES,
+    PLAINTEXT,
+    WORKER_0,
+    WORKER_1,
+    Outcome,
+    Port,
+    Serves,
+    ServiceSpec,
+    Workload,
+    mtls_port,
+    service_certificate,
+)
 from scanner.model.observation import Reach
+
+Termination = Literal["edge", "reencrypt", "passthrough"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RouteSpec:
+    """One Route."""
+
+    namespace: str
+    name: str
+    host: str
+    termination: Termination
+    service: str
+    port: str
+    router: Literal["default", "legacy"] = "default"
+    certificate: CertificateSpec | None = None
+    """The certificate of ``externalCertificate``; None: the router's default certificate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Router:
+    """One IngressController."""
+
+    name: Literal["default", "legacy"]
+    domain: str
+    profile: Literal["Intermediate", "Old"]
+    serves: Serves
+    http: int
+    https: int
+    stats: int = 1936
+    certificate: CertificateSpec
+
+
+ROUTERS = (
+    Router(
+        name="default",
+        domain=APPS,
+        profile="Intermediate",
+        serves="intermediate",
+        http=10080,
+        https=10443,
+        certificate=CertificateSpec(signer="router", names=(f"*.{APPS}",), days=(-60, 670), key="rsa2048"),
+    ),
+    Router(
+        name="legacy",
+        domain=LEGACY,
+        profile="Old",
+        serves="old-router",
+        http=11080,
+        https=11443,
+        certificate=CertificateSpec(signer="router", names=(f"*.{LEGACY}",), days=(-60, 670), key="rsa2048"),
+    ),
+)
+
+ROUTES = (
+    # Re-encrypt: Intermediate from clients to the router, Modern from the router to the console.
+    RouteSpec(
+        namespace="openshift-console",
+        name="console",
+        host=f"console-openshift-console.{APPS}",
+        termination="reencrypt",
+        service="console",
+        port="https",
+    ),
+    # Passthrough: behind a router with Intermediate, but TLS 1.3 only.
+    RouteSpec(
+        namespace="openshift-authentication",
+        name="oauth-openshift",
+        host=f"oauth-openshift.{APPS}",
+        termination="passthrough",
+        service="oauth-openshift",
+        port="https",
+    ),
+    # With a certificate of its own, from a Secret.
+    RouteSpec(
+        namespace="shop",
+        name="web",
+        host=f"shop.{APPS}",
+        termination="reencrypt",
+        service="web",
+        port="https",
+        certificate=CertificateSpec(signer="shop", names=(f"shop.{APPS}",), days=(-30, 60)),
+    ),
+    # Edge: TLS ends at the router.
+    RouteSpec(
+        namespace="shop", name="catalog", host=f"catalog.{APPS}", termination="edge", service="catalog", port="metrics"
+    ),
+    # Passthrough to three replicas: a connection reaches one of them, so each replica is probed.
+    RouteSpec(
+        namespace="shop",
+        name="checkout",
+        host=f"checkout.{APPS}",
+        termination="passthrough",
+        service="checkout",
+        port="https",
+    ),
+    # Edge on the Old router, with TLS 1.1 and CBC: its IngressController requires that.
+    RouteSpec(
+        namespace="mainframe",
+        name="bridge",
+        host=f"bridge.{LEGACY}",
+        termination="edge",
+        service="bridge",
+        port="http",
+        router="legacy",
+    ),
+)
+
 
 _LISTENS = "--listen=0.0.0.0:{}".format
 
-API_SERVER_PAPER = Paper(
+API_SERVER_CERTIFICATE = CertificateSpec(
     signer="kube-apiserver",
     names=(
         "kubernetes",
@@ -37,17 +164,17 @@ API_SERVER_PAPER = Paper(
     days=(-3, 27),
 )
 
-_NODE_PAPER = Paper(signer="etcd", names=("localhost", "{node}", "{address}"), days=(-200, 895))
+_ETCD_CERTIFICATE = CertificateSpec(signer="etcd", names=("localhost", "{node}", "{address}"), days=(-200, 895))
 _ETCD = partial(
     Port,
-    serves="modern-demands",
-    paper=_NODE_PAPER,
+    serves="modern-mtls-required",
+    certificate=_ETCD_CERTIFICATE,
     outcome=Outcome(reach=Reach.CLIENT_CERTIFICATE_REQUIRED),
-    listed=False,
+    declared=False,
 )
 
 
-CONTROL_PLANE = (
+_CONTROL_PLANE = (
     Workload(
         namespace="openshift-kube-apiserver",
         name="kube-apiserver",
@@ -57,21 +184,14 @@ CONTROL_PLANE = (
         labels={"apiserver": "true", "app": "openshift-kube-apiserver"},
         args=("--permit-address-sharing", "--openshift-config=/etc/kubernetes/static-pod-resources/config.yaml"),
         ports=(
-            Port(number=6443, story="The API server that this scan read; it follows the profile that it stores."),
+            # The API server that the scan reads.
+            Port(number=6443),
+            # The API server's connectivity checks.
             Port(
-                number=17697,
-                name="check-endpoints",
-                story="The API server's connectivity checks.",
-                serves="modern-asks",
-                paper=API_SERVER_PAPER,
+                number=17697, name="check-endpoints", serves="modern-mtls-requested", certificate=API_SERVER_CERTIFICATE
             ),
-            Port(
-                number=6080,
-                name="readyz",
-                story="Readiness in plaintext, as designed.",
-                serves="plaintext",
-                outcome=NOT_ASKED,
-            ),
+            # Readiness in plaintext, as designed.
+            Port(number=6080, name="readyz", serves="plaintext", outcome=EXCLUDED_PLAINTEXT),
         ),
     ),
     Workload(
@@ -89,20 +209,18 @@ CONTROL_PLANE = (
             "--listen-metrics-urls=https://0.0.0.0:9978",
         ),
         ports=(
-            _ETCD(number=2379, name="etcd", story="etcd: all visible before it asks who we are.", listed=True),
-            _ETCD(number=2380, name="etcd-peer", story="etcd's peers, each with a certificate.", listed=True),
-            _ETCD(number=9978, story="etcd's own metrics, for certificates of its clients only."),
-            _ETCD(number=9979, name="etcd-metrics", story="etcd's metrics proxy.", listed=True),
-            Port(
-                number=9980,
-                story="etcd's readiness endpoint, without authentication.",
-                serves="modern",
-                paper=_NODE_PAPER,
-                listed=False,
-                probed=True,
-            ),
+            # Everything is visible before it requires a client certificate.
+            _ETCD(number=2379, name="etcd", declared=True),
+            # etcd's peers.
+            _ETCD(number=2380, name="etcd-peer", declared=True),
+            # etcd's own metrics, with client certificates only.
+            _ETCD(number=9978),
+            # etcd's metrics proxy.
+            _ETCD(number=9979, name="etcd-metrics", declared=True),
+            # etcd's readiness endpoint, without authentication.
+            Port(number=9980, serves="modern", certificate=_ETCD_CERTIFICATE, declared=False, probed=True),
         ),
-        front=Front(name="etcd", ports=((2379, "etcd"), (9979, "etcd-metrics"))),
+        service=ServiceSpec(name="etcd", ports=((2379, "etcd"), (9979, "etcd-metrics"))),
     ),
     Workload(
         namespace="openshift-kube-controller-manager",
@@ -113,18 +231,14 @@ CONTROL_PLANE = (
         labels={"app": "kube-controller-manager", "kube-controller-manager": "true"},
         args=("--bind-address=0.0.0.0", "--secure-port=10257", _LISTENS(9443)),
         ports=(
-            asking_port("kube-controller-manager", "openshift-kube-controller-manager")(
-                number=10257, story="The controller manager, stricter than Kubernetes makes it.", probed=True
-            ),
-            asking_port("kube-controller-manager", "openshift-kube-controller-manager")(
-                number=10357,
-                name="policy",
-                story="Listens on loopback only: --via port-forward reaches it.",
-                outcome=Outcome(left_out=True),
-                loopback=True,
+            # Stricter than the default of Kubernetes.
+            mtls_port("kube-controller-manager", "openshift-kube-controller-manager")(number=10257, probed=True),
+            # Listens on loopback only: --via port-forward reaches it.
+            mtls_port("kube-controller-manager", "openshift-kube-controller-manager")(
+                number=10357, name="policy", outcome=Outcome(excluded=True), loopback=True
             ),
         ),
-        front=Front(name="kube-controller-manager", serving_cert="serving-cert"),
+        service=ServiceSpec(name="kube-controller-manager", serving_cert="serving-cert"),
     ),
     Workload(
         namespace="openshift-kube-scheduler",
@@ -135,9 +249,10 @@ CONTROL_PLANE = (
         labels={"app": "openshift-kube-scheduler", "scheduler": "true"},
         args=("--bind-address=0.0.0.0", "--secure-port=10259", _LISTENS(11443)),
         ports=(
-            asking_port("scheduler", "openshift-kube-scheduler")(number=10259, story="The scheduler.", probed=True),
+            # The scheduler.
+            mtls_port("scheduler", "openshift-kube-scheduler")(number=10259, probed=True),
         ),
-        front=Front(name="scheduler", serving_cert="serving-cert"),
+        service=ServiceSpec(name="scheduler", serving_cert="serving-cert"),
     ),
     Workload(
         namespace="openshift-machine-config-operator",
@@ -148,24 +263,19 @@ CONTROL_PLANE = (
         labels={"k8s-app": "machine-config-server"},
         args=("start", f"--apiserver-url=https://api-int.{BASE_DOMAIN}:6443"),
         ports=(
+            # Serves the configuration of new nodes.
             Port(
                 number=22623,
-                story="Hands new nodes their configuration.",
                 serves="modern",
-                paper=Paper(
+                certificate=CertificateSpec(
                     signer="machine-config",
                     names=(f"api-int.{BASE_DOMAIN}", "{address}"),
                     subject="system:machine-config-server",
                     days=(-90, 3560),
                 ),
             ),
-            Port(
-                number=22624,
-                name="http",
-                story="The same in plaintext, for old installers.",
-                serves="plaintext",
-                outcome=NOT_ASKED,
-            ),
+            # The same in plaintext, for old installers.
+            Port(number=22624, name="http", serves="plaintext", outcome=EXCLUDED_PLAINTEXT),
         ),
     ),
     Workload(
@@ -176,11 +286,10 @@ CONTROL_PLANE = (
         labels={"k8s-app": "cluster-version-operator"},
         args=("start", _LISTENS(9099), "--serving-cert-file=/etc/tls/serving-cert/tls.crt"),
         ports=(
-            asking_port("cluster-version-operator", "openshift-cluster-version")(
-                number=9099, name="metrics", story="Must follow the profile only because adherence is Strict, and does."
-            ),
+            # Must follow the profile only because adherence is Strict.
+            mtls_port("cluster-version-operator", "openshift-cluster-version")(number=9099, name="metrics"),
         ),
-        front=Front(
+        service=ServiceSpec(
             name="cluster-version-operator",
             ports=((9099, "metrics"),),
             serving_cert="cluster-version-operator-serving-cert",
@@ -196,11 +305,10 @@ _SERVICES = (
         nodes=(MASTER,),
         labels={"app": "openshift-apiserver-a", "apiserver": "true"},
         ports=(
-            asking_port("api", "openshift-apiserver")(
-                number=8443, story="Serves routes.route.openshift.io to the API server.", probed=True
-            ),
+            # Serves routes.route.openshift.io to the API server.
+            mtls_port("api", "openshift-apiserver")(number=8443, probed=True),
         ),
-        front=Front(name="api", serving_cert="serving-cert"),
+        service=ServiceSpec(name="api", serving_cert="serving-cert"),
     ),
     Workload(
         namespace="openshift-authentication",
@@ -208,16 +316,16 @@ _SERVICES = (
         nodes=(MASTER,),
         labels={"app": "oauth-openshift"},
         ports=(
+            # The login page. Its Route is passthrough, and for the Route's host it has the router's certificate.
             Port(
                 number=6443,
-                story="The login page: its Route passes TLS through, and there it has the router's certificate.",
-                serves="modern-asks",
-                paper=service_paper("oauth-openshift", "openshift-authentication"),
-                named=((f"oauth-openshift.{APPS}", ROUTERS[0].paper),),
+                serves="modern-mtls-requested",
+                certificate=service_certificate("oauth-openshift", "openshift-authentication"),
+                by_name=((f"oauth-openshift.{APPS}", ROUTERS[0].certificate),),
                 probed=True,
             ),
         ),
-        front=Front(name="oauth-openshift", serving_cert="v4-0-config-system-serving-cert"),
+        service=ServiceSpec(name="oauth-openshift", serving_cert="v4-0-config-system-serving-cert"),
     ),
     Workload(
         namespace="openshift-console",
@@ -225,15 +333,15 @@ _SERVICES = (
         nodes=(MASTER,),
         labels={"app": "console", "component": "ui"},
         ports=(
+            # Behind a re-encrypting Route: its own profile applies, not the router's.
             Port(
                 number=8443,
-                story="Behind a re-encrypting Route: its own profile applies, not the router's.",
                 serves="modern",
-                paper=service_paper("console", "openshift-console"),
+                certificate=service_certificate("console", "openshift-console"),
                 probed=True,
             ),
         ),
-        front=Front(name="console", serving_cert="console-serving-cert"),
+        service=ServiceSpec(name="console", serving_cert="console-serving-cert"),
     ),
     Workload(
         namespace="openshift-monitoring",
@@ -242,15 +350,15 @@ _SERVICES = (
         labels={"app.kubernetes.io/name": "metrics-server", "app.kubernetes.io/component": "metrics-server"},
         args=("--secure-port=10250",),
         ports=(
-            asking_port("metrics-server", "openshift-monitoring")(
+            # The kubelet's port number, but no kubelet. Still Intermediate, although adherence is Strict.
+            mtls_port("metrics-server", "openshift-monitoring")(
                 number=10250,
-                story="The kubelet's port, and no kubelet: it stayed at Intermediate although adherence is Strict.",
                 serves="intermediate",
-                outcome=Outcome(verdict="fail", status="violation", breaks=("tls-version", "tls-cipher-suite")),
+                outcome=Outcome(verdict="fail", status="violation", failing_rules=("tls-version", "tls-cipher-suite")),
                 probed=True,
             ),
         ),
-        front=Front(name="metrics-server", serving_cert="metrics-server-tls"),
+        service=ServiceSpec(name="metrics-server", serving_cert="metrics-server-tls"),
     ),
     Workload(
         namespace="openshift-monitoring",
@@ -261,17 +369,18 @@ _SERVICES = (
         labels={"app.kubernetes.io/name": "node-exporter"},
         args=("--secure-listen-address=0.0.0.0:9100", "--upstream=http://127.0.0.1:9101/"),
         ports=(
-            asking_port("node-exporter", "openshift-monitoring")(
-                number=9100, story="On the network of each node: one owner, three listeners."
-            ),
+            # On the network of each node: one owner with three listeners.
+            mtls_port("node-exporter", "openshift-monitoring")(number=9100),
         ),
-        front=Front(name="node-exporter", ports=((9100, "https"),), headless=True, serving_cert="node-exporter-tls"),
+        service=ServiceSpec(
+            name="node-exporter", ports=((9100, "https"),), headless=True, serving_cert="node-exporter-tls"
+        ),
     ),
 )
 
 
 def _router(router: Router, node: str) -> Workload:
-    """An IngressController's router on the network of a node; ``frontends`` has what it publishes."""
+    """An IngressController's router on the network of a node."""
     controller = "ingresscontroller.operator.openshift.io/{}-ingresscontroller".format
     return Workload(
         namespace="openshift-ingress",
@@ -280,23 +389,20 @@ def _router(router: Router, node: str) -> Workload:
         host_network=True,
         labels={controller("deployment"): router.name, controller("owning"): router.name},
         ports=(
-            Port(number=router.http, name="http", story="Redirects to https.", serves="plaintext", outcome=IN_CLEAR),
-            Port(
-                number=router.https,
-                story=f"Everything under {router.domain} that does not bring a certificate of its own.",
-                serves=router.serves,
-                paper=router.paper,
-            ),
+            # Redirects to https.
+            Port(number=router.http, name="http", serves="plaintext", outcome=PLAINTEXT),
+            # All names under the router's domain that have no certificate of their own.
+            Port(number=router.https, serves=router.serves, certificate=router.certificate),
+            # The router's statistics, TLS and plaintext on one port: follows the API server's profile.
             Port(
                 number=router.stats,
                 name="metrics",
-                story="The router's statistics, TLS and plaintext on one port: follows the API server's profile.",
-                serves="modern-asks",
-                paper=service_paper(f"router-internal-{router.name}", "openshift-ingress"),
+                serves="modern-mtls-requested",
+                certificate=service_certificate(f"router-internal-{router.name}", "openshift-ingress"),
                 plaintext_too=True,
             ),
         ),
-        front=Front(
+        service=ServiceSpec(
             name=f"router-internal-{router.name}",
             ports=((80, "http"), (443, "https"), (1936, "metrics")),
             serving_cert=f"router-metrics-certs-{router.name}",
@@ -311,11 +417,11 @@ _GATEWAYS = (
         nodes=(WORKER_1,),
         labels={"gateway.networking.k8s.io/gateway-name": "shop", "gateway.istio.io/managed": "openshift.io-gateway"},
         ports=(
+            # The Gateway's HTTPS listener: governed by the APIServer object, never by an IngressController.
             Port(
                 number=GATEWAY_PORT,
-                story="The Gateway's HTTPS listener: governed by the APIServer object, never by an IngressController.",
                 serves="modern",
-                paper=Paper(signer="shop", names=(f"shop.{GATEWAY}",), days=(-30, 60)),
+                certificate=CertificateSpec(signer="shop", names=(f"shop.{GATEWAY}",), days=(-30, 60)),
             ),
         ),
     ),
@@ -329,12 +435,12 @@ _LAYERED = (
         labels={"control-plane": "backup-operator"},
         installed_by="backup-operator.v1.4.2",
         ports=(
+            # Its certificate expired yesterday: the API server refuses the objects that it should admit.
             Port(
                 number=9443,
                 name="webhook",
-                story="Its certificate ended yesterday: whatever it should admit is refused since.",
                 serves="modern",
-                paper=Paper(
+                certificate=CertificateSpec(
                     signer="olm",
                     names=(
                         "backup-operator-webhook.openshift-operators.svc",
@@ -342,65 +448,48 @@ _LAYERED = (
                     ),
                     days=(-731, -1),
                 ),
-                outcome=Outcome(verdict="fail", status="violation", breaks=("cert-expired",)),
+                outcome=Outcome(verdict="fail", status="violation", failing_rules=("cert-expired",)),
             ),
+            # A layered product that deviates without a justification, with CBC suites.
             Port(
                 number=8443,
                 name="metrics",
-                story="A layered product that deviates without saying why, CBC suites included.",
-                serves="stale-cbc",
-                paper=service_paper("backup-operator-webhook", "openshift-operators"),
-                outcome=Outcome(verdict="fail", status="violation", breaks=("tls-version", "tls-cipher-suite")),
+                serves="cbc",
+                certificate=service_certificate("backup-operator-webhook", "openshift-operators"),
+                outcome=Outcome(verdict="fail", status="violation", failing_rules=("tls-version", "tls-cipher-suite")),
             ),
         ),
-        front=Front(name="backup-operator-webhook", ports=((443, "webhook"), (8443, "metrics"))),
+        service=ServiceSpec(name="backup-operator-webhook", ports=((443, "webhook"), (8443, "metrics"))),
     ),
 )
 
-PLATFORM = (
-    *CONTROL_PLANE,
-    *_SERVICES,
-    *(_router(router, node) for router, node in zip(ROUTERS, (WORKER_0, WORKER_1), strict=True)),
-    *_GATEWAYS,
-    *_LAYERED,
-)
-"""In the order in which the demo tells them."""
-
-
 _READINESS = ("tls-version", "tls-cipher-suite")
 
-USERS = (
+_USERS = (
     Workload(
         namespace="shop",
         name="web",
         nodes=(WORKER_0,),
         labels={"app": "web"},
         ports=(
+            # A user's workload at Intermediate: no object binds it, and it is not ready for Modern.
             Port(
                 number=8443,
-                story="A user's workload at Intermediate: bound by nothing, not ready for Modern.",
                 serves="intermediate",
-                paper=service_paper("web", "shop"),
-                outcome=Outcome(verdict="fail", status="readiness", breaks=_READINESS),
+                certificate=service_certificate("web", "shop"),
+                outcome=Outcome(verdict="fail", status="readiness", failing_rules=_READINESS),
             ),
-            Port(
-                number=9402,
-                name="metrics",
-                story="Metrics in plaintext; nothing says that it should be TLS.",
-                serves="plaintext",
-                outcome=IN_CLEAR,
-            ),
+            # Metrics in plaintext; no object requires TLS.
+            Port(number=9402, name="metrics", serves="plaintext", outcome=PLAINTEXT),
+            # Declared, but the port is closed.
             Port(
                 number=9444,
                 name="debug",
-                story="Declared, and the port is closed.",
                 outcome=Outcome(verdict="not_applicable", reach=Reach.CLOSED, status="unreachable"),
             ),
         ),
-        front=Front(
-            name="web",
-            ports=((443, "https"), (9402, "metrics"), (9444, "debug")),
-            serving_cert="web-tls",
+        service=ServiceSpec(
+            name="web", ports=((443, "https"), (9402, "metrics"), (9444, "debug")), serving_cert="web-tls"
         ),
     ),
     Workload(
@@ -409,16 +498,18 @@ USERS = (
         nodes=(WORKER_0, WORKER_1, WORKER_0),
         labels={"app": "checkout"},
         ports=(
+            # Three replicas behind a passthrough Route; one still accepts TLS 1.0.
             Port(
                 number=8443,
-                story="Three replicas behind a passthrough Route, and one of them still accepts TLS 1.0.",
                 serves="modern",
-                odd_serves="forgotten",
-                paper=Paper(signer="shop", names=(f"checkout.{APPS}", "checkout.shop.svc"), days=(-30, 60)),
-                odd_outcome=Outcome(verdict="fail", status="readiness", breaks=_READINESS),
+                last_serves="tls10",
+                certificate=CertificateSpec(
+                    signer="shop", names=(f"checkout.{APPS}", "checkout.shop.svc"), days=(-30, 60)
+                ),
+                last_outcome=Outcome(verdict="fail", status="readiness", failing_rules=_READINESS),
             ),
         ),
-        front=Front(name="checkout"),
+        service=ServiceSpec(name="checkout"),
     ),
     Workload(
         namespace="shop",
@@ -426,15 +517,15 @@ USERS = (
         nodes=(WORKER_1,),
         labels={"app": "catalog"},
         ports=(
+            # Its ServiceMonitor says https, but it answers in plaintext.
             Port(
                 number=8443,
                 name="metrics",
-                story="Its ServiceMonitor says https, and it answers in plaintext.",
                 serves="plaintext",
-                outcome=Outcome(verdict="fail", reach=Reach.PLAINTEXT, status="not-tls", breaks=("tls-reach",)),
+                outcome=Outcome(verdict="fail", reach=Reach.PLAINTEXT, status="not-tls", failing_rules=("tls-reach",)),
             ),
         ),
-        front=Front(name="catalog", ports=((8443, "metrics"),)),
+        service=ServiceSpec(name="catalog", ports=((8443, "metrics"),)),
     ),
     Workload(
         namespace="mainframe",
@@ -442,14 +533,18 @@ USERS = (
         nodes=(WORKER_1,),
         labels={"app": "bridge"},
         ports=(
-            Port(
-                number=8081,
-                name="http",
-                story="Behind an edge Route: TLS ends at the router, as its termination says.",
-                serves="plaintext",
-                outcome=IN_CLEAR,
-            ),
+            # Behind an edge Route: TLS ends at the router, as its termination says.
+            Port(number=8081, name="http", serves="plaintext", outcome=PLAINTEXT),
         ),
-        front=Front(name="bridge", ports=((8081, "http"),)),
+        service=ServiceSpec(name="bridge", ports=((8081, "http"),)),
     ),
+)
+
+WORKLOADS = (
+    *_CONTROL_PLANE,
+    *_SERVICES,
+    *(_router(router, node) for router, node in zip(ROUTERS, (WORKER_0, WORKER_1), strict=True)),
+    *_GATEWAYS,
+    *_LAYERED,
+    *_USERS,
 )

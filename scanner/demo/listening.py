@@ -1,4 +1,4 @@
-"""Loopback sockets: one that plays a part and counts its connections, and closed and filtered ports."""
+"""Loopback sockets: listeners that count their connections, and closed and filtered ports."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from functools import partial
 
 import trio
 
-Part = Callable[[trio.SocketStream], Awaitable[None]]
-"""What a listener does with one connection. It need not close it, nor mind that the peer vanishes."""
+Handler = Callable[[trio.SocketStream], Awaitable[None]]
+"""Serves one connection. It need not close it, nor catch errors of a peer that disconnects."""
 
 _LONGEST = 120.0
-"""Seconds that one connection may last: longer than any scanner waits, so that silence is the listener's own."""
+"""Seconds of one connection: longer than any scanner waits, so that silence never ends early."""
 _BACKLOG = 512
 
 
 @dataclass(slots=True)
 class Listening:
-    """A socket that is open now."""
+    """An open socket."""
 
     address: str
     port: int
     connections: int = 0
     """Accepted so far."""
     open: int = 0
-    """Not yet finished with."""
+    """Accepted and not closed yet."""
 
     @property
     def sockaddr(self) -> tuple[str, int]:
@@ -39,7 +39,7 @@ class Listening:
 
 @asynccontextmanager
 async def background() -> AsyncIterator[trio.Nursery]:
-    """A nursery for listeners: cancelled when the block is left, and an exception of the block arrives as it is."""
+    """A nursery for listeners: cancelled when the block is left. Exceptions of the block are raised unchanged."""
     try:
         async with trio.open_nursery() as nursery:
             try:
@@ -52,34 +52,31 @@ async def background() -> AsyncIterator[trio.Nursery]:
         raise group.exceptions[0] from None
 
 
-async def open_listening(nursery: trio.Nursery, part: Part, *, address: str = "127.0.0.1") -> Listening:
-    """Play ``part`` to everybody who connects to a free port of ``address``, as a task of ``nursery``.
-
-    Raises ``OSError`` when not even 127.0.0.1 can be bound. Else as ``play``.
-    """
-    return await play(nursery, part, await bind(address))
+async def open_listening(nursery: trio.Nursery, handler: Handler, *, address: str = "127.0.0.1") -> Listening:
+    """Start a listener at a free port of ``address``. Raises ``OSError`` if not even 127.0.0.1 can be bound."""
+    return await start_listener(nursery, handler, await bind(address))
 
 
-async def play(
-    nursery: trio.Nursery, part: Part, listener: trio.SocketListener, *, longest: float | None = None
+async def start_listener(
+    nursery: trio.Nursery, handler: Handler, listener: trio.SocketListener, *, longest: float = _LONGEST
 ) -> Listening:
-    """Play ``part`` to everybody who connects to ``listener``, as a task of ``nursery``.
+    """Serve each connection to ``listener`` by ``handler``, as a task of ``nursery``.
 
-    ``longest``: seconds that one connection may last, two minutes if not given. An exception of ``part`` that is not
-    the peer's doing (``OSError``, ``trio.BrokenResourceError``) is a bug in it and ends the nursery.
+    ``longest``: seconds of one connection. The peer may cause ``OSError`` and ``trio.BrokenResourceError``; any other
+    exception of ``handler`` is a bug in it and ends the nursery.
     """
     host, port = listener.socket.getsockname()[:2]
     open_now = Listening(host, port)
-    serve = partial(_one, part, open_now, _LONGEST if longest is None else longest)
+    serve = partial(_serve, handler, open_now, longest)
     await nursery.start(partial(trio.serve_listeners, serve, [listener]))
     return open_now
 
 
 @asynccontextmanager
-async def listening(part: Part, *, address: str = "127.0.0.1") -> AsyncIterator[Listening]:
-    """The like of ``open_listening``, until the block is left."""
+async def listening(handler: Handler, *, address: str = "127.0.0.1") -> AsyncIterator[Listening]:
+    """A listener at a free port of ``address``, until the block is left."""
     async with background() as nursery:
-        yield await open_listening(nursery, part, address=address)
+        yield await open_listening(nursery, handler, address=address)
 
 
 async def bind(address: str) -> trio.SocketListener:
@@ -94,10 +91,10 @@ async def bind(address: str) -> trio.SocketListener:
 
 
 async def bind_exactly(address: str, port: int) -> trio.SocketListener:
-    """Listen there and nowhere else. Raises ``OSError``: EADDRINUSE, or EADDRNOTAVAIL where there is only 127.0.0.1."""
+    """Listen on exactly this address and port. Raises ``OSError``."""
     bound = trio.socket.socket()
     try:
-        bound.setsockopt(trio.socket.SOL_SOCKET, trio.socket.SO_REUSEADDR, 1)  # despite connections of a former run
+        bound.setsockopt(trio.socket.SOL_SOCKET, trio.socket.SO_REUSEADDR, 1)  # a former run may have left connections
         await bound.bind((address, port))
         bound.listen(_BACKLOG)
     except BaseException:
@@ -106,52 +103,52 @@ async def bind_exactly(address: str, port: int) -> trio.SocketListener:
     return trio.SocketListener(bound)
 
 
-async def _one(part: Part, open_now: Listening, longest: float, stream: trio.SocketStream) -> None:
+async def _serve(handler: Handler, open_now: Listening, longest: float, stream: trio.SocketStream) -> None:
     open_now.connections += 1
     open_now.open += 1
     try:
         with trio.move_on_after(longest):
-            await part(stream)
-    except* (OSError, trio.BrokenResourceError):  # of a part with a nursery they come in groups
-        pass  # the peer went away, which is its right
+            await handler(stream)
+    except* (OSError, trio.BrokenResourceError):  # in groups if the handler has a nursery
+        pass  # the peer disconnected
     finally:
         open_now.open -= 1
-        stream.socket.close()  # at once, also when cancelled; RST or FIN is what ``part`` prepared
+        stream.socket.close()  # at once, also when cancelled; ``handler`` decided between RST and FIN
 
 
 _TRIES = 8
-_PATIENCE_MS = 150
-"""On loopback a SYN that is answered at all is answered within microseconds."""
+_WAIT_MS = 150
+"""On loopback the answer to a SYN takes microseconds."""
 
 
 @contextmanager
 def closed_port(address: str = "127.0.0.1") -> Iterator[tuple[str, int]]:
-    """A port that is bound, so that nobody else gets it, and that nobody listens on."""
+    """A port that is bound, so that no other program gets it, and has no listener."""
     with _bound(address) as bound:
         yield bound.getsockname()
 
 
 @contextmanager
 def filtered_port(address: str = "127.0.0.1") -> Iterator[tuple[str, int] | None]:
-    """A port that drops every SYN, as behind a firewall; None where this system cannot play it without one.
+    """A port that drops every SYN, as behind a firewall; None if this system cannot do that without one.
 
     Linux drops the SYN to a listener whose accept queue is full (listen(2), ``tcp_abort_on_overflow`` 0); a queue of
-    length 0 is full after one connection that nobody accepts. Others answer with RST.
+    length 0 is full after one connection. Other systems answer with RST.
     """
-    with ExitStack() as held:
-        listener = held.enter_context(_bound(address))
+    with ExitStack() as stack:
+        listener = stack.enter_context(_bound(address))
         listener.listen(0)
         for _ in range(_TRIES):
-            visitor = held.enter_context(socket.socket())
-            visitor.settimeout(0)
-            if visitor.connect_ex(listener.getsockname()) not in {0, errno.EINPROGRESS}:
+            client = stack.enter_context(socket.socket())
+            client.settimeout(0)
+            if client.connect_ex(listener.getsockname()) not in {0, errno.EINPROGRESS}:
                 break
             poll = select.poll()
-            poll.register(visitor, select.POLLOUT)
-            if not poll.poll(_PATIENCE_MS):
+            poll.register(client, select.POLLOUT)
+            if not poll.poll(_WAIT_MS):
                 yield listener.getsockname()
                 return
-            if visitor.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+            if client.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
                 break
         yield None
 

@@ -2,7 +2,7 @@
 
 Not here: 3DES, RC4 and SSLv3, which the OpenSSL of cryptography's wheels is built without; ``unreachable``, which
 needs a name that does not resolve or a network without a route; ``interrupted``, which no listener causes. ``verdict``
-is what ``--profile intermediate`` with the demo's CA as anchor reports, ``breaks`` the rules that fail.
+is what ``--profile intermediate`` with the demo's CA as anchor reports, ``failing_rules`` the rules that fail.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import trio
 
 from scanner.demo import behaviours
 from scanner.demo.certificates import Authority, Credential, Deviations
-from scanner.demo.listening import Listening, Part, background, closed_port, filtered_port, open_listening
-from scanner.demo.tls_server import TlsSettings, can_choose_groups, tls_part
+from scanner.demo.listening import Handler, Listening, background, closed_port, filtered_port, open_listening
+from scanner.demo.tls_server import TlsSettings, can_choose_groups, tls_handler
 from scanner.model.endpoint import Transport
 from scanner.model.finding import Verdict
 from scanner.model.observation import Reach
@@ -29,66 +29,66 @@ _GROUPS = "X25519MLKEM768:X25519:P-256:P-384" if can_choose_groups() else None
 _CLASSICAL = "X25519:P-256:P-384" if can_choose_groups() else None
 _TLS = partial(TlsSettings, groups=_GROUPS)
 
-Unanswered = Callable[[str], AbstractContextManager[tuple[str, int] | None]]
+UnservedPort = Callable[[str], AbstractContextManager[tuple[str, int] | None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Role:
-    """One listener of the demo. Exactly one of ``tls``, ``part`` and ``port`` is given."""
+class ListenerSpec:
+    """One listener of the demo. Exactly one of ``tls``, ``handler`` and ``port`` is set."""
 
     name: str
-    story: str
+    description: str
     """One sentence for the reader of the report."""
     verdict: Verdict
     reach: Reach = Reach.TLS
-    breaks: tuple[str, ...] = ()
-    """Rules that must fail, at least."""
+    failing_rules: tuple[str, ...] = ()
+    """Ids of rules that must fail, at least; the only ones that may if the verdict is pass."""
     tls: Callable[..., TlsSettings] | None = None
     """Called with ``credential`` and ``client_ca``."""
-    part: Part | None = None
-    port: Unanswered | None = None
-    behind: Callable[[Part], Part] | None = None
-    """What comes before TLS."""
+    handler: Handler | None = None
+    port: UnservedPort | None = None
+    behind: Callable[[Handler], Handler] | None = None
+    """The protocol before TLS, as a wrapper of the TLS handler."""
     transport: Transport = "tls"
-    """How the demo asks."""
-    asks_by_name: bool = True
-    """Whether the demo sends a server name."""
+    """Transport of the demo's target."""
+    sends_name: bool = True
+    """True if the demo's target has a server name."""
     certificate_name: str | None = None
-    """Other than ``server_name``."""
+    """Name in the certificate, if it is not ``server_name``."""
     leaf: Deviations = field(default_factory=Deviations)
     valid_days: tuple[int, int] | None = None
-    """First and last day, counted from today; None: as long as any."""
+    """First and last day of validity, from today; None: the default."""
     self_signed: bool = False
 
     @property
     def server_name(self) -> str:
-        """Its own name, ``expired.demo.example``."""
+        """Its server name, ``expired.demo.example``."""
         return f"{self.name}.{DOMAIN}"
 
 
 _COMPLIANT = (
-    Role(
+    ListenerSpec(
         name="intermediate-rsa",
-        story="TLS 1.2 and 1.3 with an RSA-2048 certificate and forward secrecy only: what Intermediate asks for.",
+        description="TLS 1.2 and 1.3, an RSA-2048 certificate and forward secrecy only, as Intermediate requires.",
         verdict="pass",
         tls=partial(TlsSettings, groups=_CLASSICAL),
         leaf={"key": "rsa2048"},
     ),
-    Role(
+    ListenerSpec(
         name="intermediate-pq",
-        story="The same with an ECDSA certificate, and X25519MLKEM768 against recording now and decrypting later.",
+        description="The same with an ECDSA certificate, and X25519MLKEM768 against later decryption of recorded data.",
         verdict="pass",
         tls=_TLS,
     ),
-    Role(
+    ListenerSpec(
         name="modern",
-        story="TLS 1.3 alone: stricter than Intermediate asks, and no violation.",
+        description="TLS 1.3 only: stricter than Intermediate, and no violation.",
         verdict="pass",
         tls=partial(_TLS, min_version=0x0304),
     ),
-    Role(
+    ListenerSpec(
         name="smtp-starttls",
-        story="A mail server, asked as smtp://: TLS begins after STARTTLS.",
+        description="A mail server, scanned as smtp://: TLS begins after STARTTLS.",
         verdict="pass",
         tls=_TLS,
         behind=behaviours.smtp,
@@ -97,314 +97,304 @@ _COMPLIANT = (
 )
 
 _CLIENT_CERTIFICATES = (
-    Role(
+    ListenerSpec(
         name="mtls-requested-12",
-        story="Asks for a client certificate and does without (TLS 1.2).",
+        description="Requests a client certificate and does not require it (TLS 1.2).",
         verdict="pass",
         tls=partial(_TLS, max_version=0x0303, client_certificate="requested"),
     ),
-    Role(
+    ListenerSpec(
         name="mtls-required-12",
-        story="Ends the handshake where no client certificate comes (TLS 1.2); all else is seen before that.",
+        description="Ends the handshake without a client certificate (TLS 1.2); all else is visible before that.",
         verdict="pass",
         reach=Reach.CLIENT_CERTIFICATE_REQUIRED,
         tls=partial(_TLS, max_version=0x0303, client_certificate="required"),
     ),
-    Role(
+    ListenerSpec(
         name="mtls-requested-13",
-        story="Asks for a client certificate and does without (TLS 1.3).",
+        description="Requests a client certificate and does not require it (TLS 1.3).",
         verdict="pass",
         tls=partial(_TLS, min_version=0x0304, client_certificate="requested"),
     ),
-    Role(
+    ListenerSpec(
         name="mtls-required-13",
-        story="Completes the handshake and only then refuses, with certificate_required (TLS 1.3).",
+        description="Completes the handshake, then refuses with certificate_required (TLS 1.3).",
         verdict="pass",
         reach=Reach.CLIENT_CERTIFICATE_REQUIRED,
         tls=partial(_TLS, min_version=0x0304, client_certificate="required"),
     ),
 )
 
-_PROTOCOL_SINS = (
-    Role(
+_PROTOCOL_VIOLATIONS = (
+    ListenerSpec(
         name="tls10",
-        story="Still accepts TLS 1.0 and 1.1 beside the newer versions.",
+        description="Still accepts TLS 1.0 and 1.1, besides newer versions.",
         verdict="fail",
-        breaks=("tls-version",),
+        failing_rules=("tls-version",),
         tls=partial(_TLS, min_version=0x0301, ciphers="ECDHE+AESGCM:ECDHE+AES:@SECLEVEL=0"),
     ),
-    Role(
+    ListenerSpec(
         name="tls10-only",
-        story="Speaks nothing newer than TLS 1.1, so no allowed offer is ever accepted.",
+        description="Supports no version after TLS 1.1, so it accepts no allowed offer.",
         verdict="fail",
-        breaks=("tls-version",),
+        failing_rules=("tls-version",),
         tls=partial(_TLS, min_version=0x0301, max_version=0x0302, ciphers="ECDHE+AES:@SECLEVEL=0"),
     ),
-    Role(
+    ListenerSpec(
         name="cbc",
-        story="Accepts CBC suites in TLS 1.2.",
+        description="Accepts CBC suites in TLS 1.2.",
         verdict="fail",
-        breaks=("tls-cipher-suite",),
+        failing_rules=("tls-cipher-suite",),
         tls=partial(_TLS, ciphers="ECDHE+AESGCM:ECDHE-ECDSA-AES128-SHA256:ECDHE-ECDSA-AES256-SHA"),
     ),
-    Role(
+    ListenerSpec(
         name="rsa-key-exchange",
-        story="Accepts RSA key exchange: a key that leaks later decrypts recorded connections.",
+        description="Accepts RSA key exchange: a leaked key decrypts recorded connections.",
         verdict="fail",
-        breaks=("tls-cipher-suite",),
+        failing_rules=("tls-cipher-suite",),
         tls=partial(_TLS, ciphers="ECDHE+AESGCM:AES128-GCM-SHA256"),
         leaf={"key": "rsa2048"},
     ),
-    Role(
+    ListenerSpec(
         name="null-cipher",
-        story="Accepts a suite that encrypts nothing.",
+        description="Accepts a suite without encryption.",
         verdict="fail",
-        breaks=("tls-cipher-suite",),
+        failing_rules=("tls-cipher-suite",),
         tls=partial(_TLS, ciphers="ECDHE+AESGCM:NULL-SHA256:@SECLEVEL=0"),
         leaf={"key": "rsa2048"},
     ),
 )
 
-_CERTIFICATE_SINS = (
-    Role(
+_CERTIFICATE_VIOLATIONS = (
+    ListenerSpec(
         name="expired",
-        story="Its certificate ended yesterday.",
+        description="Its certificate expired yesterday.",
         verdict="fail",
-        breaks=("cert-expired",),
+        failing_rules=("cert-expired",),
         tls=_TLS,
         valid_days=(-91, -1),
     ),
-    Role(
+    ListenerSpec(
         name="expiring",
-        story="Its certificate ends in ten days.",
+        description="Its certificate expires in ten days.",
         verdict="fail",
-        breaks=("cert-expiring",),
+        failing_rules=("cert-expiring",),
         tls=_TLS,
         valid_days=(-80, 10),
     ),
-    Role(
+    ListenerSpec(
         name="not-yet-valid",
-        story="Its certificate begins the day after tomorrow.",
+        description="Its certificate is valid from the day after tomorrow.",
         verdict="fail",
-        breaks=("cert-not-yet-valid",),
+        failing_rules=("cert-not-yet-valid",),
         tls=_TLS,
         valid_days=(2, 90),
     ),
-    Role(
+    ListenerSpec(
         name="wrong-name",
-        story="Its certificate is another host's.",
+        description="Its certificate is for another host.",
         verdict="fail",
-        breaks=("cert-name",),
+        failing_rules=("cert-name",),
         tls=_TLS,
         certificate_name=f"elsewhere.{DOMAIN}",
     ),
-    Role(
+    ListenerSpec(
         name="rsa-1024",
-        story="Its key is RSA with 1024 bits.",
+        description="Its certificate has an RSA key of 1024 bits.",
         verdict="fail",
-        breaks=("cert-key-size",),
+        failing_rules=("cert-key-size",),
         tls=partial(_TLS, ciphers="ECDHE+AESGCM:@SECLEVEL=0"),
         leaf={"key": "rsa1024"},
     ),
-    Role(
+    ListenerSpec(
         name="ca-as-leaf",
-        story="Serves a certificate that may itself issue certificates.",
+        description="Serves a CA certificate as its leaf.",
         verdict="fail",
-        breaks=("cert-ca-as-leaf",),
+        failing_rules=("cert-ca-as-leaf",),
         tls=_TLS,
         leaf={"ca": True},
     ),
-    Role(
+    ListenerSpec(
         name="self-signed",
-        story="Serves a self-signed certificate.",
+        description="Serves a self-signed certificate.",
         verdict="fail",
-        breaks=("cert-chain",),
+        failing_rules=("cert-chain",),
         tls=_TLS,
         self_signed=True,
     ),
 )
 
 _NOT_TLS = (
-    Role(
+    ListenerSpec(
         name="plaintext-http",
-        story="A web server without TLS.",
+        description="A web server without TLS.",
         verdict="fail",
         reach=Reach.PLAINTEXT,
-        breaks=("tls-reach",),
-        part=behaviours.plaintext_http,
+        failing_rules=("tls-reach",),
+        handler=behaviours.plaintext_http,
     ),
-    Role(
+    ListenerSpec(
         name="smtp-without-starttls",
-        story="The mail server again, asked for TLS at once: it wants STARTTLS first, so ask it as smtp://.",
+        description="The mail server, scanned without STARTTLS: the target must be smtp://.",
         verdict="fail",
         reach=Reach.STARTTLS_NEEDED,
-        breaks=("tls-reach",),
+        failing_rules=("tls-reach",),
         tls=_TLS,
         behind=behaviours.smtp,
     ),
 )
 
 _NO_ANSWER = (
-    Role(
+    ListenerSpec(
         name="name-required",
-        story="Knows one server name and rejects a ClientHello without SNI.",
+        description="Accepts one server name and rejects a ClientHello without SNI.",
         verdict="inconclusive",
         reach=Reach.NAME_REQUIRED,
         tls=partial(_TLS, server_name=f"name-required.{DOMAIN}"),
-        asks_by_name=False,
+        sends_name=False,
     ),
-    Role(
+    ListenerSpec(
         name="rejecting",
-        story="Answers every offer with a handshake_failure alert.",
+        description="Answers every offer with a handshake_failure alert.",
         verdict="inconclusive",
         reach=Reach.REJECTED,
-        part=behaviours.rejecting,
+        handler=behaviours.rejecting,
     ),
-    Role(
+    ListenerSpec(
         name="malformed",
-        story="Answers with bytes that are neither TLS nor any protocol.",
+        description="Answers with bytes that are neither TLS nor any protocol.",
         verdict="inconclusive",
         reach=Reach.MALFORMED,
-        part=behaviours.malformed,
+        handler=behaviours.malformed,
     ),
-    Role(
+    ListenerSpec(
         name="silent",
-        story="Accepts the connection and says nothing.",
+        description="Accepts the connection and sends nothing.",
         verdict="inconclusive",
         reach=Reach.SILENT,
-        part=behaviours.silent,
+        handler=behaviours.silent,
     ),
-    Role(
+    ListenerSpec(
         name="hanging-up",
-        story="Closes without a word.",
+        description="Closes without sending a byte.",
         verdict="inconclusive",
         reach=Reach.HUNG_UP,
-        part=behaviours.hang_up,
+        handler=behaviours.hang_up,
     ),
-    Role(
+    ListenerSpec(
         name="resetting",
-        story="Resets the connection as soon as it is spoken to.",
+        description="Resets the connection at the ClientHello.",
         verdict="inconclusive",
         reach=Reach.RESET,
-        part=behaviours.reset,
+        handler=behaviours.reset,
     ),
-    Role(
+    ListenerSpec(
         name="closed",
-        story="The port is closed.",
+        description="The port is closed.",
         verdict="inconclusive",
         reach=Reach.CLOSED,
         port=closed_port,
     ),
-    Role(
+    ListenerSpec(
         name="filtered",
-        story="Every SYN is dropped, as by a firewall.",
+        description="Drops every SYN, like a firewall.",
         verdict="inconclusive",
         reach=Reach.FILTERED,
         port=filtered_port,
     ),
 )
 
-ROLES = (*_COMPLIANT, *_CLIENT_CERTIFICATES, *_PROTOCOL_SINS, *_CERTIFICATE_SINS, *_NOT_TLS, *_NO_ANSWER)
-"""In the order in which the demo tells them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expected:
-    """What a scan with ``--profile intermediate`` and ``anchor`` must say of a listener."""
-
-    verdict: Verdict
-    reach: Reach
-    breaks: tuple[str, ...]
-    """Ids of rules that must fail, at least; the only ones that may where the verdict is pass."""
+LISTENERS = (
+    *_COMPLIANT,
+    *_CLIENT_CERTIFICATES,
+    *_PROTOCOL_VIOLATIONS,
+    *_CERTIFICATE_VIOLATIONS,
+    *_NOT_TLS,
+    *_NO_ANSWER,
+)
+"""In the order in which the demo lists them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listener:
-    """A listener that is open now."""
+    """An open listener."""
 
-    name: str
-    """What it plays: ``intermediate-rsa``."""
-    story: str
-    """One sentence for the reader."""
-    transport: Transport
-    """How to ask it."""
+    spec: ListenerSpec
     address: str
     port: int
-    server_name: str | None
-    """What to send as SNI and find in the certificate; None: send none."""
     anchor: bytes
-    """DER of the demo's CA, the one that its clients trust; the same for all."""
-    expected: Expected
+    """DER of the demo's CA, which its clients trust; the same for all."""
     listening: Listening | None
-    """None where nobody accepts."""
+    """None for closed and filtered ports."""
+
+    @property
+    def name(self) -> str:
+        """Name of its spec: ``intermediate-rsa``."""
+        return self.spec.name
+
+    @property
+    def server_name(self) -> str | None:
+        """Name to send as SNI and to expect in the certificate; None: no SNI."""
+        return self.spec.server_name if self.spec.sends_name else None
 
     @property
     def target(self) -> str:
-        """As on the command line: ``tls://127.0.0.2:40123#expired.demo.example``."""
+        """The target in the syntax of the command line: ``tls://127.0.0.2:40123#expired.demo.example``."""
         fragment = f"#{self.server_name}" if self.server_name else ""
-        return f"{self.transport}://{self.address}:{self.port}{fragment}"
+        return f"{self.spec.transport}://{self.address}:{self.port}{fragment}"
 
     @property
     def connections(self) -> int:
-        """Accepted so far."""
+        """Number of accepted connections."""
         return self.listening.connections if self.listening else 0
 
 
 @asynccontextmanager
 async def demo_listeners(*, now: datetime | None = None) -> AsyncIterator[tuple[Listener, ...]]:
-    """Open every role until the block is left. Keys and certificates are new each time and stay in memory.
+    """Open all listeners until the block is left. Keys and certificates are new each time and stay in memory.
 
     Addresses are 127.0.0.2 and up (127.0.0.1 alone where the system has no more), so that a limit per host treats
-    them as the different hosts that they play. A role that this system cannot play is left out. Raises ``OSError``.
+    them as different hosts. The filtered port is left out on systems without one. Raises ``OSError``.
     """
     authority = Authority("adhere demo CA", now=now)
     with ExitStack() as ports:
         async with background() as nursery:
             opened = [
-                await _open(nursery, ports, role, authority, f"127.0.0.{host}") for host, role in enumerate(ROLES, 2)
+                await _open(nursery, ports, spec, authority, f"127.0.0.{host}")
+                for host, spec in enumerate(LISTENERS, 2)
             ]
             yield tuple(each for each in opened if each is not None)
 
 
 async def _open(
-    nursery: trio.Nursery, ports: ExitStack, role: Role, authority: Authority, address: str
+    nursery: trio.Nursery, ports: ExitStack, spec: ListenerSpec, authority: Authority, address: str
 ) -> Listener | None:
-    if role.port is None:
-        listening = await open_listening(nursery, _part(role, authority), address=address)
+    if spec.port is None:
+        listening = await open_listening(nursery, _handler(spec, authority), address=address)
         sockaddr: tuple[str, int] | None = listening.sockaddr
     else:
         listening = None
-        sockaddr = ports.enter_context(role.port(address))
+        sockaddr = ports.enter_context(spec.port(address))
     if sockaddr is None:
         return None
-    return Listener(
-        name=role.name,
-        story=role.story,
-        transport=role.transport,
-        address=sockaddr[0],
-        port=sockaddr[1],
-        server_name=role.server_name if role.asks_by_name else None,
-        anchor=authority.der,
-        expected=Expected(verdict=role.verdict, reach=role.reach, breaks=role.breaks),
-        listening=listening,
-    )
+    return Listener(spec=spec, address=sockaddr[0], port=sockaddr[1], anchor=authority.der, listening=listening)
 
 
-def _part(role: Role, authority: Authority) -> Part:
-    if role.tls is None:
-        if role.part is None:
-            raise ValueError(f"the role {role.name} plays nothing")
-        return role.part
-    part = tls_part(role.tls(credential=_credential(role, authority), client_ca=authority.certificate))
-    return part if role.behind is None else role.behind(part)
+def _handler(spec: ListenerSpec, authority: Authority) -> Handler:
+    if spec.tls is None:
+        if spec.handler is None:
+            raise ValueError(f"{spec.name} has neither TLS settings nor a handler")
+        return spec.handler
+    handler = tls_handler(spec.tls(credential=_credential(spec, authority), client_ca=authority.certificate))
+    return handler if spec.behind is None else spec.behind(handler)
 
 
-def _credential(role: Role, authority: Authority) -> Credential:
-    deviations: Deviations = {**role.leaf}
-    if role.valid_days is not None:
-        first, last = role.valid_days
+def _credential(spec: ListenerSpec, authority: Authority) -> Credential:
+    deviations: Deviations = {**spec.leaf}
+    if spec.valid_days is not None:
+        first, last = spec.valid_days
         deviations["not_before"] = authority.now + timedelta(days=first)
         deviations["not_after"] = authority.now + timedelta(days=last)
-    names = (role.certificate_name or role.server_name,)
-    issue = authority.self_signed if role.self_signed else authority.leaf
+    names = (spec.certificate_name or spec.server_name,)
+    issue = authority.self_signed if spec.self_signed else authority.leaf
     return issue(names=names, **deviations)

@@ -1,13 +1,11 @@
-"""A TLS server in this process, and a TLS stream for servers that send more than one answer. No thread, no file.
+"""A TLS server in this process, without threads and files.
 
-OpenSSL sees only bytes, through pyOpenSSL's memory BIOs; trio carries them. ``trio.SSLStream`` would take a private key
-from a file only. The wheels of cryptography have no SSLv3, no 3DES and no RC4 (``openssl list -disabled``), and below
-cryptography 47 groups cannot be chosen.
+It uses pyOpenSSL's memory BIOs, because ``trio.SSLStream`` reads a private key from a file only. The wheels of
+cryptography have no SSLv3, no 3DES and no RC4 (``openssl list -disabled``); below version 47 they cannot choose groups.
 """
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,7 +20,7 @@ from OpenSSL import SSL, crypto
 
 from scanner.demo.behaviours import UNRECOGNIZED_NAME, alert, finish
 from scanner.demo.certificates import Credential
-from scanner.demo.listening import Part
+from scanner.demo.listening import Handler
 from scanner.errors import ResourceError
 
 _CHUNK = 65536
@@ -40,7 +38,7 @@ _CURVES = {"P-256": ec.SECP256R1(), "P-384": ec.SECP384R1(), "P-521": ec.SECP521
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TlsSettings:
-    """How a server is configured, in OpenSSL's own words."""
+    """The configuration of a server, in the syntax of OpenSSL."""
 
     credential: Credential
     min_version: int = 0x0303
@@ -54,98 +52,60 @@ class TlsSettings:
     server_preference: bool = False
     client_certificate: Literal["none", "requested", "required"] = "none"
     client_ca: x509.Certificate | None = None
-    """Whose client certificates are accepted, and what the CertificateRequest names."""
+    """Issuer of the accepted client certificates, which the CertificateRequest names."""
     alpn: tuple[bytes, ...] = ()
-    """In the server's order of preference. None in common: the extension is left out of the answer."""
+    """In the server's order of preference. Without a common one, the answer has no such extension."""
     ocsp_response: bytes | None = None
-    """Stapled as it is."""
+    """Stapled unchanged."""
     server_name: str | None = None
-    """Answer any other name, and none, with unrecognized_name (RFC 6066, section 3)."""
+    """The only accepted name; others, and none, get an unrecognized_name alert (RFC 6066, section 3)."""
 
 
 def can_choose_groups() -> bool:
-    """Whether this build of cryptography lets a server name its groups (one classical group always works)."""
+    """True if this build of cryptography can set several groups (one classical group always works)."""
     return hasattr(Binding.lib, "SSL_CTX_set1_curves_list")
 
 
-def tls_part(settings: TlsSettings) -> Part:
-    """A ``Part`` that speaks TLS as configured: handshake, one request, one answer, close_notify.
+def tls_handler(settings: TlsSettings) -> Handler:
+    """A ``Handler`` that speaks TLS as configured: handshake, one request, one answer, close_notify.
 
-    Raises ``ResourceError`` for what this machine's OpenSSL cannot play.
+    Raises ``ResourceError`` for settings that this machine's OpenSSL does not support.
     """
-    return partial(serve, tls_context(settings))
+    return partial(_serve, tls_context(settings))
+
+
+async def _serve(context: SSL.Context, transport: trio.SocketStream) -> None:
+    stream = TlsStream(transport, context)
+    try:
+        await stream.do_handshake()
+        if await stream.receive_some():
+            await stream.send_all(_OK)
+        await stream.finish()
+    except _NameRefusedError:
+        await transport.send_all(alert(UNRECOGNIZED_NAME))
+        await finish(transport)
+    except trio.BrokenResourceError:  # the alert is sent
+        await finish(transport)
 
 
 def tls_context(settings: TlsSettings) -> SSL.Context:
-    """OpenSSL, configured so. Raises ``ResourceError`` for what this machine's OpenSSL cannot play."""
+    """A configured context. Raises ``ResourceError`` for settings that this machine's OpenSSL does not support."""
     try:
         return _context(settings)
     except SSL.Error as error:
         raise ResourceError(f"OpenSSL refuses the server's settings: {error}") from error
 
 
-async def serve(context: SSL.Context, stream: trio.SocketStream) -> None:
-    """One conversation. Whatever the client sends ends in an orderly answer, an alert or a close."""
-    connection = SSL.Connection(context, None)
-    connection.set_accept_state()
-    try:
-        await _step(stream, connection, connection.do_handshake)
-        await _step(stream, connection, partial(connection.recv, _CHUNK))
-        connection.send(_OK)
-        connection.shutdown()
-    except SSL.ZeroReturnError:
-        with suppress(SSL.Error):
-            connection.shutdown()  # the client said close_notify: say it back
-    except _NameRefusedError:
-        await stream.send_all(alert(UNRECOGNIZED_NAME))
-        return await finish(stream)
-    except (SSL.Error, EOFError):
-        pass  # the alert, where there is one, waits to be sent
-    await _flush(stream, connection)
-    return await finish(stream)
-
-
-class _NameRefusedError(Exception):
-    """The client asked for another name. What OpenSSL wrote meanwhile is never sent."""
-
-
-async def _step(stream: trio.SocketStream, connection: SSL.Connection, step: Callable[[], object]) -> None:
-    """Run ``step`` until OpenSSL needs no more bytes for it. Raises ``SSL.Error``; ``EOFError`` at the peer's end."""
-    while True:
-        try:
-            step()
-        except SSL.WantReadError:
-            done = False
-        else:
-            done = True
-        if connection.get_app_data() is _REFUSED:
-            raise _NameRefusedError
-        await _flush(stream, connection)
-        if done:
-            return
-        received = await stream.receive_some(_CHUNK)
-        if not received:
-            raise EOFError
-        connection.bio_write(received)
-
-
-async def _flush(stream: trio.SocketStream, connection: SSL.Connection) -> None:
-    while True:
-        try:
-            pending = connection.bio_read(_CHUNK)
-        except SSL.WantReadError:
-            return
-        await stream.send_all(pending)
-
-
 def _context(settings: TlsSettings) -> SSL.Context:
     context = SSL.Context(SSL.TLS_SERVER_METHOD)
-    context.set_cipher_list(settings.ciphers.encode())  # first: the level in it decides which keys are allowed
+    context.set_cipher_list(settings.ciphers.encode())  # first: its security level decides the allowed keys
     if settings.tls13_suites is not None:
         context.set_tls13_ciphersuites(settings.tls13_suites.encode())
     context.set_min_proto_version(settings.min_version)
     context.set_max_proto_version(settings.max_version)
-    context.set_mode(_NO_AUTO_CHAIN)  # or the client's CA, found in the trust store, would be served as our own issuer
+    context.set_mode(
+        _NO_AUTO_CHAIN
+    )  # else OpenSSL sends the client's CA, found in the trust store, as the server's issuer
     context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
     context.set_session_id(b"adhere")  # without one OpenSSL refuses to resume where it asked for a certificate
     if settings.server_preference:
@@ -180,11 +140,11 @@ def _answer_extensions(context: SSL.Context, settings: TlsSettings) -> None:
         staple = settings.ocsp_response
         context.set_ocsp_server_callback(lambda _connection, _data: staple)
     if settings.server_name is not None:
-        wanted = settings.server_name.encode()
+        expected = settings.server_name.encode()
 
         def check(connection: SSL.Connection) -> None:
-            # pyOpenSSL has no way to say "refuse" from here, so ``serve`` does it instead of OpenSSL.
-            if connection.get_servername() != wanted:
+            # pyOpenSSL cannot refuse from here, so ``TlsStream`` raises ``_NameRefusedError``.
+            if connection.get_servername() != expected:
                 connection.set_app_data(_REFUSED)
 
         context.set_tlsext_servername_callback(check)
@@ -204,7 +164,8 @@ def _limit_groups(context: SSL.Context, groups: str) -> None:
     context.set_tmp_ecdh(_CURVES[groups])
 
 
-_CHUNK = 65536
+class _NameRefusedError(Exception):
+    """The client sent another server name. What OpenSSL wrote meanwhile is never sent."""
 
 
 class TlsStream(trio.abc.Stream):
@@ -217,19 +178,16 @@ class TlsStream(trio.abc.Stream):
         self._flushing = trio.Lock()
 
     async def do_handshake(self) -> None:
-        """Raises ``trio.BrokenResourceError`` where the peer ends it, or where OpenSSL refuses it, with an alert."""
+        """Raises ``trio.BrokenResourceError`` if the peer ends it, or if OpenSSL refuses it, with an alert."""
         try:
             await self._step(self._connection.do_handshake)
         except EOFError:
-            raise trio.BrokenResourceError("the peer left during the handshake") from None
+            raise trio.BrokenResourceError("the peer closed the connection during the handshake") from None
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
         """Raises ``trio.BrokenResourceError``."""
-        left = memoryview(data)
-        while left:
-            piece = left[:_CHUNK]
-            await self._step(partial(self._connection.sendall, bytes(piece)))
-            left = left[_CHUNK:]
+        for start in range(0, len(data), _CHUNK):
+            await self._step(partial(self._connection.sendall, bytes(data[start : start + _CHUNK])))
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
         """The next bytes, or b"" at the peer's end. Raises ``trio.BrokenResourceError``."""
@@ -241,23 +199,23 @@ class TlsStream(trio.abc.Stream):
         return received[0]
 
     async def wait_send_all_might_not_block(self) -> None:
-        """As the socket says."""
+        """Required by ``trio.abc.SendStream``."""
         await self._transport.wait_send_all_might_not_block()
 
     async def finish(self) -> None:
-        """Say close_notify and FIN, and read what is on its way, so that nothing said before is lost by an RST."""
-        with contextlib.suppress(SSL.Error, trio.BrokenResourceError):
+        """Send close_notify and FIN, and read the rest, so that no RST discards what was sent before."""
+        with suppress(SSL.Error, trio.BrokenResourceError):
             self._connection.shutdown()
             await self._flush()
         await finish(self._transport)
 
     async def aclose(self) -> None:
-        """At once; ``finish`` is the polite way."""
+        """Close the socket at once, without close_notify (``finish`` sends it)."""
         self._transport.socket.close()
         await trio.lowlevel.checkpoint()
 
     async def _step(self, step: Callable[[], object]) -> None:
-        """Run ``step`` until OpenSSL needs no more bytes for it. Raises ``EOFError`` where the peer ended."""
+        """Run ``step`` until OpenSSL needs no more bytes for it. Raises ``EOFError`` if the peer closed."""
         while True:
             try:
                 step()
@@ -270,6 +228,8 @@ class TlsStream(trio.abc.Stream):
                 raise trio.BrokenResourceError(f"TLS: {error}") from error
             else:
                 done = True
+            if self._connection.get_app_data() is _REFUSED:
+                raise _NameRefusedError
             await self._flush()
             if done:
                 return

@@ -16,7 +16,7 @@ from trio.testing import MockClock
 from scanner.cli import cluster_options, scan_cluster
 from scanner.cli.running import Work
 from scanner.config.component_catalogue import load_catalogue
-from scanner.demo.self_test import unexpected
+from scanner.demo.cluster import unexpected
 from scanner.probe.limits import Gate, Limits
 from tests.cli.calling import PATIENT, POLICY, Call
 from tests.cli.conftest import Place
@@ -105,7 +105,7 @@ def test_what_a_route_passes_through_to_is_known_also_where_it_is_not_asked(call
 
 
 def test_a_port_forward_reaches_what_listens_on_loopback(call: Call, place: Place) -> None:
-    (hidden,) = [listener for listener in place.cluster.unasked if listener.forwarded]
+    (hidden,) = [listener for listener in place.cluster.not_scanned if listener.forwarded]
     namespace, pod = hidden.forwarded or ("", "")
     only = ("--include", f"namespace={namespace},port={hidden.port}")
     direct = call("scan", "--kubeconfig", place.kubeconfig, "--format", "json", *PATIENT, *only)

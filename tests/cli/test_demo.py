@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from scanner.cli.demo import target_of, unexpected
-from scanner.demo.outcomes import ROLES, Listener, Role
+from scanner.demo.outcomes import LISTENERS, Listener, ListenerSpec
 from scanner.model.report import EndpointRow, Report
 from tests.cli.calling import Call, Called, called, valid
 from tests.cli.conftest import Farm
@@ -47,9 +47,9 @@ def test_it_ends_well_and_leaves_three_files(answer: Called, place: Path) -> Non
     assert answer.out.splitlines()[-1].startswith("exit 1: ")
 
 
-def _role(row: EndpointRow) -> Role:
+def _role(row: EndpointRow) -> ListenerSpec:
     name = row["origins"][0].partition(":")[0]
-    return next(role for role in ROLES if role.name == name)
+    return next(role for role in LISTENERS if role.name == name)
 
 
 def test_every_listener_is_judged_as_its_role_says(document: dict[str, Any]) -> None:
@@ -59,13 +59,13 @@ def test_every_listener_is_judged_as_its_role_says(document: dict[str, Any]) -> 
         role = _role(row)
         failing = {finding["rule"] for finding in row["findings"] if finding["verdict"] == "fail"}
         assert (row["verdict"], row["reach"]) == (role.verdict, role.reach), role.name
-        assert failing >= set(role.breaks), role.name
+        assert failing >= set(role.failing_rules), role.name
         assert role.verdict != "pass" or not failing, role.name
 
 
 def test_rows_come_in_the_order_of_the_story(document: dict[str, Any]) -> None:
     told = [_role(row).name for row in document["endpoints"]]
-    assert told == [role.name for role in ROLES if role.name in told]
+    assert told == [role.name for role in LISTENERS if role.name in told]
 
 
 def test_every_failure_says_what_to_do(document: dict[str, Any]) -> None:
@@ -168,7 +168,7 @@ def test_another_verdict_or_reach_is_a_surprise(farm: Farm) -> None:
     listener = farm["closed"]
     assert unexpected(_told(listener, "inconclusive", "closed"), (listener,)) == []
     (line,) = unexpected(_told(listener, "pass", "closed"), (listener,))
-    assert line == "closed should be inconclusive (closed) and is pass (closed); this is a bug"
+    assert line == "closed: expected inconclusive (closed), observed pass (closed); this is a bug in adhere"
     assert len(unexpected(_told(listener, "inconclusive", "silent"), (listener,))) == 1
 
 

@@ -20,8 +20,8 @@ from scanner.demo.behaviours import (
     tls_or_plaintext,
 )
 from scanner.demo.certificates import Authority
-from scanner.demo.listening import Part, listening
-from scanner.demo.tls_server import TlsSettings, tls_part
+from scanner.demo.listening import Handler, listening
+from scanner.demo.tls_server import TlsSettings, tls_handler
 from tests.demo.client import shake_hands
 from tests.servers import PATIENCE
 
@@ -82,8 +82,8 @@ def test_alert() -> None:
 AUTHORITY = Authority("Any CA")
 
 
-def tls(name: str) -> Part:
-    return tls_part(TlsSettings(credential=AUTHORITY.leaf(names=(name,))))
+def tls(name: str) -> Handler:
+    return tls_handler(TlsSettings(credential=AUTHORITY.leaf(names=(name,))))
 
 
 async def subject(sockaddr: tuple[str, int], name: str | None) -> bytes:

@@ -1,12 +1,14 @@
-"""The embedded cluster: its objects are of one piece, and every address in them leads to what its story says."""
+"""The embedded cluster: its objects are of one piece, and every address in them leads to what its description says."""
 
 from __future__ import annotations
 
 import base64
 import errno
 import json
+from dataclasses import replace
 from ipaddress import ip_address, ip_network
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -18,12 +20,11 @@ from scanner.certificates import Certificates
 from scanner.cluster import Access, access, read
 from scanner.config.component_catalogue import load_catalogue
 from scanner.demo import cluster as module
-from scanner.demo.cluster import DemoCluster, demo_cluster
+from scanner.demo.cluster import ClusterListener, DemoCluster, demo_cluster, sockets, unexpected
 from scanner.demo.layout import lay_out
-from scanner.demo.listeners import ClusterListener, sockets
 from scanner.demo.listening import bind, bind_exactly
 from scanner.demo.objects import objects
-from scanner.demo.self_test import unexpected
+from scanner.demo.workloads import Outcome
 from scanner.discover import discover
 from scanner.errors import ResourceError
 from scanner.kube import kinds
@@ -31,11 +32,13 @@ from scanner.kube.kinds import KINDS
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
 from scanner.model.observation import Reach
+from scanner.model.report import EndpointRow
 from scanner.probe.limits import Gate, Limits
 from scanner.report.stream import RowFile
 from scanner.scan import Settings, scan
 from tests.demo.api.small import NOW
 from tests.demo.client import Seen, shake_hands
+from tests.report import samples
 
 TLS10, TLS11, TLS12, TLS13 = 0x0301, 0x0302, 0x0303, 0x0304
 
@@ -147,11 +150,11 @@ LOWEST = {
 
 
 def lowest(listener: ClusterListener) -> int:
-    if listener.outcome.breaks and listener.whose == "shop/checkout":
+    if listener.outcome.failing_rules and listener.owner == "shop/checkout":
         return TLS10
     if listener.server_name:
-        return LOWEST.get(f"{listener.whose}#", TLS13)
-    return LOWEST.get(f"{listener.whose}:{listener.port}", LOWEST.get(listener.whose, TLS13))
+        return LOWEST.get(f"{listener.owner}#", TLS13)
+    return LOWEST.get(f"{listener.owner}:{listener.port}", LOWEST.get(listener.owner, TLS13))
 
 
 async def ask(listener: ClusterListener, version: int) -> Seen:
@@ -162,7 +165,7 @@ async def ask(listener: ClusterListener, version: int) -> Seen:
 async def test_every_listener_speaks_as_its_story_says() -> None:
     spoke, silent = 0, []
     async with demo_cluster() as cluster:
-        for listener in (*cluster.listeners, *cluster.unasked):
+        for listener in (*cluster.listeners, *cluster.not_scanned):
             if listener.outcome.reach in {Reach.PLAINTEXT, Reach.CLOSED, Reach.UNREACHABLE}:
                 silent.append(listener)
                 continue
@@ -190,10 +193,10 @@ async def _says_no_tls(listener: ClusterListener) -> None:
 async def test_etcd_wants_a_certificate_and_the_api_server_does_without() -> None:
     async with demo_cluster() as cluster:
         for listener in cluster.listeners:
-            if listener.whose == "openshift-etcd/etcd" and listener.port != 9980:
+            if listener.owner == "openshift-etcd/etcd" and listener.port != 9980:
                 seen = await ask(listener, TLS13)
                 assert (seen.certificate_requested, seen.said, seen.alerts) == (True, b"", [116]), listener.port
-            if listener.port == 6443 and listener.whose.startswith("openshift-kube"):
+            if listener.port == 6443 and listener.owner.startswith("openshift-kube"):
                 seen = await ask(listener, TLS13)
                 assert (seen.certificate_requested, seen.alerts) == (True, [0])  # close_notify: that is no HTTP/1.1
 
@@ -204,7 +207,7 @@ async def test_certificates_are_their_signers_and_end_when_they_should() -> None
         for each in cluster.listeners:
             if each.outcome.reach in {Reach.TLS, Reach.CLIENT_CERTIFICATE_REQUIRED}:
                 leaf = x509.load_der_x509_certificate((await ask(each, TLS13)).chain[0])
-                leaves[each.whose, each.port, each.server_name] = leaf
+                leaves[each.owner, each.port, each.server_name] = leaf
         bundle = cluster.store.get(kinds.CONFIG_MAP, "signing-cabundle", "openshift-service-ca")
         hooks = cluster.store.get(kinds.VALIDATING_WEBHOOK, "backup-operator")
     assert bundle is not None
@@ -245,14 +248,14 @@ async def test_adhere_reads_it_and_finds_every_story(tmp_path: Path) -> None:
     async with demo_cluster() as cluster:
         read_now = await snapshot(cluster, tmp_path)
         told = {(each.address, each.port) for each in cluster.listeners}
-        unasked = {(each.address, each.port) for each in cluster.unasked}
+        not_scanned = {(each.address, each.port) for each in cluster.not_scanned}
     assert {kind.name for kind, gap in read_now.unreadable.items() if gap.gap == "forbidden"} >= {"NetworkPolicy"}
     assert {kinds.HOSTED_CLUSTER, kinds.HTTP_PROXY, kinds.LISTENER_SET} <= read_now.absent
     assert read_now.origin.git_version.startswith("v1.35.")
     found = discover(read_now, load_catalogue("openshift"), loopback=True)
     places = {(each.address, each.port) for each in found.endpoints}
     assert told <= places
-    assert unasked.isdisjoint(places)
+    assert not_scanned.isdisjoint(places)
     more = {each.certainty for each in found.endpoints if (each.address, each.port) not in told}
     assert more <= {"candidate"}
     outside = next(each for each in found.endpoints if each.address.startswith("198."))
@@ -274,7 +277,7 @@ async def test_a_listener_on_loopback_is_reached_by_port_forward(tmp_path: Path)
     from tests.forwarding import forward
 
     async with demo_cluster() as cluster:
-        hidden = next(each for each in cluster.unasked if each.forwarded)
+        hidden = next(each for each in cluster.not_scanned if each.forwarded)
         namespace, pod = hidden.forwarded or ("", "")
         async with Client(_access(cluster, tmp_path)) as client:
             async with forward(client, namespace, pod, hidden.port) as stream:
@@ -366,3 +369,46 @@ async def test_a_block_that_somebody_has_is_passed_over(monkeypatch: pytest.Monk
     monkeypatch.setattr(module, "bind_exactly", busy)
     async with demo_cluster() as cluster:
         assert not cluster.server.startswith("https://127.10.")
+
+
+# --- comparison with a scan -------------------------------------------------------------------------------------------
+
+LISTENER = ClusterListener(address="127.10.0.4", port=8443, owner="ns/web")
+NAMED = replace(
+    LISTENER,
+    server_name="a.example",
+    outcome=Outcome(verdict="fail", status="violation", failing_rules=("tls-version",)),
+)
+
+
+def row(**more: Any) -> EndpointRow:  # noqa: ANN401
+    found = next(samples.report().rows())
+    plain = {"address": "127.10.0.4", "port": 8443, "server_name": None, "verdict": "pass", "reach": "tls"}
+    found.update({**plain, "status": "ok", "findings": [], **more})  # type: ignore[typeddict-item]
+    return found
+
+
+def test_an_expected_row_is_no_difference() -> None:
+    assert unexpected([row(server_name="other.example")], [LISTENER]) == []
+
+
+def test_another_verdict_reach_or_status_is_a_difference() -> None:
+    for more in ({"verdict": "inconclusive"}, {"reach": "closed"}, {"status": "readiness"}):
+        (line,) = unexpected([row(**more)], [LISTENER])
+        assert ": expected pass tls ok, observed " in line
+
+
+def test_a_server_name_has_its_own_outcome() -> None:
+    rows = [row(), row(server_name="a.example", verdict="fail", status="violation")]
+    (line,) = unexpected(rows, [LISTENER, NAMED])
+    assert "expected failures of tls-version" in line
+
+
+def test_a_listener_that_was_not_found_is_a_difference() -> None:
+    assert unexpected([], [LISTENER]) == ["ns/web at 127.10.0.4:8443 was not found; this is a bug in adhere"]
+
+
+def test_a_row_without_a_listener_may_only_be_not_applicable() -> None:
+    assert unexpected([row(verdict="not_applicable")], []) == []
+    (line,) = unexpected([row()], [])
+    assert "is no listener of the demo" in line

@@ -1,4 +1,4 @@
-"""Every listener of the demo plays its role, seen by a client that is not adhere's probe."""
+"""Every listener of the demo plays its spec, seen by a client that is not adhere's probe."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 import trio
 from cryptography import x509
 
-from scanner.demo.outcomes import ROLES, Listener, demo_listeners
+from scanner.demo.outcomes import LISTENERS, Listener, demo_listeners
 from scanner.model.observation import JUDGEABLE, Reach
 from tests.demo.client import Seen, shake_hands
 
@@ -21,18 +21,18 @@ async def ask(listener: Listener, *, versions: tuple[int, int] = (0x0301, 0x0304
         server_name=listener.server_name,
         versions=versions,
         ciphers=f"{ciphers}:@SECLEVEL=0",
-        before=b"STARTTLS\r\n" if listener.transport == "smtp" else b"",
+        before=b"STARTTLS\r\n" if listener.spec.transport == "smtp" else b"",
     )
 
 
 def test_the_table_is_complete() -> None:
-    assert len(ROLES) >= 16
-    assert {role.reach for role in ROLES} == set(Reach) - NOT_PLAYED
-    assert len({role.name for role in ROLES}) == len(ROLES)
-    for role in ROLES:
-        assert [role.tls, role.part, role.port].count(None) == 2, role.name
-        assert bool(role.breaks) == (role.verdict == "fail"), role.name
-        assert role.reach in JUDGEABLE or role.verdict != "pass", role.name
+    assert len(LISTENERS) >= 16
+    assert {spec.reach for spec in LISTENERS} == set(Reach) - NOT_PLAYED
+    assert len({spec.name for spec in LISTENERS}) == len(LISTENERS)
+    for spec in LISTENERS:
+        assert [spec.tls, spec.handler, spec.port].count(None) == 2, spec.name
+        assert bool(spec.failing_rules) == (spec.verdict == "fail"), spec.name
+        assert spec.reach in JUDGEABLE or spec.verdict != "pass", spec.name
 
 
 async def test_targets_are_distinct_and_on_loopback() -> None:
@@ -50,12 +50,12 @@ async def test_targets_are_distinct_and_on_loopback() -> None:
 async def test_each_handshakes_or_not_as_it_says() -> None:
     async with demo_listeners() as listeners:
         for each in listeners:
-            if each.expected.reach is Reach.TLS:
+            if each.spec.reach is Reach.TLS:
                 seen = await ask(each)
                 assert seen.completed, each.name
                 assert seen.said.startswith(b"HTTP/1.1 200"), each.name
                 assert each.connections == 1
-            elif each.expected.reach is Reach.CLIENT_CERTIFICATE_REQUIRED:
+            elif each.spec.reach is Reach.CLIENT_CERTIFICATE_REQUIRED:
                 seen = await ask(each)
                 assert (seen.said, seen.certificate_requested) == (b"", True), each.name
 
@@ -103,7 +103,7 @@ FORBIDDEN = "ALL:eNULL:!ECDHE+AESGCM:!ECDHE+CHACHA20"
 async def test_the_compliant_are_compliant() -> None:
     async with demo_listeners() as listeners:
         for each in listeners:
-            if each.expected.verdict != "pass":
+            if each.spec.verdict != "pass":
                 continue
             if each.name != "modern" and "13" not in each.name:
                 assert not (await ask(each, versions=(0x0303, 0x0303), ciphers=FORBIDDEN)).completed, each.name
@@ -122,7 +122,7 @@ async def test_certificates_sin_as_they_say() -> None:
     served: dict[str, x509.Certificate] = {}
     async with demo_listeners(now=now) as listeners:
         for each in listeners:
-            if each.expected.reach is Reach.TLS:
+            if each.spec.reach is Reach.TLS:
                 seen = await ask(each)
                 assert len(seen.chain) == 1, each.name
                 served[each.name] = x509.load_der_x509_certificate(seen.chain[0])

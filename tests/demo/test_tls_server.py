@@ -15,7 +15,7 @@ from OpenSSL import SSL
 
 from scanner.demo.behaviours import alert
 from scanner.demo.certificates import Authority, private_key
-from scanner.demo.tls_server import TlsSettings, can_choose_groups, tls_part
+from scanner.demo.tls_server import TlsSettings, can_choose_groups, tls_handler
 from scanner.errors import ResourceError
 from tests.demo.client import shake_hands
 from tests.servers import PATIENCE, ordinary, tls_listener
@@ -67,7 +67,7 @@ async def test_tls13_suites() -> None:
 async def test_groups(groups: str) -> None:
     if not can_choose_groups() and not groups.startswith("P-"):
         with pytest.raises(ResourceError, match="cannot limit"):
-            tls_part(settings(groups=groups))
+            tls_handler(settings(groups=groups))
         return
     async with tls_listener(settings(groups=groups)) as server:
         seen = await shake_hands(server.sockaddr)
@@ -226,9 +226,9 @@ async def test_leaving_ends_open_conversations() -> None:
 )
 def test_settings_that_openssl_refuses(changes: partial[TlsSettings]) -> None:
     with pytest.raises(ResourceError):
-        tls_part(changes())
+        tls_handler(changes())
 
 
 def test_a_key_that_is_not_the_certificates() -> None:
     with pytest.raises(ResourceError, match="refuses"):
-        tls_part(settings(credential=replace(ordinary(), key=private_key("p256"))))
+        tls_handler(settings(credential=replace(ordinary(), key=private_key("p256"))))

@@ -16,7 +16,7 @@ import pytest
 import trio
 
 from scanner.demo.api.messages import USER
-from scanner.demo.api.request_handler import Api, Rules
+from scanner.demo.api.request_handler import Api
 from scanner.demo.api.store import Store
 from scanner.demo.objects import RESOURCES
 from scanner.kube import kinds
@@ -79,8 +79,7 @@ async def demo() -> AsyncIterator[tuple[Store, httpx2.AsyncClient]]:
         kinds.GATEWAY: [named("edge", WHERE, spec=GATEWAY)],
     }
     store = Store(RESOURCES, objects, now=NOW, revision=1000)
-    rules = Rules(token=TOKEN, forbidden=frozenset({"secrets"}))
-    wanted = Api(store=store, rules=rules, server="127.0.0.1:6443", version={"gitVersion": "v1.36.3"})
+    wanted = Api(store=store, token=TOKEN, forbidden=frozenset({"secrets"}), version={"gitVersion": "v1.36.3"})
     async with demo_served(wanted) as server:
         yield store, server.http
 
@@ -127,8 +126,7 @@ ASKED = {
     "a whole list": Ask(path=PODS),
     "a page": Ask(path=PODS, params={"limit": "5"}),
     "a page that has all": Ask(path=PODS, params={"limit": "12"}),
-    "some by label": Ask(path=PODS, params={"labelSelector": "tier=odd,app in (web, other)"}),
-    "a page of some": Ask(path=PODS, params={"labelSelector": "tier=odd", "limit": "2"}),
+    "a page of some": Ask(path=PODS, params={"fieldSelector": "metadata.name!=web-03", "limit": "2"}),
     "one by field": Ask(path=PODS, params={"fieldSelector": "metadata.name=web-03"}),
     "none": Ask(path="/api/v1/namespaces/nowhere/pods"),
     "a list of custom resources": Ask(path=GATEWAYS),
@@ -152,7 +150,6 @@ ASKED = {
     "a forbidden deletion of all": Ask(path=PODS, method="DELETE"),
     "a limit that is none": Ask(path=PODS, params={"limit": "many"}),
     "a token that is none": Ask(path=PODS, params={"limit": "5", "continue": "%%%"}, wording=False),
-    "a label selector that is none": Ask(path=PODS, params={"labelSelector": "a=b=c=("}, wording=False),
     "a field that cannot be selected": Ask(path=PODS, params={"fieldSelector": "spec.color=red"}),
     "a token that nobody knows": Ask(path=PODS, headers={"Authorization": "Bearer wrong"}),
     "a port-forward that is no upgrade": Ask(path=f"{PODS}/web-03/portforward", params={"ports": "1"}),
@@ -218,12 +215,6 @@ async def test_discovery_has_the_same_rows(real: httpx2.Client) -> None:
                 key: told.json()[key] for key in ("kind", "apiVersion", "metadata")
             }
             same(aggregated(said.json()), aggregated(told.json()), at_least=6 if root == "/api" else 20)
-        for group_version in ("v1", "config.openshift.io/v1", "gateway.networking.k8s.io/v1", "discovery.k8s.io/v1"):
-            path = f"/apis/{group_version}" if "/" in group_version else f"/api/{group_version}"
-            told, said = real.get(path), await fake.get(path)
-            heads = [{**each.json(), "resources": ...} for each in (told, said)]
-            assert heads[1] == heads[0]
-            same(listed(said.json()), listed(told.json()), at_least=1)
 
 
 def same(ours: Rows, theirs: Rows, *, at_least: int) -> None:
@@ -242,7 +233,3 @@ def aggregated(document: dict[str, Any]) -> Rows:
         for version in group["versions"]
         for row in version.get("resources", ())
     }
-
-
-def listed(document: dict[str, Any]) -> Rows:
-    return {("", document["groupVersion"], row["name"]): row for row in document["resources"] if "/" not in row["name"]}

@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from scanner.demo.addresses import BLOCKS
-from scanner.demo.api.lists import whole
-from scanner.demo.layout import Layout, lay_out
+from scanner.demo.layout import BLOCKS, Layout, lay_out
 from scanner.demo.objects import RESOURCES, objects
 from scanner.kube import kinds
 from scanner.kube.kinds import Kind
@@ -74,7 +72,7 @@ def in_order(layout: Layout) -> Iterator[tuple[Kind, Object]]:
         yield kinds.NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
     for resource in RESOURCES:
         for each in found.get(resource.kind, ()):
-            item = whole(resource, resource.versions[0], each)
+            item = resource.with_type(resource.versions[0], each)
             if resource.kind == kinds.CLUSTER_VERSION:
                 item["status"] = CLUSTER_VERSION | item["status"]
             yield resource.kind, filled(item)

@@ -8,8 +8,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from scanner.demo.listening import Part
-from scanner.demo.tls_server import TlsSettings, tls_part
+from scanner.demo.listening import Handler
+from scanner.demo.tls_server import TlsSettings, tls_handler
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.observation import Attempt
 from scanner.probe.dial import Connection
@@ -24,7 +24,7 @@ REDIRECT = b"HTTP/1.1 301 Moved\r\nServer: x\r\nLocation: %s\r\n\r\n"
 
 
 async def asked(
-    part: Part, *, reads: bool = True, patience: float = 20.0, times: int = 1
+    part: Handler, *, reads: bool = True, patience: float = 20.0, times: int = 1
 ) -> tuple[Known[str | None], list[Attempt]]:
     attempts: list[Attempt] = []
     async with scripted(part, reads_hello=reads) as server:
@@ -82,12 +82,12 @@ async def test_what_is_cut_off_from_outside_is_an_attempt_too(clock: MockClock) 
 
 
 @pytest.mark.parametrize(("part", "times"), [(finish, 5), (abort, 5), (endless(b"\x00" * 100, b"\x00" * 4096), 1)])
-async def test_other_ends_are_no_answer_in_http(part: Part, times: int) -> None:
+async def test_other_ends_are_no_answer_in_http(part: Handler, times: int) -> None:
     assert (await asked(part, times=times))[0] is None
 
 
 @pytest.mark.parametrize("first", [finish, abort])
-async def test_one_end_without_a_word_is_no_answer(first: Part) -> None:
+async def test_one_end_without_a_word_is_no_answer(first: Handler) -> None:
     """Servers that have no room end one connection and serve the next."""
     seen: list[int] = []
 
@@ -128,13 +128,13 @@ async def test_silence_is_not_known(clock: MockClock) -> None:
 
 async def test_a_tls_server_does_not_serve_it() -> None:
     leaf = Authority("Cleartext").leaf(names=("localhost",))
-    assert (await asked(tls_part(TlsSettings(credential=leaf)), reads=False, times=5))[0] is None
+    assert (await asked(tls_handler(TlsSettings(credential=leaf)), reads=False, times=5))[0] is None
 
 
 # --- the port beside it -----------------------------------------------------------------------------------------------
 
 
-async def beside(part: Part, path: str = "/", *, patience: float = 20.0) -> tuple[Known[str | None], bytes]:
+async def beside(part: Handler, path: str = "/", *, patience: float = 20.0) -> tuple[Known[str | None], bytes]:
     """Nobody is at the port that speaks TLS."""
     attempts: list[Attempt] = []
     with closed_port() as closed:

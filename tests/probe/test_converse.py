@@ -10,7 +10,7 @@ import trio
 from trio.testing import MockClock
 
 from scanner.demo.behaviours import after_hello
-from scanner.demo.listening import Part
+from scanner.demo.listening import Handler
 from scanner.demo.tls_server import TlsSettings
 from scanner.model.endpoint import Transport
 from scanner.probe import candidates
@@ -37,8 +37,8 @@ from tests.servers import (
     silent,
     smtp,
     stall_after,
+    tls_handler,
     tls_listener,
-    tls_part,
 )
 from tests.servers import ordinary as credential
 from tests.tls.hello_codecs import push_retry_group, push_selected_version
@@ -82,7 +82,7 @@ SHORT = 0.15
 
 
 async def asked(
-    script: Part,
+    script: Handler,
     offer: Offer = OFFER12,
     patience: float = 20.0,
     *,
@@ -96,7 +96,7 @@ async def asked(
 
 
 PIECES = pytest.mark.parametrize("pieces", [say, drip], ids=["whole", "byte by byte"])
-Pieces = Callable[[bytes], Part]
+Pieces = Callable[[bytes], Handler]
 
 
 # --- answers --------------------------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ async def test_only_what_is_needed_is_sent() -> None:
         (abort, "rst", ""),
     ],
 )
-async def test_a_server_that_dies_midway(then: Part, ending: str, text: str) -> None:
+async def test_a_server_that_dies_midway(then: Handler, ending: str, text: str) -> None:
     reply = await asked(then)
     assert reply.ending == ending
     assert text in reply.text
@@ -245,7 +245,7 @@ async def test_reset_is_no_close() -> None:
     ],
     ids=["a certificate of 16 MiB", "warnings", "ChangeCipherSpec", "HelloRequests"],
 )
-async def test_an_answer_without_end_is_cut(server: Part) -> None:
+async def test_an_answer_without_end_is_cut(server: Handler) -> None:
     async with scripted(server) as listener:
         reply = await converse(peer(listener.sockaddr), OFFER12)
         with trio.fail_after(20):
@@ -296,7 +296,7 @@ async def test_who_greets_and_waits_is_not_waited_for() -> None:
 
 
 @pytest.mark.parametrize("then", [silent, abort])
-async def test_what_was_said_counts_whatever_comes_then(then: Part, clock: MockClock) -> None:
+async def test_what_was_said_counts_whatever_comes_then(then: Handler, clock: MockClock) -> None:
     async def part(stream: trio.SocketStream) -> None:
         await stream.send_all(b"login: ")
         await then(stream)
@@ -327,8 +327,8 @@ async def test_starttls_comes_first() -> None:
     assert reply.chain == (credential().der,)
 
 
-def tls_part_of_ordinary() -> Part:
-    return tls_part(TlsSettings(credential=credential()))
+def tls_part_of_ordinary() -> Handler:
+    return tls_handler(TlsSettings(credential=credential()))
 
 
 @pytest.mark.parametrize(
@@ -342,7 +342,7 @@ def tls_part_of_ordinary() -> Part:
         (say(b"220 ready\r\n250 too early\r\n"), "malformed", "before they were asked for"),
     ],
 )
-async def test_starttls_that_does_not_come_about(script: Part, ending: str, text: str) -> None:
+async def test_starttls_that_does_not_come_about(script: Handler, ending: str, text: str) -> None:
     reply = await asked(script, reads_hello=False, transport="smtp")
     assert reply.ending == ending
     assert text in reply.text

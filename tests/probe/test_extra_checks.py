@@ -10,8 +10,8 @@ import trio
 from OpenSSL import SSL
 from trio.testing import MockClock
 
-from scanner.demo.listening import Part
-from scanner.demo.tls_server import TlsSettings, TlsStream, tls_context, tls_part
+from scanner.demo.listening import Handler
+from scanner.demo.tls_server import TlsSettings, TlsStream, tls_context, tls_handler
 from scanner.kube.maybe import Unknown
 from scanner.probe.evidence import NO_REQUEST, Evidence
 from scanner.probe.extra_checks import asides, insist, leave_open
@@ -25,7 +25,7 @@ VERSIONS = pytest.mark.parametrize("version", [TLS12, TLS13], ids=["TLSv1.2", "T
 OTHER = "other.example"
 
 
-async def asked(part: Part, *, reads_hello: bool = False, patience: float = 20.0, **question: object) -> Evidence:
+async def asked(part: Handler, *, reads_hello: bool = False, patience: float = 20.0, **question: object) -> Evidence:
     evidence = Evidence()
     async with scripted(part, reads_hello=reads_hello) as server:
         target = peer(server.sockaddr, patience)
@@ -35,13 +35,13 @@ async def asked(part: Part, *, reads_hello: bool = False, patience: float = 20.0
     return evidence
 
 
-def serving(version: int, asks: Literal["none", "requested", "required"], *, known: bool = True) -> Part:
+def serving(version: int, asks: Literal["none", "requested", "required"], *, known: bool = True) -> Handler:
     leaf = authority().leaf(names=("localhost",))
     ca = (authority() if known else Authority("Clients")).certificate
     settings = TlsSettings(
         credential=leaf, min_version=version, max_version=version, client_certificate=asks, client_ca=ca
     )
-    return tls_part(settings)
+    return tls_handler(settings)
 
 
 @VERSIONS
@@ -59,7 +59,7 @@ async def test_who_asks_for_none_has_accepted_none(version: int) -> None:
     assert isinstance(evidence.untrusted_client, Unknown)
 
 
-def trusting(version: int, *, said: bytes = b"") -> Part:
+def trusting(version: int, *, said: bytes = b"") -> Handler:
     """Asks for a certificate, goes on with anybody's and with none, and answers the first request with ``said``."""
     leaf = authority().leaf(names=("localhost",))
     context = tls_context(TlsSettings(credential=leaf, min_version=version, max_version=version))
@@ -106,7 +106,7 @@ async def _alerting(stream: trio.SocketStream) -> None:
     await finish(stream)
 
 
-def ending_after(version: int, *, known: bool) -> Part:
+def ending_after(version: int, *, known: bool) -> Handler:
     """Asks for a certificate, completes the handshake if it can, and ends without another word, as gRPC does."""
     context = tls_context(
         TlsSettings(
@@ -142,7 +142,7 @@ async def test_a_refusal_without_a_word_counts_when_it_comes_again_and_again(ver
     assert len(evidence.attempts) == 6
 
 
-async def insisted(part: Part, *, patience: float = 20.0) -> tuple[object, int]:
+async def insisted(part: Handler, *, patience: float = 20.0) -> tuple[object, int]:
     evidence = Evidence()
     async with scripted(part, reads_hello=False) as server:
         found = await insist(peer(server.sockaddr, patience), evidence)
@@ -187,7 +187,7 @@ async def test_a_name_that_is_served_shows_its_certificate_and_what_is_asked_of_
 
 async def test_an_alert_refuses_at_once() -> None:
     leaf = authority().leaf(names=("localhost",))
-    evidence = await asked(tls_part(TlsSettings(credential=leaf, server_name="localhost")), strays=(OTHER, None))
+    evidence = await asked(tls_handler(TlsSettings(credential=leaf, server_name="localhost")), strays=(OTHER, None))
     assert [each.answer for each in evidence.strays] == ["refused", "refused"]
     assert len(evidence.attempts) == 2
 
@@ -198,7 +198,7 @@ async def _failing(stream: trio.SocketStream) -> None:
     await finish(stream)
 
 
-def only_known(refusing: Part, *, times: int = 100) -> Part:
+def only_known(refusing: Handler, *, times: int = 100) -> Handler:
     """Ends so ``times`` times, and then serves every name."""
     seen: list[int] = []
     whole = serving(TLS13, "none")
@@ -214,7 +214,7 @@ REFUSING = pytest.mark.parametrize("refusing", [finish, _failing], ids=["FIN", "
 
 
 @REFUSING
-async def test_an_end_that_may_be_an_accident_refuses_when_it_comes_again_and_again(refusing: Part) -> None:
+async def test_an_end_that_may_be_an_accident_refuses_when_it_comes_again_and_again(refusing: Handler) -> None:
     evidence = await asked(only_known(refusing, times=5), strays=(OTHER,))
     assert [each.answer for each in evidence.strays] == ["refused"]
     assert [each.offer for each in evidence.attempts] == [*["server name other.example"] * 5, "control"]
@@ -223,7 +223,7 @@ async def test_an_end_that_may_be_an_accident_refuses_when_it_comes_again_and_ag
 
 
 @REFUSING
-async def test_who_refuses_every_name_by_now_has_refused_none(refusing: Part) -> None:
+async def test_who_refuses_every_name_by_now_has_refused_none(refusing: Handler) -> None:
     """As of a balancer whose backends are gone in the middle of a scan."""
     evidence = await asked(only_known(refusing), strays=(OTHER,))
     assert isinstance(evidence.strays[0].answer, Unknown)

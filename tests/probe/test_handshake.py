@@ -13,8 +13,8 @@ from OpenSSL import SSL
 from trio.testing import MockClock
 
 from scanner.demo.behaviours import smtp
-from scanner.demo.listening import Part
-from scanner.demo.tls_server import TlsSettings, can_choose_groups, tls_part
+from scanner.demo.listening import Handler
+from scanner.demo.tls_server import TlsSettings, can_choose_groups, tls_handler
 from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Transport
 from scanner.probe.converse import Peer
@@ -60,11 +60,11 @@ def peer(sockaddr: tuple[str, int], patience: float = 20.0, transport: Transport
 
 
 async def with_settings(settings: TlsSettings) -> Full:
-    async with listening(tls_part(settings)) as server:
+    async with listening(tls_handler(settings)) as server:
         return await handshake(peer(server.sockaddr))
 
 
-async def with_script(script: Part, *, patience: float = 20.0, reads_hello: bool = True) -> Full:
+async def with_script(script: Handler, *, patience: float = 20.0, reads_hello: bool = True) -> Full:
     async with scripted(script, reads_hello=reads_hello) as server:
         return await handshake(peer(server.sockaddr, patience))
 
@@ -144,7 +144,7 @@ async def test_a_server_that_insists_on_another_protocol_is_asked_without_alpn()
     assert full.alert == 120
     assert b"\x02h2\x08http/1.1" in server.hellos[0]
     assert b"http/1.1" not in server.hellos[1]
-    good = tls_part(TlsSettings(credential=ordinary()))
+    good = tls_handler(TlsSettings(credential=ordinary()))
 
     async def refuse(stream: trio.SocketStream) -> None:
         await stream.receive_some(65536)
@@ -210,7 +210,7 @@ async def test_an_alert_that_came_before_our_goodbye_is_read() -> None:
         client_certificate="required",
         client_ca=authority().certificate,
     )
-    async with listening(tls_part(settings)) as server:
+    async with listening(tls_handler(settings)) as server:
         where = peer(server.sockaddr).where
         lines: list[NoGoodbye] = []
 
@@ -248,9 +248,9 @@ class NoGoodbye:
         self.line.abort()
 
 
-def first_flight_only(*, await_more: bool) -> Part:
+def first_flight_only(*, await_more: bool) -> Handler:
     """A real server's answer to the first hello, with a CertificateRequest in it; then silence, or a close."""
-    whole = tls_part(
+    whole = tls_handler(
         TlsSettings(
             credential=ordinary(),
             min_version=TLS13,
@@ -292,7 +292,7 @@ class Cut:
 
 async def test_a_server_hello_alone_negotiates_nothing() -> None:
     """It says which suite was chosen; whether the handshake goes on with it nothing shows."""
-    whole = tls_part(TlsSettings(credential=ordinary(), max_version=TLS12))
+    whole = tls_handler(TlsSettings(credential=ordinary(), max_version=TLS12))
 
     async def part(stream: trio.SocketStream) -> None:
         flight = Flight(stream)
@@ -339,7 +339,7 @@ async def test_a_refusal() -> None:
         (endless(), ""),
     ],
 )
-async def test_garbage(script: Part, reason: str) -> None:
+async def test_garbage(script: Handler, reason: str) -> None:
     full = await with_script(script)
     assert not full.completed
     assert full.failure
@@ -372,7 +372,7 @@ async def test_no_connection() -> None:
 
 async def test_one_bad_handshake_leaves_no_trace_in_the_next() -> None:
     """OpenSSL keeps its errors per thread, not per connection."""
-    async with scripted(say(MALFORMED)) as bad, listening(tls_part(TlsSettings(credential=ordinary()))) as good:
+    async with scripted(say(MALFORMED)) as bad, listening(tls_handler(TlsSettings(credential=ordinary()))) as good:
         for _ in range(5):
             assert not (await handshake(peer(bad.sockaddr))).completed
             assert (await handshake(peer(good.sockaddr))).completed
@@ -383,7 +383,7 @@ async def test_many_at_once() -> None:
         credential=ordinary(), client_certificate="requested", client_ca=authority().certificate, alpn=(b"h2",)
     )
     found: list[Full] = []
-    async with listening(tls_part(settings)) as asking, scripted(say(alert(40))) as refusing:
+    async with listening(tls_handler(settings)) as asking, scripted(say(alert(40))) as refusing:
 
         async def one(sockaddr: tuple[str, int]) -> None:
             found.append(await handshake(peer(sockaddr)))
@@ -438,7 +438,7 @@ async def test_the_server_name_is_sent_as_in_the_hellos(name: str | None) -> Non
 
 async def test_starttls_comes_first_and_alpn_is_left_out() -> None:
     settings = TlsSettings(credential=ordinary(), alpn=(b"h2",))
-    async with scripted(smtp(tls_part(settings)), reads_hello=False) as server:
+    async with scripted(smtp(tls_handler(settings)), reads_hello=False) as server:
         full = await handshake(peer(server.sockaddr, transport="smtp"))
     assert full.completed, full.failure
     assert full.alpn is None
@@ -454,7 +454,7 @@ async def test_starttls_refused() -> None:
 # --- what a server may make expensive -------------------------------------------------------------------------------
 
 
-def dhe_only(bits: int) -> Part:
+def dhe_only(bits: int) -> Handler:
     """TLS 1.2 with finite-field Diffie-Hellman alone, as far as the client goes along with a modulus of ``bits``."""
     hello = ServerHello(version=TLS12, random=bytes(32), suite=0x009E).encode()
     modulus = ((1 << bits) - 1).to_bytes(bits // 8, "big")
@@ -488,7 +488,7 @@ async def test_finite_field_diffie_hellman_is_offered_only_where_nothing_else_is
 
 async def test_an_anonymous_handshake_does_not_say_whether_a_client_certificate_is_asked_for() -> None:
     settings = TlsSettings(credential=ordinary(), max_version=TLS12, ciphers="AECDH-AES128-SHA:@SECLEVEL=0")
-    async with listening(tls_part(settings)) as server:
+    async with listening(tls_handler(settings)) as server:
         full = await handshake(replace(peer(server.sockaddr), suites="all"))
     assert full.completed, full.failure
     assert isinstance(full.client_certificate, Unknown)

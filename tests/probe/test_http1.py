@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 import trio
 
-from scanner.demo.listening import Part
-from scanner.demo.tls_server import TlsSettings, TlsStream, tls_context, tls_part
+from scanner.demo.listening import Handler
+from scanner.demo.tls_server import TlsSettings, TlsStream, tls_context, tls_handler
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.observation import Attempt
 from scanner.probe.evidence import Evidence
@@ -22,13 +22,13 @@ from tests.servers import closed_port, say, scripted, silent
 LEAF = Authority("Requests").leaf(names=("localhost",))
 
 
-async def asked(part: Part, *, reads: bool = False, patience: float = 20.0) -> tuple[Known[str], list[Attempt]]:
+async def asked(part: Handler, *, reads: bool = False, patience: float = 20.0) -> tuple[Known[str], list[Attempt]]:
     attempts: list[Attempt] = []
     async with scripted(part, reads_hello=reads) as server:
         return await head(peer(server.sockaddr, patience), "other.example", attempts), attempts
 
 
-def answering(said: bytes, *, again: bytes = b"") -> Part:
+def answering(said: bytes, *, again: bytes = b"") -> Handler:
     """These bytes inside of TLS, then ``again`` for ever, or an end."""
     context = tls_context(TlsSettings(credential=LEAF))
 
@@ -49,7 +49,7 @@ def answering(said: bytes, *, again: bytes = b"") -> Part:
 
 async def test_the_status_and_what_marks_the_content() -> None:
     """The demo's server answers every request alike."""
-    found, (attempt,) = await asked(tls_part(TlsSettings(credential=LEAF)))
+    found, (attempt,) = await asked(tls_handler(TlsSettings(credential=LEAF)))
     assert isinstance(found, str)
     assert found.startswith("200")
     assert attempt.offer == "HEAD for other.example as localhost"
@@ -83,13 +83,13 @@ async def test_half_an_answer_does_not_say_whose_it_is(more: bytes) -> None:
 
 async def test_who_requires_a_certificate_answers_nobody() -> None:
     settings = TlsSettings(credential=LEAF, client_certificate="required", client_ca=Authority("Clients").certificate)
-    found, _ = await asked(tls_part(settings))
+    found, _ = await asked(tls_handler(settings))
     assert isinstance(found, Unknown)
 
 
 async def test_each_neighbour_is_asked_here_and_at_home() -> None:
     evidence = Evidence()
-    async with scripted(tls_part(TlsSettings(credential=LEAF)), reads_hello=False) as server:
+    async with scripted(tls_handler(TlsSettings(credential=LEAF)), reads_hello=False) as server:
         question = Question(mode="inventory", authorities=("other.example",))
         await asides(peer(server.sockaddr), question, evidence)
         assert server.connections == len(evidence.attempts) == 4
@@ -103,7 +103,7 @@ async def test_each_neighbour_is_asked_here_and_at_home() -> None:
 
 async def test_without_a_name_there_is_none_of_its_own() -> None:
     evidence = Evidence()
-    async with scripted(tls_part(TlsSettings(credential=LEAF)), reads_hello=False) as server:
+    async with scripted(tls_handler(TlsSettings(credential=LEAF)), reads_hello=False) as server:
         question = Question(mode="inventory", authorities=("other.example",))
         nameless = replace(peer(server.sockaddr), server_name=None)
         await asides(nameless, question, evidence)

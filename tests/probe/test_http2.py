@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trio.testing import MockClock
 
-from scanner.demo.listening import Part
-from scanner.demo.tls_server import TlsSettings, TlsStream, tls_context, tls_part
+from scanner.demo.listening import Handler
+from scanner.demo.tls_server import TlsSettings, TlsStream, tls_context, tls_handler
 from scanner.kube.hostnames import NO_SUCH_NAME
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.observation import Attempt
@@ -38,7 +38,7 @@ HEAD = b"\x88"
 """The header block of ``:status: 200`` (RFC 7541, appendix A, index 8)."""
 
 
-def over_tls(script: Script, alpn: Sequence[bytes] = (b"h2",)) -> Part:
+def over_tls(script: Script, alpn: Sequence[bytes] = (b"h2",)) -> Handler:
     """``script`` inside of TLS, which it need not say goodbye to."""
     context = tls_context(TlsSettings(credential=LEAF, alpn=tuple(alpn)))
 
@@ -54,7 +54,7 @@ def over_tls(script: Script, alpn: Sequence[bytes] = (b"h2",)) -> Part:
     return part
 
 
-def answering(statuses: Mapping[str, str], *, each: int = 100) -> Part:
+def answering(statuses: Mapping[str, str], *, each: int = 100) -> Handler:
     """Statuses by authority; after ``each`` answers the connection ends with GOAWAY."""
 
     async def script(stream: TlsStream) -> None:
@@ -88,7 +88,7 @@ def frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
 SETTINGS = frame(4, 0, 0, b"")
 
 
-def saying(*said: bytes, again: bytes = b"") -> Part:
+def saying(*said: bytes, again: bytes = b"") -> Handler:
     """These bytes, then ``again`` for ever, or nothing."""
 
     async def script(stream: TlsStream) -> None:
@@ -103,7 +103,7 @@ def saying(*said: bytes, again: bytes = b"") -> Part:
     return over_tls(script)
 
 
-async def asked(part: Part, names: Sequence[str] = NAMES, *, patience: float = 20.0) -> dict[str, Known[str]]:
+async def asked(part: Handler, names: Sequence[str] = NAMES, *, patience: float = 20.0) -> dict[str, Known[str]]:
     attempts: list[Attempt] = []
     found: dict[str, Known[str]] = {}
     async with listening(part) as server:
@@ -140,7 +140,7 @@ GOODBYE = frame(7, 0, 0, bytes(8))
 """GOAWAY: no request was looked at."""
 
 
-def in_turn(*scripts: Script) -> Part:
+def in_turn(*scripts: Script) -> Handler:
     """Another script for each connection; the last one for all that follow."""
     parts = iter([over_tls(each) for each in scripts[:-1]])
     last = over_tls(scripts[-1])
@@ -206,7 +206,7 @@ async def test_one_request_that_is_reset_says_nothing_of_the_next() -> None:
 async def test_without_an_agreement_nothing_is_sent(alpn: tuple[bytes, ...]) -> None:
     attempts: list[Attempt] = []
     found: dict[str, Known[str]] = {}
-    async with listening(tls_part(TlsSettings(credential=LEAF, alpn=alpn))) as server:
+    async with listening(tls_handler(TlsSettings(credential=LEAF, alpn=alpn))) as server:
         await heads(peer(server.sockaddr), NAMES, attempts, found)
         assert server.connections == 1
     assert found == dict.fromkeys(NAMES, Unknown("HTTP/2 is not agreed upon"))

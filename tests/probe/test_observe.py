@@ -17,7 +17,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from scanner.demo.behaviours import after_hello
-from scanner.demo.listening import Part, background, open_listening
+from scanner.demo.listening import Handler, background, open_listening
 from scanner.demo.tls_server import TlsSettings
 from scanner.errors import ResourceError
 from scanner.kube.maybe import Unknown
@@ -50,8 +50,8 @@ from tests.servers import (
     silent,
     smtp,
     stall_after,
+    tls_handler,
     tls_listener,
-    tls_part,
 )
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -129,7 +129,7 @@ async def test_unreachable(clock: MockClock) -> None:
     assert is_unknown(observation)
 
 
-OUTCOMES: list[tuple[str, Part, Reach, str | None, str]] = [
+OUTCOMES: list[tuple[str, Handler, Reach, str | None, str]] = [
     ("fin", say(b""), Reach.HUNG_UP, None, ""),
     ("rst", abort, Reach.RESET, None, ""),
     ("nothing", silent, Reach.SILENT, None, ""),
@@ -156,7 +156,7 @@ OUTCOMES: list[tuple[str, Part, Reach, str | None, str]] = [
 @pytest.mark.parametrize(
     ("script", "reach", "protocol", "detail"), [row[1:] for row in OUTCOMES], ids=[row[0] for row in OUTCOMES]
 )
-async def test_no_tls(script: Part, reach: Reach, protocol: str | None, detail: str, clock: MockClock) -> None:
+async def test_no_tls(script: Handler, reach: Reach, protocol: str | None, detail: str, clock: MockClock) -> None:
     async with scripted(script) as server:
         observation = await seen(endpoint(server.sockaddr))
         assert observation.connections == server.connections
@@ -234,7 +234,7 @@ async def test_client_certificate_requested(version: int, clock: MockClock) -> N
 
 
 async def test_starttls_end_to_end(clock: MockClock) -> None:
-    async with scripted(smtp(tls_part(TlsSettings(credential=ordinary()))), reads_hello=False) as server:
+    async with scripted(smtp(tls_handler(TlsSettings(credential=ordinary()))), reads_hello=False) as server:
         observation = await seen(endpoint(server.sockaddr, transport="smtp"))
         assert observation.connections == server.connections
     assert observation.reach is Reach.TLS
@@ -307,7 +307,7 @@ async def test_a_stop_before_anything_was_seen(clock: MockClock) -> None:
     assert trio.current_time() == 0
 
 
-def after(visits: int, first: Part, then: Part) -> Part:
+def after(visits: int, first: Handler, then: Handler) -> Handler:
     """The first ``visits`` connections get ``first``, those to come ``then``."""
     visit = count()
 
@@ -323,7 +323,7 @@ WEAK = TlsSettings(credential=ordinary(), min_version=TLS10, ciphers="ALL:@SECLE
 @pytest.mark.parametrize("visits", range(1, 12))
 async def test_what_was_seen_before_a_deadline_stays(visits: int, clock: MockClock) -> None:
     """A listener that stops answering: what it accepted is kept, the rest is unknown and nothing is called refused."""
-    async with scripted(after(visits, tls_part(WEAK), silent), reads_hello=False) as server:
+    async with scripted(after(visits, tls_handler(WEAK), silent), reads_hello=False) as server:
         observation = await seen(endpoint(server.sockaddr), Limits(timeout=50, deadline=10))
     assert observation.reach is Reach.TLS
     assert observation.versions.accepted[0] == TLS13
@@ -340,7 +340,7 @@ async def test_a_violation_that_was_seen_before_a_deadline_stays(clock: MockCloc
     async with tls_listener(WEAK) as whole:
         needed = (await seen(endpoint(whole.sockaddr), question=question)).connections
     for visits in range(1, needed):
-        async with scripted(after(visits, tls_part(WEAK), silent), reads_hello=False) as server:
+        async with scripted(after(visits, tls_handler(WEAK), silent), reads_hello=False) as server:
             observation = await seen(endpoint(server.sockaddr), Limits(timeout=50, deadline=10), question)
         old = {TLS12, TLS11, TLS10} & set(observation.versions.accepted)
         assert len(observation.versions.accepted) >= min(visits - 2, 4) or old
@@ -354,7 +354,7 @@ async def test_a_stop_midway_keeps_what_was_seen(clock: MockClock) -> None:
         gate.stop("SIGINT")
         await trio.sleep_forever()
 
-    async with scripted(after(3, tls_part(WEAK), stop), reads_hello=False) as server:
+    async with scripted(after(3, tls_handler(WEAK), stop), reads_hello=False) as server:
         observation = await observe(endpoint(server.sockaddr), INVENTORY, gate, NOW)
     assert observation.reach is Reach.TLS
     assert observation.versions.unasked == "SIGINT"
@@ -366,7 +366,7 @@ async def test_a_deadline_in_the_full_handshake(clock: MockClock) -> None:
     """It comes last; everything else is known then, but for what TLS 1.3 hides. TLS 1.2 shows its own in clear."""
     async with tls_listener() as whole:
         needed = (await seen(endpoint(whole.sockaddr))).connections
-    script = after(needed - 1, tls_part(TlsSettings(credential=ordinary())), silent)
+    script = after(needed - 1, tls_handler(TlsSettings(credential=ordinary())), silent)
     async with scripted(script, reads_hello=False) as server:
         question = Question(mode="inventory", cleartext=True, plain_port=(80, "/"), authorities=("other.example",))
         observation = await seen(endpoint(server.sockaddr), Limits(timeout=50, deadline=10), question)
@@ -385,9 +385,9 @@ async def test_a_deadline_in_the_full_handshake(clock: MockClock) -> None:
 
 @pytest.mark.parametrize("then", [abort, say(b""), silent, say(HTTP_400), say(MALFORMED)])
 @pytest.mark.parametrize("visits", [1, 2, 5, 8])
-async def test_a_server_that_turns_bad_midway(visits: int, then: Part, clock: MockClock) -> None:
+async def test_a_server_that_turns_bad_midway(visits: int, then: Handler, clock: MockClock) -> None:
     """Whatever it does from some connection on, nothing that it accepts is called refused."""
-    async with scripted(after(visits, tls_part(WEAK), after_hello(then)), reads_hello=False) as server:
+    async with scripted(after(visits, tls_handler(WEAK), after_hello(then)), reads_hello=False) as server:
         observation = await seen(endpoint(server.sockaddr), Limits(deadline=300))
     assert observation.reach is Reach.TLS
     assert not observation.versions.refused & {TLS10, TLS11, TLS12, TLS13}
@@ -402,7 +402,7 @@ async def test_a_server_that_is_gone_midway(clock: MockClock) -> None:
             listeners.cancel_scope.cancel()
             await trio.lowlevel.checkpoint()
 
-        server = await open_listening(listeners, after(3, tls_part(WEAK), leave))
+        server = await open_listening(listeners, after(3, tls_handler(WEAK), leave))
         with trio.CancelScope(shield=True):
             observation = await seen(endpoint(server.sockaddr))
     assert observation.reach is Reach.TLS
@@ -491,7 +491,7 @@ async def test_what_this_machine_cannot_do_is_raised(monkeypatch: pytest.MonkeyP
 
 
 async def test_the_first_connection_is_reset(clock: MockClock) -> None:
-    async with scripted(flaky(1, tls_part(WEAK)), reads_hello=False) as server:
+    async with scripted(flaky(1, tls_handler(WEAK)), reads_hello=False) as server:
         observation = await seen(endpoint(server.sockaddr))
     assert observation.reach is Reach.TLS
     assert {TLS12, TLS11, TLS10} <= set(observation.versions.accepted)
@@ -500,8 +500,8 @@ async def test_the_first_connection_is_reset(clock: MockClock) -> None:
 
 async def test_one_of_two_replicas_is_bad(clock: MockClock) -> None:
     """A balancer in front of a strict and a weak one: what the weak one accepted is never called refused."""
-    strict = tls_part(TlsSettings(credential=ordinary()))
-    async with scripted(balanced(tls_part(WEAK), strict), reads_hello=False) as server:
+    strict = tls_handler(TlsSettings(credential=ordinary()))
+    async with scripted(balanced(tls_handler(WEAK), strict), reads_hello=False) as server:
         observation = await seen(endpoint(server.sockaddr))
     assert observation.reach is Reach.TLS
     assert observation.versions.accepted
@@ -549,11 +549,13 @@ def test_what_the_full_handshake_ended_in_is_accepted_like_anything_else() -> No
 
 
 @pytest.mark.parametrize("ending", [silent, say(b""), say(alert(40)), abort], ids=["stall", "FIN", "alert", "RST"])
-async def test_a_certificate_that_nobody_saw_is_no_certificate_that_is_in_order(ending: Part, clock: MockClock) -> None:
+async def test_a_certificate_that_nobody_saw_is_no_certificate_that_is_in_order(
+    ending: Handler, clock: MockClock
+) -> None:
     """TLS 1.2 shows a good one. The only hello with ALPN is the full handshake's, and it ends before TLS 1.3 shows its
     own, which has expired."""
-    good = tls_part(TlsSettings(credential=ordinary(), max_version=TLS12))
-    weak = tls_part(TlsSettings(credential=ordinary()))
+    good = tls_handler(TlsSettings(credential=ordinary(), max_version=TLS12))
+    weak = tls_handler(TlsSettings(credential=ordinary()))
 
     async def by_alpn(stream: trio.SocketStream) -> None:
         """The first hello decides: with ALPN it goes no further."""
@@ -577,7 +579,7 @@ async def test_a_certificate_that_nobody_saw_is_no_certificate_that_is_in_order(
 
 async def test_a_listener_that_ends_a_hello_with_alpn_is_asked_once_more_without() -> None:
     """tlslite-ng without protocols of its own, and wolfSSL where a response by OCSP is asked for, just close."""
-    whole = tls_part(TlsSettings(credential=ordinary()))
+    whole = tls_handler(TlsSettings(credential=ordinary()))
 
     async def choosy(stream: trio.SocketStream) -> None:
         start = await stream.socket.recv(65536, socket.MSG_PEEK)
@@ -608,7 +610,7 @@ async def test_every_connection_waits_for_its_turn(monkeypatch: pytest.MonkeyPat
     asks = TlsSettings(
         credential=ordinary(), client_ca=Authority("Clients").certificate, client_certificate="requested"
     )
-    whole, turns, pace = tls_part(asks), count(), Gate.pace
+    whole, turns, pace = tls_handler(asks), count(), Gate.pace
 
     async def counted(gate: Gate, scope: trio.CancelScope | None = None) -> None:
         next(turns)
@@ -644,7 +646,7 @@ async def xmpp(stream: trio.SocketStream) -> None:
     await stream.send_all(XMPP_STREAM + b"<stream:features>" + XMPP_TLS % b"starttls" + b"</stream:features>")
     await stream.receive_some(4096)
     await stream.send_all(XMPP_TLS % b"proceed")
-    await tls_part(TlsSettings(credential=ordinary()))(stream)
+    await tls_handler(TlsSettings(credential=ordinary()))(stream)
 
 
 async def test_xmpp_is_asked_for_the_name_that_was_given() -> None:

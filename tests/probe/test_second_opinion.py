@@ -26,7 +26,7 @@ from scanner.model.observation import Flaw, Inquiry
 from scanner.probe import second_opinion
 from scanner.probe.second_opinion import ANSWER_LIMIT, RECYCLE, STARTTLS, SUITE_COMMANDS, WORKER, Bench, available
 from scanner.tls.codepoints import TLS12, TLS13
-from tests.servers import listening, ordinary, silent, smtp, tls_listener, tls_part
+from tests.servers import listening, ordinary, silent, smtp, tls_handler, tls_listener
 
 real = pytest.mark.skipif(available() is None, reason="sslyze is not installed: pip install 'adhere[sslyze]'")
 
@@ -91,7 +91,7 @@ async def test_it_asks_no_more_than_it_is_asked() -> None:
 
 @real
 async def test_it_upgrades_by_starttls() -> None:
-    mail = smtp(tls_part(TlsSettings(credential=ordinary())))
+    mail = smtp(tls_handler(TlsSettings(credential=ordinary())))
     async with listening(mail) as server, Bench() as bench:
         opinion = await bench.ask(at(server.sockaddr, transport="smtp"), Inquiry(versions=frozenset({TLS13})))
     assert opinion.failure is None

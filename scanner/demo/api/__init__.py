@@ -1,5 +1,5 @@
-"""What the demo's API server says, without its sockets: a store, discovery, lists, errors. Pure but for the store.
+"""The demo's API server: ``request_handler`` decides the answers, ``store`` has the objects, ``server`` the sockets.
 
-It is a fake that is held against the real kube-apiserver (tests/e2e): it takes nothing upon itself that the real one
-does not do, and where it does less (no writes, no tables, no compression) it refuses as the real one does.
+It is a fake of kube-apiserver's read side, compared with the real one in tests/e2e. Where it does less (no writes, no
+watches, no label selectors), it refuses as the real one refuses.
 """

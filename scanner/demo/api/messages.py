@@ -1,4 +1,4 @@
-"""Requests and answers of the API as values; watches and port-forwards are values that need a socket.
+"""Requests and answers of the API as values. ``PortForward`` is an answer that needs a socket.
 
 Errors have the API server's wording: ``meta/v1 Status`` (apimachinery ``pkg/apis/meta/v1/types.go``).
 """
@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from scanner.demo.api.store import Resource, Test
 from scanner.kube.kinds import Kind
 
 JSON = "application/json"
@@ -19,13 +18,13 @@ TEXT = "text/plain; charset=utf-8"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What a client asks."""
+    """A request of a client."""
 
     method: str = "GET"
     target: str
     """Path and query, as sent."""
     headers: dict[str, str] = field(default_factory=dict)
-    """Names in small letters."""
+    """Names in lower case."""
 
     @property
     def path(self) -> str:
@@ -40,7 +39,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """A whole answer."""
+    """A response with its body."""
 
     code: int = 200
     body: bytes
@@ -48,51 +47,35 @@ class Response:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Watch:
-    """Answer with what happens from now on."""
-
-    resource: Resource
-    version: str
-    test: Test
-    since: int | None
-    """Revision after which events are wanted; None: everything that there is, first."""
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forward:
-    """Upgrade to a WebSocket, and connect it to ports of a pod."""
+class PortForward:
+    """Upgrade to a WebSocket, and connect it to a port of a pod."""
 
     namespace: str
     pod: str
     uid: str
-    ports: tuple[int, ...]
+    port: int
 
 
-Answer = Response | Watch | Forward
+Answer = Response | PortForward
 
 
 def json_response(document: object, *, code: int = 200, content_type: str = JSON) -> Response:
     """``document`` as the API server writes it: compact, one line."""
-    return Response(code=code, body=encoded(document), content_type=content_type)
-
-
-def encoded(document: object) -> bytes:
-    """One line of JSON."""
-    return json.dumps(document, separators=(",", ":")).encode() + b"\n"
+    body = json.dumps(document, separators=(",", ":")).encode() + b"\n"
+    return Response(code=code, body=body, content_type=content_type)
 
 
 USER = "system:serviceaccount:adhere:adhere"
-"""Who shows the demo's token."""
+"""The user of the demo's token."""
 
 
-@dataclass(kw_only=True, eq=False)  # not frozen: whatever handles exceptions sets their __traceback__
+@dataclass(kw_only=True, eq=False)  # not frozen: Python sets __traceback__ of exceptions
 class Failure(Exception):
     """A request that ends with an error."""
 
     code: int
     reason: str
-    """Empty where the real one gives none."""
+    """Empty if the real server sends no reason."""
     message: str
     details: dict[str, object] | None = None
 
@@ -112,34 +95,34 @@ class Failure(Exception):
 
 
 class NoSuchPath(Exception):
-    """Nobody serves that path: 404, as text."""
+    """404, as text: no resource or document is served at this path."""
 
 
 def no_such_resource() -> Failure:
-    """The group is served, and has nothing of that name or version."""
+    """404: the group is served, but not this resource or version."""
     message = "the server could not find the requested resource"
     return Failure(code=404, reason="NotFound", message=message, details={})
 
 
 def not_allowed() -> Failure:
-    """Another method than those of the API."""
+    """405: the API has no such method."""
     message = "the server does not allow this method on the requested resource"
     return Failure(code=405, reason="MethodNotAllowed", message=message, details={})
 
 
 def not_acceptable() -> Failure:
-    """The client takes no JSON."""
+    """406: the client does not accept JSON."""
     message = "only the following media types are accepted: application/json"
     return Failure(code=406, reason="NotAcceptable", message=message)
 
 
 def unauthorized() -> Failure:
-    """No token, or one that nobody knows."""
+    """401: no token, or an unknown one."""
     return Failure(code=401, reason="Unauthorized", message="Unauthorized")
 
 
 def forbidden(verb: str, kind: Kind, namespace: str, name: str = "", subresource: str = "") -> Failure:
-    """A verb that the user's roles do not have."""
+    """403: the user's roles do not allow this verb."""
     resource = f"{kind.plural}/{subresource}" if subresource else kind.plural
     where = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
     subject = f'{kind.resource} "{name}"' if name else kind.resource
@@ -153,7 +136,7 @@ def forbidden(verb: str, kind: Kind, namespace: str, name: str = "", subresource
 
 
 def forbidden_path(verb: str, path: str) -> Failure:
-    """The like, of a path that is no resource."""
+    """403 for a path that is no resource."""
     return Failure(
         code=403,
         reason="Forbidden",
@@ -163,13 +146,13 @@ def forbidden_path(verb: str, path: str) -> Failure:
 
 
 def not_found(kind: Kind, name: str) -> Failure:
-    """No object of that name."""
+    """404: no object has this name."""
     message = f'{kind.resource} "{name}" not found'
     return Failure(code=404, reason="NotFound", message=message, details=_details(kind, name))
 
 
 def bad_request(message: str) -> Failure:
-    """A parameter that cannot be understood."""
+    """400: a parameter is invalid."""
     return Failure(code=400, reason="BadRequest", message=message)
 
 

@@ -1,22 +1,25 @@
-"""Answer requests: a pure function of the store. An answer that needs a socket is a value (``Watch``, ``Forward``)."""
+"""The answers of the API server: a pure function of the store and the request.
+
+Discovery documents are in the aggregated form only, ``apidiscovery.k8s.io/v2`` (KEP-3352), which the Accept header
+asks for.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from scanner.demo.api import discovery
-from scanner.demo.api.lists import object_list, selected, whole
 from scanner.demo.api.messages import (
     JSON,
     TEXT,
     Answer,
     Failure,
-    Forward,
     NoSuchPath,
+    PortForward,
     Request,
     Response,
-    Watch,
     bad_request,
     forbidden,
     forbidden_path,
@@ -27,80 +30,85 @@ from scanner.demo.api.messages import (
     not_found,
     unauthorized,
 )
-from scanner.demo.api.store import Resource, Store, Test
+from scanner.demo.api.store import Resource, Store
 
-_LONGEST_WATCH = 1800.0
+Document = dict[str, Any]
+Resources = tuple[Resource, ...]
 
-
-def watch(resource: Resource, version: str, test: Test, query: dict[str, str]) -> Watch:
-    """What a watch asks for. Raises ``Failure``."""
-    since = query.get("resourceVersion", "")
-    seconds = query.get("timeoutSeconds", "")
-    if not ((seconds.isascii() and seconds.isdigit()) or not seconds):
-        raise bad_request(f'strconv.ParseInt: parsing "{seconds}": invalid syntax')
-    if not ((since.isascii() and since.isdigit()) or not since):
-        message = f'resourceVersion: Invalid value: "{since}": strconv.ParseUint: parsing "{since}": invalid syntax'
-        raise Failure(code=500, reason="", message=message)
-    revision = int(since or "0")
-    wanted = float(int(seconds or "0")) or _LONGEST_WATCH
-    return Watch(
-        resource=resource,
-        version=version,
-        test=test,
-        since=revision or None,
-        seconds=min(wanted, _LONGEST_WATCH),
-    )
-
-
-def ports(request: Request) -> tuple[int, ...]:
-    """The ports of a port-forward. Raises ``Failure``, in kubelet's own words (``pkg/cri/streaming/portforward``): it
-    sees ``ports`` under the name port."""
-    text = ",".join(value for name, value in parse_qsl(urlsplit(request.target).query) if name == "ports")
-    if not text:
-        raise bad_request('query parameter "port" is required')
-    found = []
-    for each in text.split(","):
-        if not (each.isascii() and each.isdigit() and int(each) < 65536):
-            raise bad_request(f'unable to parse "{text}" as a port: strconv.ParseUint: parsing "{each}"')
-        if int(each) == 0:
-            raise bad_request(f'port "{text}" must be > 0')
-        found.append(int(each))
-    return tuple(found)
-
-
-def is_true(text: str | None) -> bool:
-    """As Go reads a bool (strconv.ParseBool)."""
-    return text in {"true", "1", "True", "t", "T", "TRUE"}
-
-
-_READS = {"GET", "HEAD"}
+_READS = ("get", "list")
+_VERBS = ("create", "delete", "deletecollection", *_READS, "patch", "update", "watch")
+"""Verbs that discovery lists, also for users that may not use them."""
 _WRITES = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_AGGREGATED = {f"{JSON};g=apidiscovery.k8s.io;v={each};as=APIGroupDiscoveryList": each for each in ("v2", "v2beta1")}
+"""Content types of discovery, and the version that each asks for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
-    """Who may come in, and what the role does not allow."""
+def _groups(resources: Iterable[Resource]) -> dict[str, Resources]:
+    """Resources by the name of their group, in the order of their first appearance; the core's is ""."""
+    found: dict[str, Resources] = {}
+    for each in resources:
+        found[each.kind.group] = (*found.get(each.kind.group, ()), each)
+    return found
 
-    token: str
-    forbidden: frozenset[str] = frozenset()
-    """Resources, as ``Kind.resource``; ``pods/portforward`` also."""
-    stale: frozenset[str] = frozenset()
-    """Groups whose own API server is down: 503, and ``Stale`` in discovery."""
+
+def _versions(resources: Resources) -> tuple[str, ...]:
+    """Versions of a group, the preferred one first."""
+    return tuple(dict.fromkeys(version for each in resources for version in each.versions))
+
+
+def _discovery(resources: Iterable[Resource], version: str, *, core: bool) -> Document:
+    """``/api`` or ``/apis`` in one document."""
+    items = [_group_item(name, several) for name, several in _groups(resources).items() if bool(name) is not core]
+    found = {"kind": "APIGroupDiscoveryList", "apiVersion": f"apidiscovery.k8s.io/{version}", "metadata": {}}
+    return {**found, "items": items}
+
+
+def _group_item(name: str, resources: Resources) -> Document:
+    served = []
+    for version in _versions(resources):
+        rows = [_resource_row(each, version) for each in resources if version in each.versions]
+        served.append({"version": version, "resources": rows, "freshness": "Current"})
+    return {"metadata": {"name": name} if name else {}, "versions": served}
+
+
+def _resource_row(resource: Resource, version: str) -> Document:
+    kind = resource.kind
+    group, response_version = (kind.group, version) if resource.server == "crd" else ("", "")  # "": as its list's
+    response = {"group": group, "version": response_version, "kind": kind.name}
+    row: Document = {
+        "resource": kind.plural,
+        "responseKind": response,
+        "scope": "Namespaced" if kind.namespaced else "Cluster",
+        "singularResource": kind.name.lower(),
+        "verbs": list(_VERBS),
+    }
+    if resource.short_names:
+        row["shortNames"] = list(resource.short_names)
+    if resource.subresources:
+        row["subresources"] = [
+            {
+                "subresource": each,
+                "responseKind": response,
+                "verbs": ["create", "get"] if each == "portforward" else ["get"],
+            }
+            for each in resource.subresources
+        ]
+    return row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Api:
-    """Everything but the sockets."""
+    """The API server without its sockets."""
 
     store: Store
-    rules: Rules
-    server: str
-    """Its own ``host:port``, for discovery."""
+    token: str
+    forbidden: frozenset[str] = frozenset()
+    """Resources that the user's role does not allow, as ``Kind.resource``; ``pods/portforward`` also."""
     version: dict[str, str]
-    """What ``/version`` says."""
+    """The answer to ``/version``."""
 
     def answer(self, request: Request) -> Answer:
-        """Never raises: errors are answers too."""
+        """The answer to a request. Never raises: errors are answers too."""
         try:
             self._authenticate(request)
             return self._route(request)
@@ -111,14 +119,14 @@ class Api:
 
     def _authenticate(self, request: Request) -> None:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or token.strip() != self.rules.token:
+        if scheme.lower() != "bearer" or token.strip() != self.token:
             raise unauthorized()
 
     def _route(self, request: Request) -> Answer:
         steps = [step for step in request.path.split("/") if step]
-        if request.method not in _READS | _WRITES.keys():
+        if request.method != "GET" and request.method not in _WRITES:
             raise not_allowed()
-        if request.method not in _READS and len(steps) < 3:
+        if request.method != "GET" and len(steps) < 3:
             raise forbidden_path(request.method.lower(), request.path)
         if not _takes_json(request.headers.get("accept", "*/*")):
             raise not_acceptable()
@@ -128,104 +136,80 @@ class Api:
             case ["healthz" | "livez" | "readyz"]:
                 return Response(body=b"ok", content_type=TEXT)
             case ["api" | "apis"]:
-                return self._roots(request, core=steps == ["api"])
+                return self._root(request, core=steps == ["api"])
             case ["api", version, *rest]:
                 return self._group(request, "", version, rest)
-            case ["apis", name]:
-                return json_response(discovery.group(name, self._resources(name)))
             case ["apis", name, version, *rest]:
                 return self._group(request, name, version, rest)
         raise NoSuchPath
 
-    def _roots(self, request: Request, *, core: bool) -> Response:
-        every = self.store.resources
-        for asked in request.headers.get("accept", "").split(","):
-            version = discovery.AGGREGATED.get(asked.strip().replace("; ", ";").partition(";q=")[0])
+    def _root(self, request: Request, *, core: bool) -> Response:
+        for accepted in request.headers.get("accept", "").split(","):
+            content_type = accepted.strip().replace("; ", ";").partition(";q=")[0]
+            version = _AGGREGATED.get(content_type)
             if version is not None:
-                found = discovery.aggregated(every, version, core=core, stale=self.rules.stale)
-                kind = f"{JSON};g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
-                return json_response(found, content_type=kind)
-        return json_response(discovery.core_versions(self.server) if core else discovery.group_list(every))
-
-    def _resources(self, group: str) -> tuple[Resource, ...]:
-        found = discovery.groups(self.store.resources).get(group)
-        if not found:
-            raise NoSuchPath
-        return found
+                found = _discovery(self.store.resources, version, core=core)
+                return json_response(found, content_type=content_type)
+        raise not_acceptable()
 
     def _group(self, request: Request, group: str, version: str, steps: list[str]) -> Answer:
-        resources = self._resources(group)
-        if group in self.rules.stale:
-            return Response(code=503, body=b"service unavailable\n", content_type=TEXT)
-        if version not in discovery.versions(resources):
-            raise _nothing_there(resources)
-        if not steps:
-            return json_response(discovery.resource_list(resources, version))
-        return self._resource(request, resources, version, steps)
-
-    def _resource(self, request: Request, resources: tuple[Resource, ...], version: str, steps: list[str]) -> Answer:
+        resources = _groups(self.store.resources).get(group)
+        if not resources:
+            raise NoSuchPath
+        if version not in _versions(resources) or not steps:
+            raise _not_served(resources)
         namespace = ""
         if steps[0] == "namespaces" and len(steps) > 2:
             namespace, steps = steps[1], steps[2:]
         plural, name, subresource = [*steps, "", ""][:3]
         served = [each for each in resources if each.kind.plural == plural and version in each.versions]
         if not served or len(steps) > 3 or (subresource and subresource not in served[0].subresources):
-            raise _nothing_there(resources)
+            raise _not_served(resources)
         resource = served[0]
         if bool(namespace) > resource.kind.namespaced or (name and bool(namespace) != resource.kind.namespaced):
-            raise _nothing_there(resources)
+            raise _not_served(resources)
         self._authorize(request, resource, namespace, name, subresource)
         if subresource == "portforward":
-            return self._forward(request, namespace, name)
+            return self._port_forward(request, resource, namespace, name)
         if name:
-            return self._get(resource, version, namespace, name)
-        return self._collection(request, resource, version, namespace)
+            return json_response(resource.with_type(version, self._get(resource, namespace, name)))
+        return json_response(self.store.page(resource, version, namespace, request.query))
 
     def _authorize(self, request: Request, resource: Resource, namespace: str, name: str, subresource: str) -> None:
-        verb = _verb(request, name)
-        asked = "/".join(filter(None, (resource.kind.resource, subresource)))
-        if (verb not in discovery.READS and subresource != "portforward") or asked in self.rules.forbidden:
+        verb = _WRITES.get(request.method, "get" if name else "list")
+        if verb == "delete" and not name:
+            verb = "deletecollection"
+        requested = "/".join(filter(None, (resource.kind.resource, subresource)))
+        if (verb not in _READS and subresource != "portforward") or requested in self.forbidden:
             inside = name if resource.kind.plural == "namespaces" else namespace
             raise forbidden(verb, resource.kind, inside, name, subresource)
-        if request.method == "HEAD":
+        if "watch" in request.query:
             raise not_allowed()
 
-    def _get(self, resource: Resource, version: str, namespace: str, name: str) -> Response:
+    def _get(self, resource: Resource, namespace: str, name: str) -> Document:
         found = self.store.get(resource.kind, name, namespace)
         if found is None:
             raise not_found(resource.kind, name)
-        return json_response(whole(resource, version, found))
+        return found
 
-    def _collection(self, request: Request, resource: Resource, version: str, namespace: str) -> Answer:
-        query = request.query
-        if is_true(query.get("watch")):
-            return watch(resource, version, selected(resource, namespace, query), query)
-        return json_response(object_list(self.store, resource, version, namespace, query))
-
-    def _forward(self, request: Request, namespace: str, name: str) -> Forward:
-        pods = next(each for each in self.store.resources if each.kind.plural == "pods")
-        pod = self.store.get(pods.kind, name, namespace)
-        if pod is None:
-            raise not_found(pods.kind, name)
+    def _port_forward(self, request: Request, pods: Resource, namespace: str, name: str) -> PortForward:
+        """Raises ``Failure`` in kubelet's words (``pkg/cri/streaming/portforward``): ``ports`` is "port" there."""
+        pod = self._get(pods, namespace, name)
         if request.headers.get("upgrade", "").lower() != "websocket":
             raise bad_request("Upgrade request required")
-        return Forward(namespace=namespace, pod=name, uid=pod["metadata"]["uid"], ports=ports(request))
+        text = dict(parse_qsl(urlsplit(request.target).query)).get("ports", "")
+        if not text:
+            raise bad_request('query parameter "port" is required')
+        if not (text.isascii() and text.isdigit() and 0 < int(text) < 65536):
+            raise bad_request(f'unable to parse "{text}" as a port')
+        return PortForward(namespace=namespace, pod=name, uid=pod["metadata"]["uid"], port=int(text))
 
 
-def _nothing_there(resources: tuple[Resource, ...]) -> Exception:
-    """Groups of definitions answer with text, as if they were not there; the others with a Status."""
+def _not_served(resources: Resources) -> Exception:
+    """Groups of custom resources answer with text, as if the path did not exist; the others with a Status."""
     return NoSuchPath() if all(each.server == "crd" for each in resources) else no_such_resource()
 
 
 def _takes_json(accept: str) -> bool:
     kinds = {each.partition(";")[0].strip() for each in accept.split(",")}
     return not kinds.isdisjoint({JSON, "application/*", "*/*", ""})
-
-
-def _verb(request: Request, name: str) -> str:
-    if request.method in _WRITES:
-        verb = _WRITES[request.method]
-        return "deletecollection" if verb == "delete" and not name else verb
-    if name:
-        return "get"
-    return "watch" if is_true(request.query.get("watch")) else "list"

@@ -17,7 +17,7 @@ from scanner.kube.kinds import Kind
 from scanner.model.diagnosis import EVENT
 
 FORBIDDEN = frozenset({kinds.SECRET.resource, kinds.NETWORK_POLICY.resource})
-"""What the demo's role does not allow."""
+"""Resources that the demo's role does not allow."""
 
 _crd = partial(Resource, server="crd")
 
@@ -58,13 +58,13 @@ RESOURCES: tuple[Resource, ...] = (
     _crd(kind=kinds.POD_MONITOR, short_names=("pmon",)),
     *(_crd(kind=each) for each in platform.operators()),
 )
-"""As OpenShift 4.22 has them. HyperShift, Contour and the newer Gateway API kinds are not there: absent, not empty."""
+"""Resources of OpenShift 4.22. HyperShift, Contour and the newer Gateway API kinds are absent, not empty."""
 
 
 def objects(layout: Layout) -> dict[Kind, Iterable[Object]]:
     """Every object of the cluster, by kind."""
     return {
-        kinds.POD: pods.pods(layout),
+        kinds.POD: (pods.pod(layout, each) for each in layout.replicas),
         kinds.SERVICE: pods.services(layout),
         kinds.ENDPOINT_SLICE: pods.endpoint_slices(layout),
         kinds.NODE: platform.nodes(layout),
@@ -97,5 +97,5 @@ def objects(layout: Layout) -> dict[Kind, Iterable[Object]]:
 
 
 def store(layout: Layout) -> Store:
-    """The demo's etcd."""
+    """All objects, as the API server stores them."""
     return Store(RESOURCES, objects(layout), now=layout.now, revision=48_210)

@@ -1,14 +1,17 @@
-"""What the platform says of itself: its release, its profile, its nodes, pools and operators (config.openshift.io/v1,
-machineconfiguration.openshift.io/v1)."""
+"""Objects of the platform: release, profile, nodes, pools and operators.
+
+config.openshift.io/v1 and machineconfiguration.openshift.io/v1.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from scanner.demo.addresses import API_PORT, APPS, BASE_DOMAIN, MASTER, NODES
 from scanner.demo.api.store import Object
-from scanner.demo.layout import WORKLOADS, Layout
+from scanner.demo.cluster_workloads import WORKLOADS
+from scanner.demo.layout import Layout
+from scanner.demo.workloads import API_PORT, APPS, BASE_DOMAIN, KUBELET_PORT, MASTER, NODES
 from scanner.kube import kinds
 from scanner.kube.kinds import Kind
 
@@ -32,16 +35,16 @@ OPERATORS = (
 )
 
 
-def conditions(**wanted: str) -> list[dict[str, str]]:
+def conditions(**statuses: str) -> list[dict[str, str]]:
     """Conditions by type: ``conditions(Available="True")``."""
-    return [{"type": kind, "status": status, "reason": "AsExpected"} for kind, status in wanted.items()]
+    return [{"type": kind, "status": status, "reason": "AsExpected"} for kind, status in statuses.items()]
 
 
-_WELL = conditions(Available="True", Progressing="False", Degraded="False", Upgradeable="True")
+_HEALTHY = conditions(Available="True", Progressing="False", Degraded="False", Upgradeable="True")
 
 
 def api_server() -> Object:
-    """The story: Modern for all, and this time everybody must follow."""
+    """The description: Modern for all, and this time everybody must follow."""
     return {
         "metadata": {"name": "cluster"},
         "spec": {
@@ -64,7 +67,7 @@ def feature_gate() -> Object:
 
 
 def cluster_version() -> Object:
-    """Installed, not being updated."""
+    """An installed release, without an update in progress."""
     image = "quay.io/openshift-release-dev/ocp-release@sha256:demo"
     history = {"state": "Completed", "version": RELEASE, "image": image, "verified": True}
     return {
@@ -97,7 +100,7 @@ def infrastructure() -> Object:
 
 
 def network(layout: Layout) -> Object:
-    """The networks that bound what is dialled."""
+    """The networks of pods and Services, which limit the addresses that a scan dials."""
     found = {
         "clusterNetwork": [{"cidr": layout.addresses.pod_network, "hostPrefix": 24}],
         "serviceNetwork": [layout.addresses.service_network],
@@ -112,33 +115,33 @@ def ingress_config() -> Object:
 
 
 def cluster_operators() -> Iterator[Object]:
-    """All well, and of this release."""
+    """Healthy operators of this release."""
     for name in OPERATORS:
         versions = [{"name": "operator", "version": RELEASE}]
-        yield {"metadata": {"name": name}, "spec": {}, "status": {"conditions": _WELL, "versions": versions}}
+        yield {"metadata": {"name": name}, "spec": {}, "status": {"conditions": _HEALTHY, "versions": versions}}
 
 
 def namespaces() -> Iterator[Object]:
-    """Those that have something in them."""
+    """Namespaces with objects."""
     for name in dict.fromkeys(("default", "kube-system", "openshift-config", *(each.namespace for each in WORKLOADS))):
         labels = {"kubernetes.io/metadata.name": name}
         yield {"metadata": {"name": name, "labels": labels}, "spec": {}, "status": {"phase": "Active"}}
 
 
 def operators() -> dict[Kind, Object]:
-    """Configurations of operators: each has seen the APIServer object and passes it on."""
+    """Configurations of operators, each with the profile of the APIServer object in ``observedConfig``."""
     return {kind: _operator(*path) for kind, path in _OBSERVERS.items()}
 
 
 def _operator(*path: str) -> Object:
-    """``path``: where in ``observedConfig`` the profile stands. Go restricts no suites of TLS 1.3: there are none."""
+    """``path``: the place of the profile in ``observedConfig``, without suites: Go cannot restrict those of TLS 1.3."""
     observed: dict[str, Any] = {"servingInfo": {"minTLSVersion": "VersionTLS13"}}
     for step in reversed(path):
         observed = {step: observed}
     return {
         "metadata": {"name": "cluster", "generation": 3},
         "spec": {"managementState": "Managed", "observedConfig": observed},
-        "status": {"observedGeneration": 3, "conditions": _WELL},
+        "status": {"observedGeneration": 3, "conditions": _HEALTHY},
     }
 
 
@@ -180,7 +183,7 @@ def nodes(layout: Layout) -> Iterator[Object]:
                     {"type": "InternalIP", "address": layout.addresses.node(name)},
                     {"type": "Hostname", "address": name},
                 ],
-                "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
+                "daemonEndpoints": {"kubeletEndpoint": {"Port": KUBELET_PORT}},
                 "conditions": conditions(Ready="True"),
                 "nodeInfo": {"kubeletVersion": KUBERNETES, "operatingSystem": "linux", "architecture": "amd64"},
             },
@@ -188,7 +191,7 @@ def nodes(layout: Layout) -> Iterator[Object]:
 
 
 def machine_config_pools() -> Iterator[Object]:
-    """Both done."""
+    """Pools without an update in progress."""
     for role, count in (("master", 1), ("worker", 2)):
         label = {"machineconfiguration.openshift.io/role": role}
         node = {"matchLabels": {f"node-role.kubernetes.io/{role}": ""}}
@@ -208,7 +211,7 @@ def machine_config_pools() -> Iterator[Object]:
 
 
 def kubelet_configs() -> Iterator[Object]:
-    """The workers' kubelets are let off: an override, and compliance with it."""
+    """An override of the cluster's profile for the workers."""
     selector: dict[str, Any] = {"matchLabels": {f"{_POOLS}worker": ""}}
     yield {
         "metadata": {"name": "worker-intermediate", "generation": 1},

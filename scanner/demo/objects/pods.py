@@ -5,36 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from scanner.demo.addresses import API_PORT, GATEWAY_PORT
 from scanner.demo.api.store import Object
-from scanner.demo.layout import WORKLOADS, Layout, Replica
-from scanner.demo.workloads import Front, Port, Workload
+from scanner.demo.cluster_workloads import WORKLOADS
+from scanner.demo.layout import Layout, Replica
+from scanner.demo.workloads import API_PORT, GATEWAY_PORT, Port, ServiceSpec, Workload
 
-_NAMED = {"StaticPod": "Node", "DaemonSet": "DaemonSet", "Deployment": "ReplicaSet"}
+_OWNER_KINDS = {"StaticPod": "Node", "DaemonSet": "DaemonSet", "Deployment": "ReplicaSet"}
 _SERVING_CERT = "service.beta.openshift.io/serving-cert-secret-name"
 _SIGNED_BY = "service.beta.openshift.io/serving-cert-signed-by"
 
 
-def pods(layout: Layout) -> Iterator[Object]:
-    """Every replica of every workload."""
-    return (_pod(layout, each) for each in layout.replicas)
-
-
-def _pod(layout: Layout, replica: Replica) -> Object:
+def pod(layout: Layout, replica: Replica) -> Object:
+    """The Pod of a replica."""
     workload = replica.workload
     host = layout.addresses.node(replica.node)
     container: dict[str, Any] = {
         "name": workload.name,
         "image": f"quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:{replica.hash}",
         "args": list(workload.args),
-        "ports": [_container_port(workload, each) for each in workload.ports if each.listed],
+        "ports": [_container_port(workload, each) for each in workload.ports if each.declared],
         "resources": {},
         "terminationMessagePath": "/dev/termination-log",
         "imagePullPolicy": "IfNotPresent",
     }
-    for probe, port in zip(("livenessProbe", "readinessProbe"), _probed(workload) * 2, strict=False):
-        request = {"path": "/healthz", "port": port.number, "scheme": "HTTPS"}
-        container[probe] = {"httpGet": request, "timeoutSeconds": 1, "periodSeconds": 10}
+    for port in workload.ports:
+        if port.probed:
+            request = {"path": "/healthz", "port": port.number, "scheme": "HTTPS"}
+            probe = {"httpGet": request, "timeoutSeconds": 1, "periodSeconds": 10}
+            container |= {"livenessProbe": probe, "readinessProbe": probe}
     return {
         "metadata": _pod_metadata(replica),
         "spec": {
@@ -56,10 +54,6 @@ def _pod(layout: Layout, replica: Replica) -> Object:
     }
 
 
-def _probed(workload: Workload) -> list[Port]:
-    return [each for each in workload.ports if each.probed]
-
-
 def _container_port(workload: Workload, port: Port) -> dict[str, Any]:
     declared: dict[str, Any] = {"name": port.name, "containerPort": port.number, "protocol": "TCP"}
     if workload.host_network:
@@ -69,18 +63,16 @@ def _container_port(workload: Workload, port: Port) -> dict[str, Any]:
 
 def _pod_metadata(replica: Replica) -> dict[str, Any]:
     workload = replica.workload
-    owner = {
-        "StaticPod": replica.node,
-        "DaemonSet": workload.name,
-        "Deployment": f"{workload.name}-{replica.hash}",
-    }[workload.kind]
+    owner = {"StaticPod": replica.node, "DaemonSet": workload.name, "Deployment": f"{workload.name}-{replica.hash}"}[
+        workload.kind
+    ]
     labels = dict(workload.labels)
     annotations: dict[str, str] = {"openshift.io/scc": "restricted-v2"}
     if workload.kind == "Deployment":
         labels["pod-template-hash"] = replica.hash
     if workload.kind == "StaticPod":
         annotations = {"kubernetes.io/config.mirror": replica.hash, "kubernetes.io/config.source": "file"}
-    kind = _NAMED[workload.kind]
+    kind = _OWNER_KINDS[workload.kind]
     reference = {"apiVersion": "v1" if kind == "Node" else "apps/v1", "kind": kind, "name": owner, "controller": True}
     return {
         "name": replica.pod,
@@ -95,12 +87,12 @@ def _pod_metadata(replica: Replica) -> dict[str, Any]:
 
 
 def services(layout: Layout) -> Iterator[Object]:
-    """One for each workload that has one; the API server's; one without pods; one that is only another name."""
+    """Services of workloads, of the API server, of the Gateway, without pods (``reports``), of type ExternalName."""
     for workload in WORKLOADS:
-        if workload.front is not None:
-            yield _service(layout, workload, workload.front)
-    yield _plain_service("kubernetes", "default", layout.addresses.kubernetes_service, [_port("https", 443, API_PORT)])
-    reports = _plain_service("reports", "shop", layout.cluster_ips["shop", "reports"], [_port("https", 443, 8443)])
+        if workload.service is not None:
+            yield _service(layout, workload, workload.service)
+    yield _service_object("kubernetes", "default", layout.addresses.kubernetes_service, [_port("https", 443, API_PORT)])
+    reports = _service_object("reports", "shop", layout.cluster_ips["shop", "reports"], [_port("https", 443, 8443)])
     reports["spec"]["selector"] = {"app": "reports"}
     yield reports
     yield {
@@ -108,30 +100,30 @@ def services(layout: Layout) -> Iterator[Object]:
         "spec": {"type": "ExternalName", "externalName": "bank.example.net", "sessionAffinity": "None"},
         "status": {"loadBalancer": {}},
     }
-    gateway = _plain_service(
+    gateway = _service_object(
         "shop-openshift-default",
         "openshift-ingress",
-        layout.addresses.service(),
+        layout.cluster_ips["openshift-ingress", "shop-openshift-default"],
         [_port("https-shop", GATEWAY_PORT, GATEWAY_PORT)],
     )
     gateway["metadata"]["labels"] = {"gateway.networking.k8s.io/gateway-name": "shop"}
     gateway["spec"] |= {"type": "LoadBalancer", "selector": {"gateway.networking.k8s.io/gateway-name": "shop"}}
-    gateway["status"]["loadBalancer"] = {"ingress": [{"ip": layout.load_balancer, "ipMode": "VIP"}]}
+    gateway["status"]["loadBalancer"] = {"ingress": [{"ip": layout.addresses.load_balancer, "ipMode": "VIP"}]}
     yield gateway
 
 
-def _service(layout: Layout, workload: Workload, front: Front) -> Object:
-    address = layout.cluster_ips.get((workload.namespace, front.name), "None")
-    ports = [_port(name, number, name) for number, name in front.ports]
+def _service(layout: Layout, workload: Workload, service: ServiceSpec) -> Object:
+    address = layout.cluster_ips.get((workload.namespace, service.name), "None")
+    ports = [_port(name, number, name) for number, name in service.ports]
     if workload.host_network and workload.kind == "StaticPod":  # their Services name the number
-        ports = [_port(name, number, _number(workload, name)) for number, name in front.ports]
-    service = _plain_service(front.name, workload.namespace, address, ports)
-    service["spec"]["selector"] = dict(workload.labels)
-    service["metadata"]["labels"] = dict(workload.labels)
-    if front.serving_cert:
+        ports = [_port(name, number, _number(workload, name)) for number, name in service.ports]
+    found = _service_object(service.name, workload.namespace, address, ports)
+    found["spec"]["selector"] = dict(workload.labels)
+    found["metadata"]["labels"] = dict(workload.labels)
+    if service.serving_cert:
         signer = f"openshift-service-serving-signer@{int(layout.now.timestamp())}"
-        service["metadata"]["annotations"] = {_SERVING_CERT: front.serving_cert, _SIGNED_BY: signer}
-    return service
+        found["metadata"]["annotations"] = {_SERVING_CERT: service.serving_cert, _SIGNED_BY: signer}
+    return found
 
 
 def _number(workload: Workload, name: str) -> int:
@@ -142,7 +134,7 @@ def _port(name: str, number: int, target: int | str) -> dict[str, Any]:
     return {"name": name, "protocol": "TCP", "port": number, "targetPort": target}
 
 
-def _plain_service(name: str, namespace: str, address: str, ports: list[dict[str, Any]]) -> Object:
+def _service_object(name: str, namespace: str, address: str, ports: list[dict[str, Any]]) -> Object:
     return {
         "metadata": {"name": name, "namespace": namespace},
         "spec": {
@@ -163,11 +155,11 @@ def _plain_service(name: str, namespace: str, address: str, ports: list[dict[str
 
 
 def endpoint_slices(layout: Layout) -> Iterator[Object]:
-    """One for each Service that selects pods or, the API server's, is kept by it."""
+    """One for each Service with a selector, and that of the API server."""
     for workload in WORKLOADS:
-        if workload.front is not None:
-            ports = {name: _number(workload, name) for _, name in workload.front.ports}
-            yield _slice(workload.namespace, workload.front.name, ports, layout.of(workload))
+        if workload.service is not None:
+            ports = {name: _number(workload, name) for _, name in workload.service.ports}
+            yield _slice(workload.namespace, workload.service.name, ports, layout.of(workload))
     gateway = next(each for each in WORKLOADS if each.name == "shop-openshift-default")
     yield _slice("openshift-ingress", gateway.name, {"https-shop": GATEWAY_PORT}, layout.of(gateway))
     yield _slice("shop", "reports", {"https": 8443}, [])

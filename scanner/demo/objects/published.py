@@ -1,4 +1,4 @@
-"""Published and registered objects of the demo's cluster.
+"""RouteSpec and registered objects of the demo's cluster.
 
 IngressControllers (operator.openshift.io/v1), Routes (route.openshift.io/v1), a Gateway (gateway.networking.k8s.io/v1);
 webhooks, aggregated APIs, CRDs, monitors, operators of OLM, and the ConfigMaps with their CA bundles.
@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from typing import Any
 
-from scanner.demo.addresses import BASE_DOMAIN, GATEWAY, GATEWAY_PORT
 from scanner.demo.api.store import Object, Resource
 from scanner.demo.certificates import Signer
-from scanner.demo.frontends import ROUTERS, ROUTES, Published, Router
+from scanner.demo.cluster_workloads import ROUTERS, ROUTES, Router, RouteSpec
 from scanner.demo.layout import Layout
 from scanner.demo.objects.platform import conditions
+from scanner.demo.workloads import BASE_DOMAIN, GATEWAY, GATEWAY_PORT
 
 _AEAD = (
     "ECDHE-ECDSA-AES128-GCM-SHA256",
@@ -44,13 +44,13 @@ _OLD = (
 )
 _DEPLOYED = {
     "Intermediate": {"ciphers": [*_AEAD, *_TLS13], "minTLSVersion": "VersionTLS12"},
-    "Old": {"ciphers": [*_AEAD, *_OLD, *_TLS13], "minTLSVersion": "VersionTLS11"},  # TLS 1.0 becomes 1.1 on the way
+    "Old": {"ciphers": [*_AEAD, *_OLD, *_TLS13], "minTLSVersion": "VersionTLS11"},  # the operator raises TLS 1.0 to 1.1
 }
-"""``status.tlsProfile``: what the operator really configured."""
+"""``status.tlsProfile``: the profile that the operator configured."""
 
 
 def ingress_controllers() -> Iterator[Object]:
-    """Two, each with a profile of its own, on ports of the nodes."""
+    """Two IngressControllers, each with its own profile, on ports of the nodes."""
     for router in ROUTERS:
         ports = {"httpPort": router.http, "httpsPort": router.https, "statsPort": router.stats}
         strategy: dict[str, Any] = {"type": "HostNetwork", "hostNetwork": {**ports, "protocol": "TCP"}}
@@ -76,13 +76,13 @@ def ingress_controllers() -> Iterator[Object]:
 
 
 def routes() -> Iterator[Object]:
-    """All terminations. None brings a private key: the one with a certificate of its own names a Secret."""
+    """Routes of all terminations. None has a private key: the one with its own certificate names a Secret."""
     routers = {each.name: each for each in ROUTERS}
     return (_route(each, routers[each.router]) for each in ROUTES)
 
 
 def certificate_roles() -> Iterator[Object]:
-    """What lets the routers read the Secrets that Routes name, and no others."""
+    """Roles that allow the routers to read the Secrets that Routes name, and no others."""
     for each in _with_certificates():
         yield {
             "metadata": {"name": f"{each.name}-cert-reader", "namespace": each.namespace},
@@ -98,7 +98,7 @@ def certificate_roles() -> Iterator[Object]:
 
 
 def certificate_role_bindings() -> Iterator[Object]:
-    """To the routers' service account."""
+    """Bindings of these roles to the routers' service account."""
     for each in _with_certificates():
         name = f"{each.name}-cert-reader"
         yield {
@@ -108,13 +108,13 @@ def certificate_role_bindings() -> Iterator[Object]:
         }
 
 
-def _with_certificates() -> Iterator[Published]:
-    return (each for each in ROUTES if each.paper is not None)
+def _with_certificates() -> Iterator[RouteSpec]:
+    return (each for each in ROUTES if each.certificate is not None)
 
 
-def _route(published: Published, router: Router) -> Object:
+def _route(published: RouteSpec, router: Router) -> Object:
     tls: dict[str, Any] = {"termination": published.termination, "insecureEdgeTerminationPolicy": "Redirect"}
-    if published.paper is not None:
+    if published.certificate is not None:
         tls["externalCertificate"] = {"name": f"{published.name}-cert"}
     ingress = {
         "host": published.host,
@@ -138,7 +138,7 @@ def _route(published: Published, router: Router) -> Object:
 
 
 def gateway_classes() -> Iterator[Object]:
-    """OpenShift's."""
+    """The GatewayClass of OpenShift."""
     yield {
         "metadata": {"name": "openshift-default"},
         "spec": {"controllerName": "openshift.io/gateway-controller/v1"},
@@ -147,10 +147,10 @@ def gateway_classes() -> Iterator[Object]:
 
 
 def gateways(layout: Layout) -> Iterator[Object]:
-    """One with an HTTPS listener behind a load balancer."""
+    """A Gateway with an HTTPS listener behind a load balancer."""
     kinds = [{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute"}]
-    held = {"name": "shop", "attachedRoutes": 1, "supportedKinds": kinds}
-    well = conditions(Accepted="True", Programmed="True", ResolvedRefs="True", Conflicted="False")
+    status = {"name": "shop", "attachedRoutes": 1, "supportedKinds": kinds}
+    met = conditions(Accepted="True", Programmed="True", ResolvedRefs="True", Conflicted="False")
     yield {
         "metadata": {"name": "shop", "namespace": "openshift-ingress", "generation": 1},
         "spec": {
@@ -167,15 +167,15 @@ def gateways(layout: Layout) -> Iterator[Object]:
             ],
         },
         "status": {
-            "addresses": [{"type": "IPAddress", "value": layout.load_balancer}],
+            "addresses": [{"type": "IPAddress", "value": layout.addresses.load_balancer}],
             "conditions": conditions(Accepted="True", Programmed="True"),
-            "listeners": [{**held, "conditions": well}],
+            "listeners": [{**status, "conditions": met}],
         },
     }
 
 
 OUTSIDE = "https://198.51.100.7:9443/validate"
-"""A webhook that points out of the cluster, to an address for documents (RFC 5737): never to be dialled."""
+"""A webhook outside of the cluster, at an address for documentation (RFC 5737): a scan must not dial it."""
 
 _BACKUP = "backup.example.com"
 _WEBHOOK = {"namespace": "openshift-operators", "name": "backup-operator-webhook", "port": 443}
@@ -186,7 +186,7 @@ def _bundle(layout: Layout, signer: Signer) -> str:
 
 
 def validating_webhooks(layout: Layout) -> Iterator[Object]:
-    """One in the cluster, one that points out of it."""
+    """A webhook in the cluster, and one outside of it."""
     rule = {"apiGroups": [_BACKUP], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": ["backups"]}
     inside = {"service": {**_WEBHOOK, "path": "/validate"}, "caBundle": _bundle(layout, "olm")}
     for name, client in (("backup-operator", inside), ("corporate-policy", {"url": OUTSIDE})):
@@ -203,14 +203,14 @@ def validating_webhooks(layout: Layout) -> Iterator[Object]:
 
 
 def mutating_webhooks(layout: Layout) -> Iterator[Object]:
-    """By the same listener as the other: one endpoint with two origins."""
+    """A webhook at the same listener as the validating one: one endpoint with two origins."""
     client = {"service": {**_WEBHOOK, "path": "/mutate"}, "caBundle": _bundle(layout, "olm")}
     hook = {"name": f"default.{_BACKUP}", "clientConfig": client, "sideEffects": "None"}
     yield {"metadata": {"name": "backup-operator"}, "webhooks": [{**hook, "admissionReviewVersions": ["v1"]}]}
 
 
 def api_services(layout: Layout, resources: Iterable[Resource]) -> Iterator[Object]:
-    """One for each group and version; two are served by pods."""
+    """An APIService for each group and version; pods serve two of them."""
     behind = {
         "route.openshift.io": {"namespace": "openshift-apiserver", "name": "api", "port": 443},
         "metrics.k8s.io": {"namespace": "openshift-monitoring", "name": "metrics-server", "port": 443},
@@ -226,7 +226,7 @@ def api_services(layout: Layout, resources: Iterable[Resource]) -> Iterator[Obje
 
 
 def custom_resource_definitions(layout: Layout, resources: Iterable[Resource]) -> Iterator[Object]:
-    """Of each kind that has one here, and one whose versions a webhook converts."""
+    """A definition of each custom kind, and one with a conversion webhook."""
     for each in resources:
         if each.server == "crd":
             kind = each.kind
@@ -250,7 +250,7 @@ _FIELDS: dict[str, dict[str, Any]] = {
         },
     }
 }
-"""Fields of spec whose presence in the schema says something; of the others the demo's schemas say nothing."""
+"""Fields of spec in the schemas, by plural: only those whose presence adhere reads."""
 
 
 def _definition(group: str, names: dict[str, str], versions: tuple[str, ...], namespaced: bool) -> Object:  # noqa: FBT001
@@ -273,7 +273,7 @@ def _definition(group: str, names: dict[str, str], versions: tuple[str, ...], na
 
 
 def service_monitors() -> Iterator[Object]:
-    """Who is asked for metrics by https: one of them answers in plaintext."""
+    """ServiceMonitors with scheme https. One of these listeners answers in plaintext."""
     asked = (
         ("openshift-monitoring", "metrics-server", "https", {"app.kubernetes.io/name": "metrics-server"}, "HTTPS"),
         ("openshift-monitoring", "node-exporter", "https", {"app.kubernetes.io/name": "node-exporter"}, "https"),
@@ -290,7 +290,7 @@ def service_monitors() -> Iterator[Object]:
 
 
 def cluster_service_versions() -> Iterator[Object]:
-    """What OLM installed: a layered product, in a namespace that looks like the platform's."""
+    """A layered product that OLM installed, in a namespace with the prefix of the platform's namespaces."""
     deployment = {"name": "backup-operator-controller-manager", "spec": {"replicas": 1}}
     yield {
         "metadata": {"name": "backup-operator.v1.4.2", "namespace": "openshift-operators"},
@@ -305,9 +305,9 @@ def cluster_service_versions() -> Iterator[Object]:
 
 
 def events(layout: Layout) -> Iterator[Object]:
-    """What a client told the metrics server that is not reached as the cluster's profile would have it."""
+    """Events about the metrics server, one of which is about TLS."""
     about = {"apiVersion": "v1", "kind": "Service", "namespace": "openshift-monitoring", "name": "metrics-server"}
-    said = f"{layout.now - timedelta(minutes=7):%Y-%m-%dT%H:%M:%SZ}"
+    at = f"{layout.now - timedelta(minutes=7):%Y-%m-%dT%H:%M:%SZ}"
     for kind, reason, message in (
         ("Warning", "ProbeError", "tls: server selected unsupported protocol version 303"),
         ("Warning", "BackOff", "Back-off restarting failed container"),
@@ -320,14 +320,14 @@ def events(layout: Layout) -> Iterator[Object]:
             "reason": reason,
             "message": message,
             "count": 3,
-            "firstTimestamp": said,
-            "lastTimestamp": said,
+            "firstTimestamp": at,
+            "lastTimestamp": at,
             "source": {"component": "kubelet"},
         }
 
 
 def config_maps(layout: Layout) -> Iterator[Object]:
-    """How the cluster was installed, and whom its parts trust."""
+    """The installation's configuration, and CA bundles."""
     networks = {
         "clusterNetwork": [{"cidr": layout.addresses.pod_network, "hostPrefix": 24}],
         "serviceNetwork": [layout.addresses.service_network],

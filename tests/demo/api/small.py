@@ -12,8 +12,8 @@ from typing import Any
 import httpx2
 import trio
 
-from scanner.demo.api.request_handler import Api, Rules
-from scanner.demo.api.server import Connect, api_part, nothing_to_forward
+from scanner.demo.api.request_handler import Api
+from scanner.demo.api.server import Connect, api_handler, nothing_to_forward
 from scanner.demo.api.store import Object, Resource, Store
 from scanner.demo.certificates import Authority
 from scanner.demo.listening import listening
@@ -60,14 +60,9 @@ def store() -> Store:
     return Store(RESOURCES, objects, now=NOW, revision=1000)
 
 
-def api(**rules: frozenset[str]) -> Api:
-    wanted = {"forbidden": frozenset({"secrets"})} | rules
-    return Api(
-        store=store(),
-        rules=Rules(token=TOKEN, **wanted),
-        server="127.0.0.1:6443",
-        version={"major": "1", "minor": "35", "gitVersion": "v1.35.2"},
-    )
+def api(*forbidden: str) -> Api:
+    version = {"major": "1", "minor": "35", "gitVersion": "v1.35.2"}
+    return Api(store=store(), token=TOKEN, forbidden=frozenset(forbidden or ("secrets",)), version=version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +137,7 @@ async def served(wanted: Api | None = None, *, connect: Connect = nothing_to_for
     authority = Authority("API CA")
     tls = TlsSettings(credential=authority.leaf(names=("127.0.0.1",)), alpn=(b"http/1.1",))
     trust = ssl.create_default_context(cadata=authority.pem.decode())
-    async with listening(api_part(wanted, tls, connect)) as server:
+    async with listening(api_handler(wanted, tls, connect)) as server:
         base = f"https://127.0.0.1:{server.port}"
         headers = {"Authorization": f"Bearer {TOKEN}"}
         async with httpx2.AsyncClient(base_url=base, verify=trust, trust_env=False, headers=headers) as http:
