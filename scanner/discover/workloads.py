@@ -131,7 +131,10 @@ class Workloads:
         for node in self.nodes.values():
             self._node_at |= {each: node.name for each in all_addresses(node.raw, cuts) if each not in self._node_at}
         self._ambient = frozenset(each.name for each in snapshot.every(NAMESPACE) if each.label(MODE) == "ambient")
-        self._alike = _Alike()
+        self._template = Alike(_template)
+        self._labels = Alike(_labels)
+        self._is_ready = Alike(_is_ready)
+        self._owners = Owners()
         self.pods = [pod for pod in map(self._pod, map(RawPod.of, snapshot.every(POD))) if pod]
         self.named = {(pod.namespace, pod.name): pod for pod in self.pods}
         self.on_pod_network: dict[str, Pod] = {}
@@ -203,21 +206,21 @@ class Workloads:
             return None
         if node is None and on_host:
             node = self._node_at.get(addresses[0])
-        containers = self._alike.containers(spec)
+        template = self._template(spec.container_values, spec.init_container_values, spec.ephemeral_container_values)
         return Pod(
             raw=raw,
             namespace=namespace,
             name=name,
-            owner=self._alike.owners.of(raw, node),
+            owner=self._owners.of(raw, node),
             addresses=addresses,
             node=node,
             host_network=on_host,
-            labels=self._alike.labels(raw.label_values),
-            mesh=not on_host and (self._alike.injected(spec) or captured(raw, self._ambient)),
-            ready=self._alike.ready(raw.condition_values),
+            labels=self._labels(raw.label_values),
+            mesh=not on_host and (template.has_sidecar or captured(raw, self._ambient)),
+            ready=self._is_ready(raw.condition_values),
             leaves=raw.is_deleted,
-            containers=containers,
-            ports=self._alike.ports(containers),
+            containers=template.containers,
+            ports=template.ports,
         )
 
     def _node(self, raw: RawNode) -> Node:
@@ -283,24 +286,32 @@ class Alike(Generic[*Values, Answer]):
         return found[1]
 
 
-class _Alike:
-    """What is made of each template once."""
+class Template(NamedTuple):
+    """The parts of a pod template that discovery needs."""
 
-    def __init__(self) -> None:
-        self.labels = Alike(_labels)
-        self.ready = Alike(_is_ready)
-        self.owners = Owners()
-        self._staying = Alike(_staying)
-        self.ports = Alike(_named_ports)
-        self._injected = Alike(_injected)
+    containers: tuple[Container, ...]
+    """Containers that run as long as the pod."""
+    ports: Mapping[str, int | None]
+    """Declared ports of all containers, by name."""
+    has_sidecar: bool
+    """True if a mesh injected its proxy."""
 
-    def injected(self, spec: PodSpec) -> bool:
-        """Whether a mesh has put a sidecar in."""
-        return self._injected(spec.container_values, spec.init_container_values)
 
-    def containers(self, spec: PodSpec) -> tuple[Container, ...]:
-        """Those that stay."""
-        return self._staying(spec.container_values, spec.init_container_values, spec.ephemeral_container_values)
+def _template(containers: object, init_containers: object, ephemeral_containers: object) -> Template:
+    spec = PodSpec(
+        {"containers": containers, "initContainers": init_containers, "ephemeralContainers": ephemeral_containers}
+    )
+    regular = [_container(each) for each in spec.containers]
+    staying = (*regular, *map(_container, spec.sidecars), *map(_container, spec.ephemeral_containers))
+    ports: dict[str, int | None] = {}
+    for port_ in (each for container in staying for each in container.ports):
+        ports.setdefault(port_.name, port_.number)
+    names = {each.name for each in regular}
+    # A gateway is a proxy alone, and no workload of a mesh.
+    has_sidecar = not names <= SIDECARS and not SIDECARS.isdisjoint(
+        names | {each.name for each in spec.init_containers}
+    )
+    return Template(staying, ports, has_sidecar)
 
 
 def _labels(values: object) -> tuple[tuple[str, str], ...]:
@@ -309,15 +320,6 @@ def _labels(values: object) -> tuple[tuple[str, str], ...]:
 
 def _is_ready(conditions: object) -> bool:
     return RawPod({"status": {"conditions": conditions}}, POD).is_ready
-
-
-def _staying(containers: object, init_containers: object, ephemeral_containers: object) -> tuple[Container, ...]:
-    values = {
-        "containers": containers,
-        "initContainers": init_containers,
-        "ephemeralContainers": ephemeral_containers,
-    }
-    return tuple(_container(each) for each in PodSpec(values).staying)
 
 
 def _container(raw: RawContainer) -> Container:
@@ -329,14 +331,6 @@ def _container(raw: RawContainer) -> Container:
     return Container(raw, raw.name, tuple(ports))
 
 
-def _named_ports(containers: tuple[Container, ...]) -> dict[str, int | None]:
-    """The ports of all containers, by the names that they have."""
-    found: dict[str, int | None] = {}
-    for each in (one for container in containers for one in container.ports):
-        found.setdefault(each.name, each.number)
-    return found
-
-
 # --- Service meshes: the proxy answers, not the workload --------------------------------------------------------------
 
 SIDECARS = frozenset({"istio-proxy", "linkerd-proxy", "kuma-sidecar", "consul-dataplane", "envoy-sidecar"})
@@ -345,14 +339,6 @@ AMBIENT = "ambient.istio.io/redirection"
 """What Istio's CNI writes on a pod whose connections it hands to ztunnel (``enabled``)."""
 MODE = "istio.io/dataplane-mode"
 """``ambient`` or ``none``, on pods and namespaces."""
-
-
-def _injected(containers: object, init_containers: object) -> bool:
-    """A sidecar beside another container. A gateway is a proxy alone, and no workload of a mesh."""
-    spec = PodSpec({"containers": containers, "initContainers": init_containers})
-    regular = {each.name for each in spec.containers}
-    started = {each.name for each in spec.init_containers}
-    return not regular <= SIDECARS and not SIDECARS.isdisjoint(regular | started)
 
 
 def captured(pod: RawPod, ambient_namespaces: frozenset[str]) -> bool:

@@ -37,10 +37,12 @@ class Fields:
         """The value there, whatever it is, or None."""
         value: object = self.raw
         for step in steps:
-            if type(value) is dict or isinstance(value, _MAPPING):  # nearly always, and asked in no time
+            if type(value) is dict:  # nearly always, and asked in no time
                 value = value.get(step)
-            else:
+            elif value is None or not isinstance(value, Mapping):
                 return None
+            else:
+                value = value.get(step)
         return value
 
     def has(self, *steps: str) -> bool:
@@ -52,7 +54,7 @@ class Fields:
         value: object = self.raw
         for step in steps:  # as ``at`` does it, which half of the time goes to calling
             if type(value) is not dict:
-                value = self.at(*steps)
+                value = None if value is None else self.at(*steps)
                 break
             value = value.get(step)
         return value if isinstance(value, str) else ""
@@ -222,7 +224,12 @@ class KubeObject(Fields):
     @property
     def owner_references(self) -> tuple[OwnerReference, ...]:
         """``metadata.ownerReferences``."""
-        return tuple(OwnerReference(each.raw) for each in self.each("metadata", "ownerReferences"))
+        every = self.at("metadata", "ownerReferences")
+        return (
+            tuple(OwnerReference(each) for each in every if isinstance(each, _MAPPING))
+            if isinstance(every, list)
+            else ()
+        )
 
     @property
     def managed_fields(self) -> Iterator[ManagedFields]:

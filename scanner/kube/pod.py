@@ -40,19 +40,13 @@ class HTTPGet(View):
     has_scheme = Present("scheme")
 
 
-class GRPC(View):
-    """A gRPC health check of the kubelet."""
-
-    port = Value()
-    mode = Text()
-    """``TLS`` behind the feature gate GRPCContainerProbeTLS."""
-
-
 class Handler(View):
     """A probe or lifecycle hook."""
 
     http_get = Part(HTTPGet)
-    grpc = Part(GRPC)
+    grpc_port = Value("grpc", "port")
+    grpc_mode = Text("grpc", "mode")
+    """``TLS`` behind the feature gate GRPCContainerProbeTLS."""
 
 
 _HANDLERS: Final = (
@@ -130,10 +124,14 @@ class PodSpec(View):
     volume_values = Value("volumes")
 
     @property
+    def sidecars(self) -> tuple[Container, ...]:
+        """Init containers that run as long as the pod."""
+        return tuple(each for each in self.init_containers if each.restart_policy == "Always")
+
+    @property
     def staying(self) -> tuple[Container, ...]:
-        """Containers that run as long as the pod: without init containers that end."""
-        sidecars = (each for each in self.init_containers if each.restart_policy == "Always")
-        return (*self.containers, *sidecars, *self.ephemeral_containers)
+        """Containers that run as long as the pod."""
+        return (*self.containers, *self.sidecars, *self.ephemeral_containers)
 
 
 class PodTemplate(View):
@@ -181,8 +179,11 @@ class Pod(KubeObject):
     @property
     def is_ready(self) -> bool:
         """False where the cluster says that it is not."""
-        every = self.each("status", "conditions")  # of every pod, so without a view of each
-        return not any(each.text("type") == "Ready" and each.text("status") == "False" for each in every)
+        every = self.at("status", "conditions")  # of every pod, so without a view of each
+        return not any(
+            isinstance(each, dict) and each.get("type") == "Ready" and each.get("status") == "False"
+            for each in (every if isinstance(every, list) else ())
+        )
 
     @property
     def is_static(self) -> bool:

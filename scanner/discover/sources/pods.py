@@ -150,13 +150,13 @@ def _asked(container: RawContainer) -> list[_Asked]:
     """What the kubelet asks (core/v1 Probe, LifecycleHandler): by HTTPS it would fail without TLS."""
     found = []
     for what, asked in container.handlers:
-        request, grpc = asked.http_get, asked.grpc
+        request = asked.http_get
         if request.scheme.upper() == "HTTPS":
             found.append(_Asked(f"{what} HTTPS", request.port, "declared", request.host))
-        number = port(grpc.port)
+        number = port(asked.grpc_port)
         if number:
             # Behind the gate GRPCContainerProbeTLS; without it the kubelet speaks plaintext.
-            certain = grpc.mode.upper() == "TLS"
+            certain = asked.grpc_mode.upper() == "TLS"
             found.append(_Asked(f"{what} gRPC", number, "declared" if certain else "candidate"))
     return found
 
