@@ -1,4 +1,4 @@
-"""The cluster's pods and nodes, indexed once: by name, by address, by node; and what replicas have in common."""
+"""The cluster's pods and nodes, indexed by name, address and node; values that replicas share are computed once."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from scanner.model.endpoint import Owner
 
 READS = (POD, NODE, NAMESPACE)
 MAX_ADDRESSES = 8
-"""Addresses of one pod or node that are looked at. Dual stack has two."""
+"""Maximum number of addresses that are read from one pod or node. Dual stack has two."""
 
 
 class ContainerPort(NamedTuple):
     """A port that a container declares."""
 
     number: int | None
-    """None: it is none."""
+    """None if it is invalid."""
     name: str
     protocol: str
     on_node: int | None
-    """The node's port that leads there."""
+    """Port of the node that leads there."""
     host: str
-    """The node's address for that, where the object says one."""
+    """Address of the node for that port, if the object has one."""
 
 
 @dataclass(slots=True, eq=False)
 class Container:
-    """A container that stays, read once for all replicas."""
+    """A container that runs as long as its pod, parsed once for all replicas."""
 
     raw: RawContainer
     name: str
@@ -48,28 +48,28 @@ class Container:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Pod:
-    """A pod that has an address."""
+    """A pod with an address."""
 
     raw: RawPod
     namespace: str
     name: str
     owner: Owner
     addresses: tuple[str, ...]
-    """Canonical, the primary one first."""
+    """Canonical texts, the primary address first."""
     node: str | None
     host_network: bool
     labels: tuple[tuple[str, str], ...]
     mesh: bool
     ready: bool
-    """False where the cluster says that it is not."""
+    """False if a condition reports that it is not ready."""
     leaves: bool
-    """Whether it was deleted, and only ends."""
+    """True if it was deleted and is terminating."""
     containers: tuple[Container, ...]
-    """Those that stay."""
+    """Containers that run as long as the pod."""
     ports: Mapping[str, int | None]
-    """Of all containers, by the names that they have."""
+    """Ports of all containers, by name."""
     reference: Reference = field(init=False)
-    """Its name, which every endpoint of the pod has."""
+    """The reference that all endpoints of the pod share."""
 
     def __post_init__(self) -> None:
         self.reference = Reference(kind="Pod", name=self.name, namespace=self.namespace)
@@ -91,12 +91,12 @@ class Node:
     raw: RawNode
     name: str
     addresses: tuple[str, ...]
-    """Where it is reached inside the cluster."""
+    """Addresses inside the cluster."""
     labels: tuple[tuple[str, str], ...]
 
 
 class Place(NamedTuple):
-    """Where something may listen."""
+    """An address and port where a server may listen."""
 
     address: str
     """IP address in its canonical text; empty where only ``host`` is known."""
@@ -107,23 +107,23 @@ class Place(NamedTuple):
     """The node in whose network it listens."""
     host: str = ""
     owner: Owner | None = None
-    """Whose it is where no pod is known."""
+    """Owner, if no pod is known."""
     labels: tuple[tuple[str, str], ...] = ()
-    """Of the object that ``owner`` names."""
+    """Labels of the object that ``owner`` names."""
     sampled: bool = False
-    """A balanced address of which no backend is known."""
+    """True for a load-balanced address without a known backend."""
     apart: str = ""
-    """What tells it from others of its owner that are no replicas of it: the host of a URL."""
+    """Distinguishes it from places of the same owner that are not its replicas: the host of a URL."""
 
 
 class Workloads:
-    """Pods and nodes, by what other objects call them."""
+    """Pods and nodes, indexed by the names and addresses that other objects use."""
 
     def __init__(self, snapshot: Snapshot, cuts: Cuts, *, primary_only: bool) -> None:
         self._cuts = cuts
         self._primary_only = primary_only
         self.unfinished: dict[str, int] = {}
-        """Pods that cannot listen, by reason."""
+        """Number of pods that cannot listen, by reason."""
         self.nodes = {
             node.name: node for node in map(self._node, map(RawNode.of, snapshot.every(NODE))) if sound(node.name)
         }
@@ -139,7 +139,7 @@ class Workloads:
         self.named = {(pod.namespace, pod.name): pod for pod in self.pods}
         self.on_pod_network: dict[str, Pod] = {}
         self._shared: dict[str, list[Pod]] = {}
-        """Addresses that several pods say they have."""
+        """Addresses that several pods have in their status."""
         self.on_node: dict[str, list[Pod]] = {}
         for pod in self.pods:
             if pod.vantage:
@@ -159,7 +159,7 @@ class Workloads:
         return self._labelled.select(namespace, selector)
 
     def with_host_port(self, node: str, number: int) -> list[Pod]:
-        """Pods of the pod network to which a port of a node leads; looked for when it is first asked."""
+        """Pods of the pod network to which a port of a node leads; indexed at the first lookup."""
         if self._host_ports is None:
             self._host_ports = {}
             for pod in self.pods:
@@ -169,13 +169,14 @@ class Workloads:
         return self._host_ports.get((node, number), [])
 
     def places(self, pod: Pod, number: int) -> list[Place]:
-        """Where ``pod`` listens on a port: each of its addresses, or one where a tunnel makes them the same."""
+        """Places where ``pod`` listens on a port: each of its addresses, or one if a port-forward makes them the
+        same."""
         addresses = pod.addresses[:1] if self._primary_only else pod.addresses
         return [Place(each, number, pod, pod.vantage) for each in addresses]
 
     def at(self, where: str, number: int, pod: Pod | None = None) -> list[Place]:
-        """The place of a canonical address that is a pod's or a node's: of all pods that say they have it, those that
-        stay. ``pod``: who is said to be there."""
+        """The place of a canonical address of a pod or node. If several pods have the address, those that are not
+        terminating. ``pod``: the pod that should have the address."""
         found = pod if pod and where in pod.addresses else self.on_pod_network.get(where)
         if found and found is not pod and where in self._shared:
             several = self._shared[where][:MAX_ADDRESSES]
@@ -247,7 +248,7 @@ def numbered(target: object, names: Mapping[str, int | None]) -> int | None:
 
 
 def all_addresses(node: RawNode, cuts: Cuts) -> tuple[str, ...]:
-    """Every IP address that a node says it has."""
+    """Every IP address in the status of a node."""
     found = [address(each.address) for each in node.addresses]
     return tuple(dict.fromkeys(each for each in cuts.first(found, MAX_ADDRESSES, "addresses of a node", node) if each))
 
@@ -270,13 +271,13 @@ Values = TypeVarTuple("Values")
 
 
 class Alike(Generic[*Values, Answer]):
-    """A function of values, asked once for each, by identity: comparing them would cost more than asking. Replicas
-    share their containers and labels: reading keeps equal ones once, as one and the same value."""
+    """A function memoised by the identity of its arguments: comparing them would cost more than the call. Replicas
+    share their containers and labels, because reading keeps equal values as one object."""
 
     def __init__(self, asked: Callable[[*Values], Answer]) -> None:
         self._asked = asked
         self._known: dict[tuple[int, ...], tuple[tuple[object, ...], Answer]] = {}
-        """With the values, so that no others can take over their identity."""
+        """Results with their arguments, which stay referenced so that their ids are not reused."""
 
     def __call__(self, *values: *Values) -> Answer:
         key = tuple(map(id, values))
@@ -307,7 +308,7 @@ def _template(containers: object, init_containers: object, ephemeral_containers:
     for port_ in (each for container in staying for each in container.ports):
         ports.setdefault(port_.name, port_.number)
     names = {each.name for each in regular}
-    # A gateway is a proxy alone, and no workload of a mesh.
+    # A gateway has the proxy as its only container, and is no workload of a mesh.
     has_sidecar = not names <= SIDECARS and not SIDECARS.isdisjoint(
         names | {each.name for each in spec.init_containers}
     )
@@ -336,13 +337,13 @@ def _container(raw: RawContainer) -> Container:
 SIDECARS = frozenset({"istio-proxy", "linkerd-proxy", "kuma-sidecar", "consul-dataplane", "envoy-sidecar"})
 """Names of the containers that meshes inject."""
 AMBIENT = "ambient.istio.io/redirection"
-"""What Istio's CNI writes on a pod whose connections it hands to ztunnel (``enabled``)."""
+"""Annotation by Istio's CNI on a pod whose connections go to ztunnel (``enabled``)."""
 MODE = "istio.io/dataplane-mode"
 """``ambient`` or ``none``, on pods and namespaces."""
 
 
 def captured(pod: RawPod, ambient_namespaces: frozenset[str]) -> bool:
-    """Ambient capture."""
+    """True if Istio's ambient mode captures the pod."""
     mode = pod.label(MODE)
     if pod.annotation(AMBIENT) == "enabled" or mode == "ambient":
         return True
@@ -352,16 +353,16 @@ def captured(pod: RawPod, ambient_namespaces: frozenset[str]) -> bool:
 # --- Owners -----------------------------------------------------------------------------------------------------------
 
 _HASHES = (("pod-template-hash", "Deployment"), ("rollouts-pod-template-hash", "Rollout"))
-"""Which label of a ReplicaSet's pods ends the ReplicaSet's name, and what made it."""
+"""Label of a ReplicaSet's pods with the end of its name, and the kind of its owner."""
 _SCHEDULED = re.compile(r"(.+)-[0-9]{8,10}\Z")
-"""A CronJob's Job carries the minute for which it was made (pkg/controller/cronjob)."""
+"""Name of a CronJob's Job, which ends with the scheduled minute (pkg/controller/cronjob)."""
 _DEPLOYED = "openshift.io/deployment-config.name"
 _ATTEMPT = re.compile(r"(.+)-[0-9]{1,9}\Z")
 
 
 class Owners:
-    """Owners of pods: the object that a person wrote, above ReplicaSets and Jobs that come and go. Replicas have one
-    owner, which is one value."""
+    """Owners of pods: the object that a user created, above generated ReplicaSets and Jobs. Replicas share one
+    value."""
 
     def __init__(self) -> None:
         self._above = Alike(_above)
@@ -379,7 +380,7 @@ class Owners:
 
 
 def _above(references: object, labels: object, namespace: str | None, static: bool, config: str) -> Owner | None:  # noqa: FBT001 - a value beside others
-    """The owner that is not known by the pod's own name. ``config``: name of its DeploymentConfig."""
+    """The owner that does not depend on the pod's own name. ``config``: name of its DeploymentConfig."""
     pod = RawPod({"metadata": {"ownerReferences": references, "labels": labels}}, POD)
     above = _controller(pod)
     if above is None or static or not sound(above.kind, above.name):

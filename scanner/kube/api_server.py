@@ -1,12 +1,11 @@
-"""Configuration of an API server: APIServer (config.openshift.io/v1) or the same inside a HostedCluster,
-``tlsAdherence`` with what it means, and the feature gates behind its fields.
+"""The configuration of an API server: APIServer (config.openshift.io/v1) or the same fields of a HostedCluster,
+``tlsAdherence``, and the feature gates of its fields.
 
-What a value of ``tlsAdherence`` means is library-go's ``pkg/crypto/tls_adherence.go``
-(``ShouldHonorClusterTLSProfile``). The enhancement's text of January 2026 calls one value
-``LegacyExternalAPIServerComponentsOnly`` and its function ``ShouldAllComponentsAdhere``; before that the values were
-``Legacy`` and ``Strict``. A gate that is off prunes its field without an error (openshift/api
-``features/features.go``), so that the release alone does not say which fields exist: FeatureGate/cluster and the schema
-of the CustomResourceDefinition do.
+The values of ``tlsAdherence`` are those of library-go ``pkg/crypto/tls_adherence.go``
+(``ShouldHonorClusterTLSProfile``). The enhancement's text of January 2026 has ``LegacyExternalAPIServerComponentsOnly``
+for one value and ``ShouldAllComponentsAdhere`` for the function; before that the values were ``Legacy`` and ``Strict``.
+If a gate is off, the API server prunes its field without an error (openshift/api ``features/features.go``). So the
+release alone does not show which fields exist; FeatureGate/cluster and the schema of the CustomResourceDefinition do.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from scanner.kube.view import Parts, Text, Texts, Value, View
 
 
 class NamedCertificate(View):
-    """A certificate that is served for some names."""
+    """A serving certificate for certain names."""
 
     names = Texts()
     any_names = Value("names")
@@ -45,7 +44,7 @@ class APIServer(KubeObject):
 
 
 def api_server_config(item: KubeObject) -> ApiServerConfig:
-    """What an APIServer, or HyperShift's object, says of its API server."""
+    """Read the API server's configuration from an APIServer, HostedCluster or HostedControlPlane."""
     hosted = item.kind in (HOSTED_CLUSTER, HOSTED_CONTROL_PLANE)
     steps = ("spec", "configuration", "apiServer") if hosted else ("spec",)
     return ApiServerConfig(item.fields(*steps).raw, steps)
@@ -54,18 +53,18 @@ def api_server_config(item: KubeObject) -> ApiServerConfig:
 State = Literal["on", "off", "unknown"]
 ADHERENCE_GATE: Final = ("TLSAdherence",)
 GROUPS_GATE: Final = ("TLSGroupPreferences", "TLSCurvePreferences")
-"""The gate's name, and the one that it had before."""
+"""The gate's name, and its former name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gates:
-    """What FeatureGate/cluster says for the release that runs."""
+    """Feature gates of one release, from FeatureGate/cluster."""
 
     enabled: frozenset[str] = frozenset()
     disabled: frozenset[str] = frozenset()
 
     def state(self, names: tuple[str, ...]) -> State:
-        """Of a gate, by all names that it ever had."""
+        """The state of a gate, by its current and former names."""
         if not self.enabled.isdisjoint(names):
             return "on"
         return "unknown" if self.disabled.isdisjoint(names) else "off"
@@ -86,7 +85,7 @@ class _FeatureGate(KubeObject):
 
 
 def feature_gates(snapshot: Snapshot, release: str) -> Gates:
-    """``status.featureGates`` has a list for each release in play; the other's is no answer."""
+    """Read the gates of ``release``. ``status.featureGates`` has several releases during an update."""
     found = snapshot.get(FEATURE_GATE, "cluster")
     every = _FeatureGate.of(found).releases[:50] if found else ()
     mine = next((each for each in every if each.version == release), every[0] if len(every) == 1 else None)
@@ -97,11 +96,11 @@ def feature_gates(snapshot: Snapshot, release: str) -> Gates:
 
 
 def has_field(snapshot: Snapshot, *field: str) -> bool | None:
-    """Whether the schema of ``APIServer.spec`` has this field; None where no schema can be seen."""
+    """True if the schema of ``APIServer.spec`` has this field; None if the schema was not read."""
     definition = snapshot.get(CUSTOM_RESOURCE_DEFINITION, "apiservers.config.openshift.io")
     for version in definition.each("spec", "versions") if definition else ():
         spec = version.fields("schema", "openAPIV3Schema", "properties", "spec", "properties")
-        # A snapshot keeps a part of the schema only: without the profile's it was not kept.
+        # A snapshot keeps only a part of the schema: without the profile's field, this part was not kept.
         if version.text("name") == "v1" and spec.has("tlsSecurityProfile"):
             return spec.has(*[step for name in field for step in (name, "properties")][:-1])
     return None
@@ -118,12 +117,12 @@ SPELLINGS: Final[Mapping[str, str]] = {
     "Legacy": LEGACY,
     "": LEGACY,
 }
-"""What was ever written, and what it means."""
+"""Every spelling of a value, and its current name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adherence:
-    """What one object says, and what that amounts to."""
+    """``tlsAdherence`` of one object, and its effect."""
 
     means: str
     """``STRICT`` or ``LEGACY``."""
@@ -133,20 +132,20 @@ class Adherence:
     beat: str | None = None
     remarks: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
-    """Remark that the API server removes the field, where it does."""
+    """Remark that the API server removes the field, if it does."""
     unknown: bool = False
-    """Whether it is none of ``SPELLINGS``."""
+    """True if the value is none of ``SPELLINGS``."""
 
     @property
     def strict(self) -> bool:
-        """Whether every component owes the profile."""
+        """True if every component must follow the profile."""
         return self.means == STRICT
 
 
 def read_adherence(
     value: object, source: str, field: str, *, gate: State = "unknown", pruned: bool = False
 ) -> Adherence:
-    """What ``value`` amounts to. ``gate`` and ``pruned`` say whether the cluster has the field at all."""
+    """Interpret ``value``. ``gate`` and ``pruned``: whether the cluster has the field."""
     found = _spelt(value, source, field)
     if gate == "off" or pruned:
         return _without(found, value, gate)
@@ -169,7 +168,7 @@ def _spelt(value: object, source: str, field: str) -> Adherence:
 
 
 def _without(found: Adherence, value: object, gate: State) -> Adherence:
-    """The field has no effect here: a value in the object is what somebody wrote, not what the components see."""
+    """The field has no effect: the object has the value that its author wrote, and components do not see it."""
     why = "the feature gate TLSAdherence is off" if gate == "off" else "this cluster's APIServer has no such field"
     note = f"tlsAdherence: {why}, so the API server removes it without an error, which means {LEGACY}"
     said = f"{why}, which means {LEGACY}"

@@ -1,4 +1,4 @@
-"""What kind of a cluster a snapshot is of: pure reading of a handful of objects."""
+"""Facts about a cluster from a few of its objects: distribution, version, identity, FIPS mode."""
 
 from __future__ import annotations
 
@@ -14,31 +14,32 @@ from scanner.kube.openshift import ClusterVersion, Infrastructure, microshift_re
 from scanner.kube.snapshot import Snapshot
 
 Distribution = Literal["openshift", "hypershift", "microshift", "kubernetes"]
-"""``hypershift``: a guest cluster whose control plane is hosted elsewhere. ``microshift``: OpenShift's for the edge."""
+"""``hypershift``: a guest cluster whose control plane runs in another cluster. ``microshift``: OpenShift for edge
+devices."""
 
 READS = (kinds.CLUSTER_VERSION, kinds.INFRASTRUCTURE, kinds.CONFIG_MAP, kinds.API_SERVER)
 
 _OPENSHIFT = ("config.openshift.io", "operator.openshift.io", "machineconfiguration.openshift.io")
-"""Groups of which nobody but OpenShift has objects. HyperShift's is none of them: it runs on any Kubernetes."""
+"""API groups that only OpenShift serves. HyperShift's group is not one: it runs on any Kubernetes."""
 _PLATFORMS = ("openshift-kube-", "openshift-config", "openshift-etcd", "openshift-apiserver", "openshift-ingress")
-"""How namespaces begin that only OpenShift has; products that carry its name are installed elsewhere, too."""
+"""Prefixes of namespaces that only OpenShift has. Products with its name are installed on other clusters, too."""
 _MIRROR = "kubernetes.io/config.mirror"
 """Annotation of the pods that a kubelet runs from files."""
 _SERVED = ("forbidden", "failed", "not-asked")
-"""Gaps of a kind that the cluster serves. What nobody saved shows nothing."""
+"""Gaps of a kind that the cluster serves. A kind that was not saved proves nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterFacts:
-    """Who the cluster is, as far as its objects tell; empty where they do not."""
+    """Identity and environment of a cluster; a fact that its objects do not show is empty."""
 
     name: str
-    """What the user calls it."""
+    """Context of the kubeconfig, or directory of the snapshot."""
     distribution: Distribution
     id: str = ""
     """``ClusterVersion.spec.clusterID``."""
     version: str = ""
-    """Of OpenShift where it is one, else of Kubernetes: ``4.22.3``, ``v1.34.2``."""
+    """Version of OpenShift, or of Kubernetes on other clusters: ``4.22.3``, ``v1.34.2``."""
     platform: str = ""
     """``AWS``, ``None`` ... (``Infrastructure.status.platformStatus.type``)."""
     topology: str = ""
@@ -47,7 +48,7 @@ class ClusterFacts:
 
 
 def document(snapshot: Snapshot, name: str, key: str) -> Known[Fields] | None:
-    """The YAML in a field of a ConfigMap of kube-system; None where there is no such ConfigMap."""
+    """Read the YAML in a field of a ConfigMap of kube-system; None if there is no such ConfigMap."""
     found = snapshot.get(kinds.CONFIG_MAP, name, "kube-system")
     if found is None:
         gap = snapshot.missing(kinds.CONFIG_MAP, name, "kube-system")
@@ -60,7 +61,7 @@ def document(snapshot: Snapshot, name: str, key: str) -> Known[Fields] | None:
 
 
 def cluster_facts(snapshot: Snapshot) -> ClusterFacts:
-    """The facts of a snapshot that has read ``READS``."""
+    """Read the facts of a snapshot that has the kinds of ``READS``."""
     version = next(map(ClusterVersion.of, snapshot.every(kinds.CLUSTER_VERSION)), None)
     infrastructure = next(map(Infrastructure.of, snapshot.every(kinds.INFRASTRUCTURE)), None)
     release = (version.desired if version else "") or microshift_release(snapshot)
@@ -76,7 +77,7 @@ def cluster_facts(snapshot: Snapshot) -> ClusterFacts:
 
 
 def distribution(snapshot: Snapshot) -> Distribution:
-    """Whose Kubernetes it is, by what is there; without any evidence nobody's."""
+    """Recognize the distribution by its objects; ``kubernetes`` without evidence of another."""
     if microshift_release(snapshot):
         return "microshift"
     if any(Infrastructure.of(each).topology == "External" for each in snapshot.every(kinds.INFRASTRUCTURE)[:1]):
@@ -85,7 +86,7 @@ def distribution(snapshot: Snapshot) -> Distribution:
         return "openshift"
     if kinds.CLUSTER_VERSION in snapshot.absent or _kubeadm(snapshot):
         return "kubernetes"
-    # A kind that is served and may not be read shows as well whose API it is.
+    # A kind that is served but may not be read also shows that the API is OpenShift's.
     gaps = (snapshot.unreadable.get(each) for each in (kinds.CLUSTER_VERSION, kinds.API_SERVER))
     served = any(each is not None and each.gap in _SERVED for each in gaps)
     here = served or snapshot.objects.get(kinds.ROUTE) or _in_its_namespaces(snapshot)
@@ -93,7 +94,7 @@ def distribution(snapshot: Snapshot) -> Distribution:
 
 
 def _kubeadm(snapshot: Snapshot) -> bool:
-    """Whether kubeadm made the cluster: it leaves its configuration, and runs the control plane in kube-system."""
+    """True if kubeadm made the cluster: it stores its configuration and runs the control plane in kube-system."""
     if snapshot.get(kinds.CONFIG_MAP, "kubeadm-config", "kube-system") is not None:
         return True
     pods = (each for each in snapshot.objects.get(kinds.POD, ()) if each.namespace == "kube-system")
@@ -106,8 +107,8 @@ def _in_its_namespaces(snapshot: Snapshot) -> bool:
 
 
 def identity(snapshot: Snapshot) -> str:
-    """``ClusterVersion.spec.clusterID``; elsewhere the uid of the namespace kube-system, which lives as long as its
-    cluster. Empty where neither was read."""
+    """``ClusterVersion.spec.clusterID``, else the uid of the namespace kube-system, which exists as long as the
+    cluster. Empty if neither was read."""
     version = next(iter(snapshot.objects.get(kinds.CLUSTER_VERSION, ())), None)
     spaces = snapshot.objects.get(kinds.NAMESPACE, ())
     system = next((each for each in spaces if each.name == "kube-system"), None)
@@ -115,33 +116,35 @@ def identity(snapshot: Snapshot) -> str:
 
 
 def same_cluster(one: Snapshot, other: Snapshot) -> bool:
-    """Whether two snapshots may be of one cluster: one that does not say who it is may be any."""
+    """True if two snapshots may be of one cluster. A snapshot without an identity may be of any cluster."""
     first, second = identity(one), identity(other)
     return first == second or not (first and second)
 
 
 def is_guest(snapshot: Snapshot) -> bool:
-    """Whether the control plane is hosted in another cluster."""
+    """True if the control plane runs in another cluster (HyperShift)."""
     found = snapshot.get(kinds.INFRASTRUCTURE, "cluster")
     return found is not None and Infrastructure.of(found).topology == "External"
 
 
 def hosted_namespaces(snapshot: Snapshot) -> tuple[str, ...]:
-    """Namespaces of the control planes that HyperShift runs in this cluster, by either of the objects for each."""
+    """Namespaces of the control planes that HyperShift runs in this cluster, from HostedClusters and
+    HostedControlPlanes."""
     named = [hosted_namespace(each) for each in snapshot.objects.get(kinds.HOSTED_CLUSTER, ())]
     planes = [each.namespace or "" for each in snapshot.objects.get(kinds.HOSTED_CONTROL_PLANE, ())]
     return tuple(dict.fromkeys(filter(None, (*named, *planes))))
 
 
 def hosted_namespace(hosted_cluster: KubeObject) -> str:
-    """Where the control plane of a HostedCluster is (hypershift ``manifests.HostedControlPlaneNamespace``), or ""."""
+    """Namespace of a HostedCluster's control plane (hypershift ``manifests.HostedControlPlaneNamespace``); empty if
+    unknown."""
     namespace = hosted_cluster.namespace
     return f"{namespace}-{hosted_cluster.name.replace('.', '-')}" if namespace else ""
 
 
 def in_fips_mode(snapshot: Snapshot) -> Known[bool]:
-    """``fips`` of install-config, in ConfigMap kube-system/cluster-config-v1. A cluster without it was not made by the
-    installer, and is taken to be in none."""
+    """``fips`` of install-config, in ConfigMap kube-system/cluster-config-v1. Without it the installer did not make the
+    cluster, and FIPS mode counts as off."""
     found = document(snapshot, "cluster-config-v1", "install-config")
     if isinstance(found, Unknown):
         return Unknown(f"whether the cluster is in FIPS mode is not known: {found.reason}")

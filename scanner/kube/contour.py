@@ -36,7 +36,7 @@ class SecretName:
 
 
 def secret_name(text: str, namespace: str | None) -> SecretName:
-    """What ``name`` or ``namespace/name`` means in an object of ``namespace`` (``internal/k8s/namespacedname.go``)."""
+    """Parse ``name`` or ``namespace/name`` in an object of ``namespace`` (``internal/k8s/namespacedname.go``)."""
     before, slash, name = text.partition("/")
     return SecretName(before or namespace, name) if slash else SecretName(namespace, text)
 
@@ -57,7 +57,7 @@ class NamespacedName(View):
 
 
 class UpstreamValidation(View):
-    """How Envoy verifies a service."""
+    """Verification of a service's certificate by Envoy."""
 
     ca_secret = Text()
     subject_name = Text()
@@ -84,17 +84,17 @@ class MatchCondition(View):
 
     @property
     def needs_more(self) -> bool:
-        """Whether a path alone does not meet it."""
+        """True if the condition requires more than a path."""
         return bool(self.raw.keys() - {"prefix", "exact"})
 
 
 class Include(View):
-    """A reference to an object that is included; its namespace is the object's own where none is named."""
+    """A reference to an included object; an empty namespace is that of the including object."""
 
     name = Text()
     namespace = Text()
     conditions = Parts(MatchCondition)
-    """In front of those of the included routes."""
+    """Conditions before those of the included routes."""
 
 
 class ProxyRoute(View):
@@ -104,11 +104,11 @@ class ProxyRoute(View):
     conditions = Parts(MatchCondition)
     permit_insecure = Flag()
     delegate = Part(Include)
-    """Of an IngressRoute: what it includes."""
+    """Included object; IngressRoutes only."""
 
 
 class ClientValidation(View):
-    """How Envoy verifies clients."""
+    """Verification of client certificates by Envoy."""
 
     ca_secret = Text()
     crl_secret = Text()
@@ -118,7 +118,7 @@ class ClientValidation(View):
 
 
 class VirtualHostTLS(View):
-    """TLS of a virtual host."""
+    """TLS settings of a virtual host."""
 
     secret_name = Text()
     passthrough = Flag()
@@ -130,7 +130,7 @@ class VirtualHostTLS(View):
 
 
 class TCPProxy(View):
-    """What connections are passed to."""
+    """Backends of a TCP proxy."""
 
     services = Parts(ProxyService)
     include = Part(Include)
@@ -147,7 +147,7 @@ class SubCondition(View):
 
 
 class DetailedCondition(Condition):
-    """A condition of a status, with the errors and warnings that it is made of."""
+    """A condition of a status, with its errors and warnings."""
 
     errors = Parts(SubCondition)
     warnings = Parts(SubCondition)
@@ -156,7 +156,7 @@ class DetailedCondition(Condition):
 class HTTPProxy(KubeObject):
     """An HTTPProxy, or an IngressRoute of former releases.
 
-    With a virtual host it is a root: Contour serves it under that name, and not where another one includes it
+    An HTTPProxy with a virtual host is a root: Contour serves it under that name and does not serve it as an include
     (``internal/dag/httpproxy_processor.go``, computeRoutes).
     """
 
@@ -173,39 +173,39 @@ class HTTPProxy(KubeObject):
     tcp_proxy = Part(TCPProxy, "spec", "tcpproxy")
     has_tcp_proxy = Present("spec", "tcpproxy")
     has_misplaced_tls = Present("spec", "tls")
-    """``tls`` beside ``virtualhost``, which the API server removes."""
+    """``tls`` beside ``virtualhost``: the API server removes it."""
     current_status = Text("status", "currentStatus")
     description = Text("status", "description")
     conditions = Parts(DetailedCondition, "status", "conditions")
 
     @property
     def routed_services(self) -> Iterator[ProxyService]:
-        """The services of its routes."""
+        """Services of its routes."""
         for route in self.routes:
             yield from route.services
 
     @property
     def children(self) -> Iterator[Include]:
-        """Every reference to what it includes, in all spellings of the API."""
+        """Every include, in all spellings of the API."""
         yield from self.includes
         yield from filter(None, (self.tcp_proxy.include, self.tcp_proxy.includes))
         yield from filter(None, (route.delegate for route in self.routes))
 
 
 UPSTREAM_PROTOCOL: Final = "projectcontour.io/upstream-protocol."
-"""Annotations of Services, each with the ports, by number or name, to which Envoy speaks that protocol."""
+"""Prefix of annotations of Services. Each annotation lists ports, by number or name, for one protocol."""
 TLS_PROTOCOLS: Final = ("tls", "h2")
-"""Protocols of a service that are spoken over TLS."""
+"""Protocols of a service that use TLS."""
 _PROTOCOLS: Final = ("tls", "h2c", "h2")
-"""In the annotations' order of precedence (``internal/annotation``, ParseUpstreamProtocols)."""
+"""Protocols in the order of precedence of the annotations (``internal/annotation``, ParseUpstreamProtocols)."""
 _OF_APP_PROTOCOL: Final = {"https": "tls", "kubernetes.io/h2c": "h2c"}
 
 
 def upstream_protocol(named: ProxyService, service: KubeObject, number: int | None) -> str:
-    """What Envoy speaks to a port of a Service: "" is plain HTTP/1.1.
+    """The protocol that Envoy uses to a port of a Service; "" is plain HTTP/1.1.
 
-    The reference's own protocol counts, then the port's ``appProtocol``, then the annotations by the port's name and by
-    its number (``internal/dag/accessors.go``, upstreamProtocol).
+    The reference's own protocol comes first, then the port's ``appProtocol``, then the annotations by the port's name
+    and by its number (``internal/dag/accessors.go``, upstreamProtocol).
     """
     if named.protocol:
         return named.protocol
@@ -225,42 +225,42 @@ def upstream_protocol(named: ProxyService, service: KubeObject, number: int | No
 
 
 EVERYWHERE: Final = ("*",)
-"""Every namespace, where it is the list's only item; among others, and as a Secret's name, ``*`` means itself."""
+"""Every namespace, if it is the only item. In a longer list, and as a Secret's name, ``*`` is a literal name."""
 _SHOWN: Final = 10
 _MOST: Final = 1000
-"""Delegations of one object that are looked at."""
+"""Maximum number of delegations that are read from one object."""
 
 
 class Delegation(View):
-    """One item of a TLSCertificateDelegation."""
+    """An entry of ``spec.delegations``."""
 
     secret = Text("secretName")
     targets = Texts("targetNamespaces")
 
 
 class CertificateDelegation(KubeObject):
-    """A TLSCertificateDelegation: namespaces that may refer to Secrets of its own."""
+    """A TLSCertificateDelegation: namespaces that may refer to Secrets of its own namespace."""
 
     every = Parts(Delegation, "spec", "delegations")
 
     @property
     def delegations(self) -> tuple[Delegation, ...]:
-        """Its items."""
+        """The first 1,000 entries."""
         return self.every[:_MOST]
 
 
 @dataclass(slots=True)
 class Delegated:
-    """All delegations of one Secret in one value: 10,000 of them must not be walked through for each reference."""
+    """All delegations of one Secret, merged: a lookup must not walk through 10,000 objects."""
 
     namespaces: set[str] = field(default_factory=set)
     everywhere: bool = False
     some: list[tuple[KubeObject, Delegation]] = field(default_factory=list)
-    """The first few, with the object that each is in."""
+    """The first few, with the object that contains each."""
 
     def permits(self, namespace: str | None) -> bool:
-        """Whether an object of ``namespace`` may refer to the Secret (``internal/dag/cache.go``,
-        ``delegationPermitted``; unchanged since 1.2). Whether the Secret exists is looked at afterwards."""
+        """True if an object of ``namespace`` may refer to the Secret (``internal/dag/cache.go``,
+        ``delegationPermitted``; unchanged since 1.2). Contour looks up the Secret itself later."""
         return self.everywhere or namespace in self.namespaces
 
 
@@ -268,7 +268,7 @@ BySecret: TypeAlias = Mapping[SecretName, Delegated]
 
 
 def by_secret(holders: Iterable[KubeObject]) -> BySecret:
-    """What these objects delegate; each delegates Secrets of its own namespace."""
+    """Index delegations by Secret; each is for Secrets of its own namespace."""
     found: dict[SecretName, Delegated] = {}
     for holder in holders:
         namespace = holder.namespace
@@ -293,20 +293,20 @@ class ExtensionService(KubeObject):
 
 
 CONTOUR_TLS_VERSIONS: Final[Mapping[str, int]] = {"1.2": TLS12, "1.3": TLS13}
-"""The values of a minimum or maximum version; a virtual host's other value means Contour's default."""
+"""Values of a minimum or maximum version; Contour replaces any other value of a virtual host by its default."""
 FILE: Final = "contour.yaml"
-"""The key of a ConfigMap with Contour's file."""
+"""Key of Contour's configuration file in a ConfigMap."""
 
 
 class FileHolder(KubeObject):
-    """A ConfigMap that may have Contour's file."""
+    """A ConfigMap that may contain Contour's configuration file."""
 
     file = Text("data", FILE)
     has_file = Present("data", FILE)
 
 
 class EnvoyListenerTLS(View):
-    """TLS of every listener."""
+    """TLS settings of every listener of Envoy."""
 
     minimum_protocol_version = Value()
     maximum_protocol_version = Value()
@@ -320,11 +320,11 @@ class Settings(View):
     tls = Part(EnvoyListenerTLS, "envoy", "listener", "tls")
     envoy_service = Part(NamespacedName, "envoy", "service")
     client_certificate = Part(NamespacedName, "envoy", "clientCertificate")
-    """The certificate that Envoy shows to services."""
+    """Client certificate that Envoy presents to services."""
     fallback_certificate = Part(NamespacedName, "httpproxy", "fallbackCertificate")
-    """The certificate for names that no virtual host has."""
+    """Certificate for server names without a virtual host."""
     root_namespaces = Texts("httpproxy", "rootNamespaces")
-    """Namespaces in which roots may be; empty: all."""
+    """Namespaces that may contain roots; empty: all."""
     disable_permit_insecure = Flag("httpproxy", "disablePermitInsecure")
 
 
@@ -344,8 +344,8 @@ _SPELLINGS: Final = {
 
 
 def settings(holder: KubeObject) -> Settings | None:
-    """The settings in an object; None where it has none, or a file that is no mapping. Raises ``InputError`` for a file
-    that cannot be read."""
+    """Read the settings in an object; None if it has none, or if the file is no mapping. Raises ``InputError`` for a
+    file that cannot be read."""
     if holder.kind == CONFIG_MAP:
         spec = _of_file(holder)
         return None if spec is None else Settings(spec)
@@ -354,7 +354,7 @@ def settings(holder: KubeObject) -> Settings | None:
 
 
 def configured(item: KubeObject) -> KubeObject:
-    """A ConfigMap with Contour's file as the ContourConfiguration that says the same; any other object as it is."""
+    """Convert a ConfigMap with Contour's file to the equivalent ContourConfiguration; any other object is unchanged."""
     try:
         spec = _of_file(item) if item.kind == CONFIG_MAP else None
     except InputError:
@@ -363,7 +363,8 @@ def configured(item: KubeObject) -> KubeObject:
 
 
 def _of_file(holder: KubeObject) -> Mapping[str, object] | None:
-    """The file as ``spec`` of a ContourConfiguration. Root namespaces are an argument of ``contour serve``, no key."""
+    """Convert the file to ``spec`` of a ContourConfiguration. Root namespaces are an argument of ``contour serve``, not
+    a key."""
     found = FileHolder.of(holder)
     if not found.has_file:
         return None
@@ -385,5 +386,5 @@ def _of_file(holder: KubeObject) -> Mapping[str, object] | None:
 
 
 def _text(value: object) -> object:
-    """The value as Contour's decoder reads it: a number without quotes is text."""
+    """Convert a value like Contour's decoder: a number without quotes is text."""
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value

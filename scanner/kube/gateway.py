@@ -1,5 +1,4 @@
-"""Gateways, ListenerSets and ReferenceGrants: listeners, their order, the TLS of a Gateway, and references that are
-allowed.
+"""Gateways, ListenerSets and ReferenceGrants: listeners and their precedence, TLS of a Gateway, and allowed references.
 
 Gateway API apis/v1 ``Gateway``, ``ReferenceGrantSpec``; GEP-1713 (ListenerSet); GEP-91 (client certificates); GEP-2907
 (the segments of TLS).
@@ -31,32 +30,33 @@ from scanner.kube.snapshot import Snapshot
 from scanner.kube.view import Flag, Number, Part, Parts, Present, Text, Value, View, Words
 
 GATEWAY_NAME: Final = "gateway.networking.k8s.io/gateway-name"
-"""The label on what an implementation makes for a Gateway (GEP-1762)."""
+"""Label on the objects that an implementation creates for a Gateway (GEP-1762)."""
 OPENSHIFT: Final = "openshift.io/gateway-controller/v1"
 CONTOUR: Final = "projectcontour.io/gateway-controller"
 """Values of ``spec.controllerName`` of a GatewayClass."""
 
 SETS: Final[tuple[Kind, ...]] = (LISTENER_SET, X_LISTENER_SET)
 HOLDERS: Final[tuple[Kind, ...]] = (GATEWAY, *SETS)
-"""The kinds that have listeners."""
+"""Kinds that have listeners."""
 HOLDER_NAMES: Final[Mapping[str, Kind]] = {each.name: each for each in HOLDERS}
 ROUTES: Final[tuple[Kind, ...]] = (HTTP_ROUTE, GRPC_ROUTE, TLS_ROUTE, TCP_ROUTE, UDP_ROUTE)
 MAX_LISTENERS: Final = 64
-"""Listeners of one object (MaxItems of ``spec.listeners``). The API server refuses an object with more."""
+"""Maximum number of listeners of one object (MaxItems of ``spec.listeners``). The API server refuses an object with
+more."""
 _CARRIES: Final[Mapping[tuple[str, str], tuple[Kind, ...]]] = {
     ("HTTP", ""): (HTTP_ROUTE, GRPC_ROUTE),
     ("HTTPS", "Terminate"): (HTTP_ROUTE, GRPC_ROUTE),
     ("TLS", "Passthrough"): (TLS_ROUTE,),
-    # A TCPRoute here is up to the implementation: Contour takes it, others do not.
+    # The implementation decides on a TCPRoute here: Contour accepts it, others do not.
     ("TLS", "Terminate"): (TLS_ROUTE, TCP_ROUTE),
     # GEP-2907 has "TCP, Terminate: yes", but the CRD admits no tls on a TCP listener: that is protocol TLS.
     ("TCP", ""): (TCP_ROUTE,),
     ("UDP", ""): (UDP_ROUTE,),
 }
-"""Protocol and mode of a listener -> the kinds of routes that it can carry."""
+"""Kinds of routes that a listener can carry, by its protocol and TLS mode."""
 
 HolderKey: TypeAlias = tuple[Kind, str | None, str]
-"""Kind, namespace and name of an object with listeners."""
+"""Kind, namespace and name."""
 GatewayName: TypeAlias = tuple[str | None, str]
 """Namespace and name."""
 
@@ -76,7 +76,7 @@ class ObjectReference(View):
 
 
 class NamespaceRule(View):
-    """The namespaces that routes or ListenerSets may come from (``RouteNamespaces``, ``ListenerNamespaces``)."""
+    """Namespaces from which routes or ListenerSets are accepted (``RouteNamespaces``, ``ListenerNamespaces``)."""
 
     source = Text("from")
     has_selector = Present("selector")
@@ -91,7 +91,7 @@ class RouteKind(View):
     kind = Text()
 
     def means(self, kind: Kind) -> bool:
-        """Whether it names this kind. The default group is the Gateway API's; an empty one is the core's."""
+        """True if it names this kind. The default group is that of the Gateway API; an empty one is the core group."""
         return (self.group if self.has_group else kind.group, self.kind) == (kind.group, kind.name)
 
 
@@ -102,7 +102,7 @@ class ListenerTLS(View):
     certificate_refs = Parts(ObjectReference)
     options = Words()
     former_validation = Value("frontendValidation")
-    """Validation of clients in the experimental CRDs of releases 1.2 and 1.3."""
+    """Client validation in the experimental CRDs of releases 1.2 and 1.3."""
 
 
 class ListenerStatus(View):
@@ -114,21 +114,20 @@ class ListenerStatus(View):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listener(View):
-    """A listener of a Gateway or ListenerSet. What is asked for each of thousands of routes is read once."""
+    """A listener of a Gateway or ListenerSet. The fields that thousands of routes are compared with are parsed once."""
 
     holder: ListenerHolder
     name: str
     hostname: str
-    """In lower case; empty: every name."""
+    """Lower case; empty: every name."""
     port: int | None
-    """None in an XListenerSet that leaves it to the implementation, which gives each a port of its own: the CRD then
-    has 0."""
+    """None in an XListenerSet with port 0: the implementation chooses a port for each listener."""
     protocol: str
-    """``HTTP``, ``HTTPS``, ``TLS``, ``TCP``, ``UDP`` or an implementation's own, with a slash."""
+    """``HTTP``, ``HTTPS``, ``TLS``, ``TCP``, ``UDP`` or a name of the implementation, which contains a slash."""
     mode: str
     """``Terminate``, which is the default, or ``Passthrough``; empty without TLS."""
     routes: tuple[Kind, ...]
-    """The kinds of routes that it takes, by its protocol, mode and ``allowedRoutes.kinds``."""
+    """Kinds of routes that it accepts, by its protocol, mode and ``allowedRoutes.kinds``."""
 
     has_tls = Present("tls")
     tls = Part(ListenerTLS)
@@ -137,17 +136,17 @@ class Listener(View):
 
     @property
     def terminates(self) -> bool:
-        """Whether the client's TLS ends here."""
+        """True if the client's TLS ends here."""
         return self.protocol in ("HTTPS", "TLS") and self.mode == "Terminate"
 
     @property
     def key(self) -> tuple[HolderKey, Steps]:
-        """Identifies it among all listeners."""
+        """Unique key among all listeners."""
         return key_of(self.holder), self.steps
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
-        """The conditions of its status; empty where no controller has set any."""
+        """Conditions of its status; empty if no controller has set any."""
         every = islice(self.holder.listener_statuses, MAX_LISTENERS)
         return next((each.conditions for each in every if each.name == self.name), ())
 
@@ -159,36 +158,36 @@ class ListenerHolder(KubeObject):
     """A Gateway or ListenerSet."""
 
     listener_items = Parts(View, "spec", "listeners")
-    """All listeners as they are written, beyond the first 64 too."""
+    """All listeners as written, including those after the first 64."""
     listener_statuses = Parts(ListenerStatus, "status", "listeners")
     conditions = Parts(Condition, "status", "conditions")
 
     @property
     def listeners(self) -> tuple[Listener, ...]:
-        """The first 64."""
+        """The first 64 listeners."""
         return tuple(_listener(self, each) for each in self.listener_items[:MAX_LISTENERS])
 
     def named(self, name: str) -> Iterator[Listener]:
-        """The listeners of that name, which the API makes unique."""
+        """Listeners with this name, which the API makes unique."""
         for each in self.listener_items[:MAX_LISTENERS]:
             if _NAME.read(each) == name:
                 yield _listener(self, each)
 
 
 class FrontendValidation(View):
-    """How client certificates are validated (``FrontendTLSValidation``)."""
+    """Validation of client certificates (``FrontendTLSValidation``)."""
 
     mode = Text()
     ca_certificate_refs = Parts(ObjectReference)
 
     @property
     def falls_back(self) -> bool:
-        """Whether clients without a valid certificate are let in."""
+        """True if clients without a valid certificate are accepted."""
         return self.mode == "AllowInsecureFallback"
 
 
 class FrontendTLS(View):
-    """TLS with clients, of one port or by default (``TLSConfig``)."""
+    """TLS settings for clients, by default or for one port (``TLSConfig``)."""
 
     has_validation = Present("validation")
     validation = Part(FrontendValidation)
@@ -225,8 +224,8 @@ class Gateway(ListenerHolder):
         yield from (each.tls for each in self.per_port)
 
     def validation(self, port: int | None) -> FrontendValidation | None:
-        """How the HTTPS listeners on ``port`` validate clients, or None. No other protocol does (GEP-91). An entry for
-        the port replaces the default, also where it says nothing."""
+        """The client validation of HTTPS listeners on ``port``, or None. No other protocol has any (GEP-91). An entry
+        for the port replaces the default, even if the entry is empty."""
         chosen = self.default_frontend
         for each in self.per_port:
             if each.port == port:
@@ -241,13 +240,13 @@ class ListenerSet(ListenerHolder):
 
     @property
     def gateway(self) -> GatewayName:
-        """The Gateway that it belongs to; no name where its parent is none."""
+        """The Gateway that it belongs to; the name is empty if its parent is of another kind."""
         parent = self.parent_ref
         return parent.namespace or self.namespace, parent.name if self.has_gateway else ""
 
     @property
     def has_gateway(self) -> bool:
-        """Whether its parent is a Gateway, which is the default (``ParentGatewayReference``)."""
+        """True if its parent is a Gateway, which is the default (``ParentGatewayReference``)."""
         parent = self.parent_ref
         return parent.kind in ("", GATEWAY.name) and (parent.group if parent.has_group else GATEWAY.group) == (
             GATEWAY.group
@@ -266,7 +265,7 @@ class EnvoyProxy(KubeObject):
     """The parameters of a GatewayClass of Envoy Gateway."""
 
     merge_gateways = Flag("spec", "mergeGateways")
-    """Whether the listeners of all Gateways of the class are served as those of one."""
+    """True if the listeners of all Gateways of the class are served as those of one Gateway."""
 
 
 # --- Listeners --------------------------------------------------------------------------------------------------------
@@ -300,30 +299,30 @@ def _mode(protocol: str, item: View) -> str:
 
 
 def carried(protocol: str, mode: str) -> tuple[Kind, ...] | None:
-    """The kinds of routes that such a listener can carry; None where the API does not say."""
+    """Kinds of routes that such a listener can carry; None if the API does not define them."""
     return _CARRIES.get((protocol, mode))
 
 
 def _routes(protocol: str, mode: str, item: View) -> tuple[Kind, ...]:
-    """A protocol of an implementation's own, with a slash in it, may carry any kind."""
+    """The accepted kinds. A protocol with a slash is the implementation's own and may carry any kind."""
     able = ROUTES if "/" in protocol else carried(protocol, mode) or ()
     allowed = Listener.allowed_kinds.read(item)
     return tuple(kind for kind in able if not allowed or any(each.means(kind) for each in allowed))
 
 
 def holder_of(item: KubeObject) -> ListenerHolder:
-    """Read a Gateway or ListenerSet by its type."""
+    """Read a Gateway or ListenerSet as the class of its kind."""
     return Gateway.of(item) if item.kind == GATEWAY else ListenerSet.of(item)
 
 
 def key_of(item: KubeObject) -> HolderKey:
-    """Identifies a Gateway, ListenerSet or route."""
+    """Unique key of a Gateway, ListenerSet or route."""
     return item.kind, item.namespace, item.name
 
 
 def rejection(listener: Listener) -> Condition | None:
-    """The condition by which the controller rejects a listener, or None. A listener that no controller has spoken of
-    may serve; a condition of an older generation does not count."""
+    """The condition by which the controller rejects a listener, or None. A listener without conditions may serve. A
+    condition of an older generation does not count."""
     for kind, status in (("Accepted", "False"), ("Conflicted", "True")):
         found = of_type(listener.conditions, kind)
         if found is not None and found.status == status and found.is_current(listener.holder):
@@ -335,7 +334,7 @@ def rejection(listener: Listener) -> Condition | None:
 
 
 def gateway_of(snapshot: Snapshot, holder: KubeObject) -> Gateway | None:
-    """The Gateway itself, or that of a ListenerSet, if it is known."""
+    """The Gateway itself, or the parent of a ListenerSet; None if it was not read."""
     if holder.kind == GATEWAY:
         return Gateway.of(holder)
     namespace, name = ListenerSet.of(holder).gateway
@@ -344,8 +343,8 @@ def gateway_of(snapshot: Snapshot, holder: KubeObject) -> Gateway | None:
 
 
 def sets_by_gateway(snapshot: Snapshot) -> Mapping[GatewayName, list[ListenerSet]]:
-    """By Gateway, the ListenerSets that name it, in their order of precedence (GEP-1713): the oldest first, then by
-    namespace and name."""
+    """ListenerSets by their Gateway, in order of precedence (GEP-1713): the oldest first, then by namespace and
+    name."""
     found: dict[GatewayName, list[ListenerSet]] = {}
     for kind in SETS:
         for each in map(ListenerSet.of, snapshot.every(kind)):
@@ -356,18 +355,18 @@ def sets_by_gateway(snapshot: Snapshot) -> Mapping[GatewayName, list[ListenerSet
 
 
 def precedence(item: KubeObject) -> tuple[str, str, str]:
-    """The key to sort by: an object that has no time yet is about to be created, and the youngest."""
+    """Sort key. An object without a creation time is about to be created, so it is the youngest."""
     return item.creation_timestamp or "~", item.namespace or "", item.name
 
 
 def admits(snapshot: Snapshot, gateway: Gateway, listener_set: KubeObject) -> bool | None:
-    """Whether ``spec.allowedListeners`` takes a ListenerSet; None where that depends on a Namespace that was not
+    """True if ``spec.allowedListeners`` accepts a ListenerSet; None if that depends on a Namespace that was not
     read."""
     return _selects(snapshot, gateway.allowed_listeners, gateway.namespace, listener_set.namespace)
 
 
 def admitted(snapshot: Snapshot, gateway: Gateway, listener_set: ListenerSet) -> bool | None:
-    """Whether the listeners of a ListenerSet count: its controller's answer, or else that of the specs."""
+    """True if the listeners of a ListenerSet are in effect, by its controller's condition or else by the specs."""
     found = of_type(listener_set.conditions, "Accepted")
     if found is not None and found.status in ("True", "False") and found.is_current(listener_set):
         return found.holds
@@ -375,12 +374,12 @@ def admitted(snapshot: Snapshot, gateway: Gateway, listener_set: ListenerSet) ->
 
 
 def merged(gateway: Gateway, sets: Iterable[ListenerSet]) -> list[Listener]:
-    """The Gateway's own listeners and then those of these ListenerSets of it."""
+    """The Gateway's own listeners, then those of its ``sets``."""
     return [listener for holder in (gateway, *sets) for listener in holder.listeners]
 
 
 def takes_namespace(snapshot: Snapshot, listener: Listener, namespace: str | None) -> bool | None:
-    """Whether ``allowedRoutes.namespaces`` has a route's namespace; None where that depends on a Namespace that was not
+    """True if ``allowedRoutes.namespaces`` includes the namespace; None if that depends on a Namespace that was not
     read."""
     return _selects(snapshot, listener.allowed_namespaces, listener.holder.namespace, namespace, default="Same")
 
@@ -392,7 +391,7 @@ def _selects(
     if source != "Selector":
         return source == "All" or (source == "Same" and home == namespace)
     if not rule.has_selector:
-        return False  # one that is not there selects nothing, and an empty one everything (LabelSelectorAsSelector)
+        return False  # a missing selector selects nothing, an empty one everything (LabelSelectorAsSelector)
     found = snapshot.get(NAMESPACE, namespace or "") if NAMESPACE in snapshot.objects else None
     if found is None:
         return None
@@ -401,24 +400,24 @@ def _selects(
 
 
 def class_of(snapshot: Snapshot, gateway: Gateway) -> GatewayClass | None:
-    """The class of a Gateway, if it is known."""
+    """The class of a Gateway; None if it was not read."""
     found = snapshot.get(GATEWAY_CLASS, gateway.gateway_class_name)
     return GatewayClass.of(found) if found else None
 
 
 def controller_of(snapshot: Snapshot, gateway: Gateway) -> str:
-    """The controller that its class names for a Gateway; "" where that is not known."""
+    """The controller name in a Gateway's class; empty if unknown."""
     found = class_of(snapshot, gateway)
     return found.controller_name if found else ""
 
 
 MAX_GRANT_ENTRIES: Final = 16
-"""Entries of ``from`` and of ``to`` (MaxItems)."""
+"""Maximum number of entries of ``from`` and of ``to`` (MaxItems)."""
 
 GrantSource: TypeAlias = tuple[str, str, str]
-"""Group, kind and namespace of the object that refers."""
+"""Group, kind and namespace of the referring object."""
 GrantTarget: TypeAlias = tuple[str, str]
-"""Group and kind of the object that is referred to."""
+"""Group and kind of the referenced object."""
 
 
 class GrantEntry(View):
@@ -438,18 +437,18 @@ class ReferenceGrant(KubeObject):
 
     @property
     def froms(self) -> set[GrantSource]:
-        """Who may refer."""
+        """Sources that may refer to the targets."""
         return {(each.group, each.kind, each.namespace) for each in self.sources[:MAX_GRANT_ENTRIES]}
 
     @property
     def tos(self) -> Iterator[tuple[GrantTarget, str]]:
-        """To what, and its name: empty for all of the kind."""
+        """Targets, each with its name; an empty name is every object of the kind."""
         return (((each.group, each.kind), each.name) for each in self.targets[:MAX_GRANT_ENTRIES])
 
     def allows(self, source: KubeObject, target: GrantTarget, name: str) -> bool:
-        """Whether a grant in the target's namespace lets ``source`` refer to ``name``: one ``from`` equals group, kind
-        and namespace of the source, and one ``to`` equals group and kind with the name or none. There are no wildcards
-        and no selectors."""
+        """True if a grant in the target's namespace lets ``source`` refer to ``name``: one ``from`` equals group, kind
+        and namespace of the source, and one ``to`` equals group and kind and has this name or none. There are no
+        wildcards and no selectors."""
         if (source.kind.group, source.kind.name, source.namespace or "") not in self.froms:
             return False
         return any(kind == target and each in ("", name) for kind, each in self.tos)

@@ -1,10 +1,9 @@
-"""Routes of the Gateway API, the listeners that they are attached to, and BackendTLSPolicies for the Services behind
-them.
+"""Routes of the Gateway API, the listeners that they are attached to, and the BackendTLSPolicies of Services.
 
 apis/v1 ``CommonRouteSpec``, ``RouteParentStatus``, ``RouteConditionReason``; GEP-2907. A BackendTLSPolicy has
 ``spec.targetRef`` and ``spec.tls`` in v1alpha2, ``spec.targetRefs`` and ``spec.validation`` in v1alpha3 and v1 (the
-CRDs of releases 1.0, 1.1 and 1.4). The API server drops what a version does not have, so only the fields of an object's
-own version are read.
+CRDs of releases 1.0, 1.1 and 1.4). The API server drops the fields that a version does not have, so only the fields of
+an object's own version are read.
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ from scanner.kube.snapshot import Snapshot
 from scanner.kube.view import Number, Part, Parts, Present, Text, Texts, Value, View, Words
 
 MAX_PARENTS: Final = 32
-"""Parents of one route, and entries of its status (MaxItems)."""
+"""Maximum number of parents of a route, and of entries of its status (MaxItems)."""
 _MOST: Final = 64
-"""Rules of one route, and backends of one rule; the CRDs admit fewer."""
+"""Maximum number of rules that are read from a route, and of backends from a rule; the CRDs allow fewer."""
 _NAMES: Final = 1024
-"""Hostnames of one route."""
+"""Maximum number of hostnames that are read from a route."""
 
 
 class ParentRef(View):
@@ -62,7 +61,7 @@ class BackendRef(View):
 
     @property
     def is_service(self) -> bool:
-        """Whether it names a Service, which is the default. An empty group is the core's."""
+        """True if it names a Service, which is the default. An empty group is the core group."""
         return (self.group, self.kind or SERVICE.name) == (SERVICE.group, SERVICE.name)
 
 
@@ -87,7 +86,7 @@ class RouteFilter(View):
 
     @property
     def backends(self) -> Iterator[BackendRef]:
-        """The backends to which it sends requests (``HTTPRequestMirrorFilter``, ``HTTPExternalAuthFilter``)."""
+        """Backends to which it sends requests (``HTTPRequestMirrorFilter``, ``HTTPExternalAuthFilter``)."""
         yield from filter(None, (self.mirror, self.authorization))
 
 
@@ -117,29 +116,29 @@ class GatewayRoute(KubeObject):
 
     parent_refs = Parts(ParentRef, "spec", "parentRefs")
     every_hostname = Texts("spec", "hostnames")
-    """As they are written."""
+    """Hostnames as written."""
     every_rule = Parts(RouteRule, "spec", "rules")
     parent_statuses = Parts(ParentStatus, "status", "parents")
 
     @property
     def hostnames(self) -> tuple[str, ...]:
-        """In lower case; none: every name that the listener takes."""
+        """Lower case; empty: every name that the listener accepts."""
         return tuple(map(str.lower, self.every_hostname[:_NAMES]))
 
     @property
     def rules(self) -> tuple[RouteRule, ...]:
-        """As many as a CRD admits."""
+        """As many rules as a CRD allows."""
         return self.every_rule[:_MOST]
 
     @property
     def backends(self) -> Iterator[RuleBackendRef]:
-        """The backends that the rules lead to."""
+        """Backends of the rules."""
         for rule in self.rules:
             yield from rule.backend_refs[:_MOST]
 
     @property
     def filter_backends(self) -> Iterator[BackendRef]:
-        """The backends to which filters of the rules and of their backends send requests."""
+        """Backends to which filters of the rules and of their backends send requests."""
         for rule in self.rules:
             of_backends = (each for backend in rule.backend_refs[:_MOST] for each in backend.filters)
             for each in islice((*rule.filters, *of_backends), _MOST):
@@ -148,19 +147,19 @@ class GatewayRoute(KubeObject):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parent:
-    """A reference to a Gateway or ListenerSet, with the API's defaults."""
+    """A reference to a Gateway or ListenerSet, with the API's defaults applied."""
 
     steps: Steps
-    """The way to it from the route's top."""
+    """Path from the top of the route."""
     kind: Kind
     namespace: str
     name: str
     section: str
-    """Name of the listener; empty: every one."""
+    """Name of the listener; empty: every listener."""
     port: int | None
 
     def takes(self, listener: str, port: int | None) -> bool:
-        """Whether it means a listener with this name and port."""
+        """True if it refers to a listener with this name and port."""
         return self.section in ("", listener) and self.port in (None, port)
 
     def __str__(self) -> str:
@@ -170,7 +169,8 @@ class Parent:
 
 
 def parents(route: KubeObject) -> Iterator[Parent]:
-    """The Gateways and ListenerSets among the parents; others (Services of a mesh) have no listeners."""
+    """Yield the Gateways and ListenerSets among the parents. Other parents, such as Services of a mesh, have no
+    listeners."""
     for each in GatewayRoute.of(route).parent_refs[:MAX_PARENTS]:
         found = _parent(route, each)
         if found is not None:
@@ -196,32 +196,32 @@ def _parent(route: KubeObject, reference: ParentRef) -> Parent | None:
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """A listener that takes the route, and under which names."""
+    """A listener that accepts the route, with the common hostnames."""
 
     route: KubeObject
     listener: Listener
     names: tuple[str, ...]
-    """The hostnames that both match; an empty one is every name."""
+    """Hostnames that both match; an empty one is every name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """The listeners that one parent of a route attaches it to, or why to none."""
+    """The listeners of one parent that accept a route, or the reason why none does."""
 
     parent: Parent
     attached: tuple[Attached, ...] = ()
     unsure: tuple[Listener, ...] = ()
-    """Listeners that carry the route, if the labels of its Namespace, which was not read, are right."""
+    """Listeners that accept the route if its Namespace, which was not read, has the right labels."""
     why: str = ""
-    """For people, where it is attached to nothing."""
+    """For people, if it is attached to no listener."""
     reason: str = ""
-    """The reason that the route's status would give."""
+    """The reason that the route's status would have."""
 
 
 def attach(
     snapshot: Snapshot, route: KubeObject, parent: Parent, holder: ListenerHolder, /, listeners: Iterable[Listener]
 ) -> Attachment:
-    """Decide by the specs which ``listeners`` of ``holder``, the parent's object, take the route."""
+    """Decide by the specs which ``listeners`` of ``holder``, the parent's object, accept the route."""
     every = [each for each in listeners if parent.takes(each.name, each.port)]
     if not every:
         return Attachment(parent, why=f"{holder.reference} has no {parent}", reason="NoMatchingParent")
@@ -249,7 +249,7 @@ def _unsuitable(holder: ListenerHolder, every: list[Listener], route: KubeObject
 
 
 def common(listener: Listener, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The hostnames that the listener and a route with these ``names`` both match."""
+    """Hostnames that the listener and a route with these ``names`` both match."""
     if not names:
         return (listener.hostname,)
     if not listener.hostname or listener.protocol in ("TCP", "UDP"):
@@ -261,8 +261,8 @@ def common(listener: Listener, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def is_refused(route: KubeObject, parent: Parent) -> bool:
-    """Whether every controller that speaks of this parent refuses the route; a condition of an older generation does
-    not count. A parent that no status names may well have it."""
+    """True if every controller that reports on this parent refuses the route. A condition of an older generation does
+    not count. A parent without a status may accept the route."""
     answers: dict[bool, list[bool]] = {True: [], False: []}
     for entry in GatewayRoute.of(route).parent_statuses[:MAX_PARENTS]:
         named = _parent(route, entry.parent_ref)
@@ -280,7 +280,7 @@ def is_refused(route: KubeObject, parent: Parent) -> bool:
 
 
 class Routes:
-    """The routes of some kinds, by the listeners that take them as far as is known."""
+    """Routes of certain kinds, by the listeners that accept them."""
 
     def __init__(self, snapshot: Snapshot, *kinds: Kind) -> None:
         self._snapshot = snapshot
@@ -292,7 +292,7 @@ class Routes:
                     by_section.setdefault(parent.section, []).append((parent, route, route.hostnames))
 
     def on(self, listener: Listener) -> list[GatewayRoute]:
-        """The routes of which neither the specs nor a status says that the listener does not take them, each once."""
+        """Routes that neither the specs nor a status exclude from the listener, each once."""
         holder, name, port = listener.holder, listener.name, listener.port
         by_section = self._by_parent.get((holder.kind, holder.namespace or "", holder.name), {})
         found: dict[int, GatewayRoute] = {}
@@ -309,7 +309,7 @@ class Routes:
 
 
 MAX_TARGETS: Final = 16
-"""Targets of one policy (MaxItems)."""
+"""Maximum number of targets of one policy (MaxItems)."""
 
 
 class PolicyTarget(View):
@@ -323,7 +323,7 @@ class PolicyTarget(View):
 
     @property
     def is_service(self) -> bool:
-        """Whether it is a Service, the only kind that every implementation takes."""
+        """True if it is a Service, the only kind that every implementation supports."""
         return (self.group, self.kind) == (SERVICE.group, SERVICE.name)
 
 
@@ -336,7 +336,7 @@ class AlternativeName(View):
 
 
 class Validation(View):
-    """How the backend's certificate is validated (``BackendTLSPolicyValidation``)."""
+    """Validation of the backend's certificate (``BackendTLSPolicyValidation``)."""
 
     hostname = Text()
     subject_alt_names = Parts(AlternativeName)
@@ -347,7 +347,7 @@ class Validation(View):
 
 
 class FormerValidation(Validation):
-    """The same in v1alpha2."""
+    """Validation in v1alpha2."""
 
     ca_certificate_refs = Parts(ObjectReference, "caCertRefs")
     well_known = Text("wellKnownCACerts")
@@ -356,7 +356,7 @@ class FormerValidation(Validation):
 
 
 class PolicyAncestor(View):
-    """An entry of ``status.ancestors``: what one controller does with the policy."""
+    """An entry of ``status.ancestors``: the report of one controller."""
 
     ancestor_ref = Part(ParentRef)
     controller_name = Text()
@@ -376,34 +376,34 @@ class BackendTLSPolicy(KubeObject):
 
     @property
     def is_former(self) -> bool:
-        """Whether it has the fields of v1alpha2."""
+        """True if it has the fields of v1alpha2."""
         return self.api_version.endswith("/v1alpha2")
 
     @property
     def targets_at(self) -> Steps:
-        """The field that names the targets."""
+        """Path of the field that names the targets."""
         return ("spec", "targetRef") if self.is_former else ("spec", "targetRefs")
 
     @property
     def every_target(self) -> tuple[PolicyTarget, ...]:
-        """The targets that its version reads."""
+        """Targets in the field of its version."""
         if self.is_former:
             return (self._former_target,) if self._former_target else ()
         return self._targets
 
     @property
     def targets(self) -> tuple[PolicyTarget, ...]:
-        """The first 16."""
+        """The first 16 targets."""
         return self.every_target[:MAX_TARGETS]
 
     @property
     def validation(self) -> Validation:
-        """The validation that its version reads."""
+        """Validation in the field of its version."""
         return self._former_validation if self.is_former else self._validation
 
 
 class XBackend(KubeObject):
-    """An XBackend (apisx/v1alpha1, experimental), which says itself whether it is called over TLS."""
+    """An XBackend (apisx/v1alpha1, experimental), which configures TLS to the backend itself."""
 
     type = Text("spec", "type")
     mode = Text("spec", "tls", "mode")
@@ -411,7 +411,7 @@ class XBackend(KubeObject):
 
     @property
     def is_plaintext(self) -> bool:
-        """Whether it is called without TLS."""
+        """True if it is called without TLS."""
         return self.mode in ("", "None")
 
 
@@ -420,7 +420,7 @@ ServiceName: TypeAlias = tuple[str | None, str]
 
 
 def by_service(policies: Iterable[KubeObject]) -> Mapping[ServiceName, list[tuple[BackendTLSPolicy, PolicyTarget]]]:
-    """By Service, the policies for it, the one with precedence first: the oldest, then by namespace and name."""
+    """Index policies by Service, in order of precedence: the oldest first, then by namespace and name."""
     found: dict[ServiceName, list[tuple[BackendTLSPolicy, PolicyTarget]]] = {}
     for policy in sorted(map(BackendTLSPolicy.of, policies), key=precedence):
         for target in policy.targets:

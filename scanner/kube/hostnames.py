@@ -1,7 +1,7 @@
-"""Hostnames, addresses and ports as objects have them, and server names as they are sent (RFC 6066, section 3).
+"""Hostnames, addresses and ports in objects, and server names for SNI (RFC 6066, section 3).
 
-In a hostname of the Gateway API (apis/v1 ``Hostname``) ``*.shop.example`` stands for one label or more. What is no DNS
-name, address or port is not sent anywhere.
+In a hostname of the Gateway API (apis/v1 ``Hostname``) ``*.shop.example`` matches one label or more. A text that is no
+DNS name, address or port is never sent.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from urllib.parse import quote, urlsplit
 
 
 def narrower(one: str, other: str) -> str:
-    """In lower case, the hostname of those that both match, or "" where there is none. Empty matches every name."""
+    """The narrower of two hostnames, in lower case, or "" if no name matches both. An empty hostname matches every
+    name."""
     one, other = one.lower(), other.lower()
     if one == other:
         return one
@@ -27,19 +28,19 @@ def narrower(one: str, other: str) -> str:
 
 
 def within(name: str, pattern: str) -> bool:
-    """Whether all that ``name`` stands for, ``pattern`` matches. Both are hostnames in lower case."""
+    """True if ``pattern`` matches every name that ``name`` matches. Both are hostnames in lower case."""
     if not pattern.startswith("*."):
         return pattern == name
     return name.removeprefix("*").endswith(pattern[1:]) and (name.startswith("*.") or len(name) > len(pattern) - 1)
 
 
 def overlap(one: str, other: str) -> bool:
-    """Whether some name is matched by both; empty matches every name."""
+    """True if some name matches both; an empty hostname matches every name."""
     return not one or not other or bool(narrower(one, other))
 
 
 def is_address(text: str) -> bool:
-    """Whether it is an IP address, which no hostname may be."""
+    """True if it is an IP address, which no hostname may be."""
     try:
         ip_address(text)
     except ValueError:
@@ -48,7 +49,7 @@ def is_address(text: str) -> bool:
 
 
 def host_of(url: str) -> str:
-    """The host in a URL, or "" where there is none."""
+    """The host in a URL, or "" if there is none."""
     try:
         return urlsplit(url[:2048]).hostname or ""
     except ValueError:
@@ -56,18 +57,18 @@ def host_of(url: str) -> str:
 
 
 MAX_NAME = 253
-"""Characters of a DNS name, hence of the name of any object that can listen (RFC 1035, section 3.1)."""
+"""Maximum length of a DNS name, hence of the name of any object that can listen (RFC 1035, section 3.1)."""
 PROBE_LABEL = "adhere-probe"
-"""What stands for the asterisk where a wildcard is asked for: one label, which every reading of wildcards covers."""
+"""Label that replaces the asterisk of a wildcard in a request: one label, which every reading of wildcards covers."""
 
 _HOST = re.compile(r"(?=.{1,253}\Z)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*\Z")
 _ADDRESS = re.compile(r"[0-9a-fA-F:.]{2,45}\Z")
 
 
 def server_name(text: str) -> str | None:
-    """A concrete name for SNI: lower case, without the last dot, a wildcard's asterisk filled in; else None.
+    """Convert a hostname to a server name for SNI: lower case, no final dot, a wildcard's asterisk replaced; else None.
 
-    An IP address is none: RFC 6066, section 3.
+    An IP address is no server name: RFC 6066, section 3.
     """
     name = text[: MAX_NAME + 2].lower().removesuffix(".")
     if name.startswith("*."):
@@ -77,49 +78,49 @@ def server_name(text: str) -> str | None:
 
 @lru_cache(maxsize=1 << 17)
 def parse_address(text: str) -> IPv4Address | IPv6Address | None:
-    """The IP address, or None."""
+    """Parse an IP address; None if it is none."""
     if not _ADDRESS.match(text):
         return None
     try:
-        # Of IPv4 both take four decimal numbers without leading zeros and nothing else; the C library is faster.
+        # Both accept the same IPv4 texts: four decimal numbers without leading zeros. The C library is faster.
         return ip_address(text) if ":" in text else IPv4Address(inet_pton(AF_INET, text))
     except (ValueError, OSError):
         return None
 
 
 NO_SUCH_NAME = "no-such-name.adhere.invalid"
-"""A name that nobody can have (RFC 6761, section 6.4)."""
+"""A name that cannot exist (RFC 6761, section 6.4)."""
 _PATH: Final = re.compile(r"/[!-~]{0,1000}")
 
 
 def asked_path(path: str) -> str:
-    """``path`` where a request can have it as it stands (RFC 9112, section 3.2.1), else ``/``."""
+    """``path`` if a request can contain it unchanged (RFC 9112, section 3.2.1), else ``/``."""
     return path if _PATH.fullmatch(path) else "/"
 
 
 MAX_NAMES = 100
-"""Server names that one object may give one listener. A certificate has seldom more."""
+"""Maximum number of server names that one object adds to one listener. A certificate seldom has more."""
 _PRINTABLE = re.compile(r"[^\x00-\x20\x7f-\xa0\u200b-\u200f\u2028-\u202f\u2060-\u206f\ud800-\udfff\ufeff]{1,253}\Z")
 
 
 def address(text: str) -> str | None:
-    """An IP address in its canonical text, or None."""
+    """Parse an IP address to its canonical text; None if it is none."""
     found = parse_address(text)
     return text if isinstance(found, IPv4Address) else str(found) if found else None  # IPv4 has one text only
 
 
 def port(number: object) -> int | None:
-    """A port that can be dialled, or None; text of digits counts, as in an IntOrString that was quoted."""
+    """Parse a port that can be dialled; else None. Text of digits counts, as in an IntOrString that was quoted."""
     if isinstance(number, str) and number.isascii() and number.isdigit() and len(number) < 6:
         number = int(number)
     return number if isinstance(number, int) and not isinstance(number, bool) and 0 < number < 65536 else None
 
 
 def sound(*texts: str) -> bool:
-    """Whether these are names that an API server would have let through."""
+    """True if an API server accepts these texts as names."""
     return all(map(_PRINTABLE.match, texts))
 
 
 def part(text: str) -> str:
-    """A name inside of an id: what separates the parts of an id cannot be in it."""
+    """Escape a name for use in an id: the separators of ids must not be in it."""
     return text if text.replace("-", "").isalnum() and text.isascii() else quote(text, safe="-._~ ()")

@@ -18,7 +18,7 @@ from scanner.kube.snapshot import Snapshot
 from scanner.kube.view import Number, Part, Parts, Present, Text, Texts, Value, View
 
 TLS_CERT_NAMESPACE: Final = "projectcontour.io/tls-cert-namespace"
-"""Annotation of an Ingress (since Contour 1.20): the namespace of the Secrets of all its ``tls`` entries."""
+"""Annotation of an Ingress (since Contour 1.20): namespace of the Secrets of all its ``tls`` entries."""
 CLASS_ANNOTATION: Final = "kubernetes.io/ingress.class"
 _CONTOURS_CLASS: Final = "projectcontour.io/ingress.class"
 _CONTOURS: Final = ("projectcontour.io/", "contour.heptio.com/")
@@ -26,7 +26,7 @@ _CONTOURS: Final = ("projectcontour.io/", "contour.heptio.com/")
 _OTHERS: Final = frozenset(
     {"nginx", "haproxy", "traefik", "kong", "istio", "cilium", "alb", "gce", "gce-internal", "openshift-default"}
 )
-"""Classes of other controllers, as their own documentation names them."""
+"""Ingress classes of other controllers, from their documentation."""
 
 
 class IngressTLS(View):
@@ -66,7 +66,7 @@ class IngressClass(KubeObject):
 
 
 def ingress_class(item: KubeObject) -> str:
-    """The class that an Ingress or HTTPProxy names, or "". Annotations come before the field (Contour
+    """The class of an Ingress or HTTPProxy; empty if it has none. Annotations override the field (Contour
     ``internal/ingressclass``)."""
     annotations = item.annotations
     named = (annotations.get(_CONTOURS_CLASS), annotations.get(CLASS_ANNOTATION), Ingress.of(item).class_name)
@@ -74,8 +74,8 @@ def ingress_class(item: KubeObject) -> str:
 
 
 def is_contours(ingress: KubeObject, snapshot: Snapshot) -> bool | None:
-    """Whether Contour serves an Ingress; None where nothing says so. An Ingress belongs to the class that it names,
-    whatever other annotations it has."""
+    """True if Contour serves an Ingress; None if unknown. The class decides, whatever other annotations the Ingress
+    has."""
     annotations = ingress.annotations
     if annotations.get(_CONTOURS_CLASS):
         return True
@@ -91,19 +91,19 @@ def is_contours(ingress: KubeObject, snapshot: Snapshot) -> bool | None:
 
 
 OPERATOR_NAMESPACE: Final = "openshift-ingress-operator"
-"""The only one in which the operator looks for IngressControllers."""
+"""The only namespace in which the operator looks for IngressControllers."""
 ROUTER_NAMESPACE: Final = "openshift-ingress"
-"""Where routers run, with the Secrets of their certificates."""
+"""Namespace of the routers and of the Secrets with their certificates."""
 CONFIG_NAMESPACE: Final = "openshift-config"
-"""Where the Secrets and ConfigMaps are that the cluster's configuration names."""
+"""Namespace of the Secrets and ConfigMaps that the cluster's configuration names."""
 ROUTER_LABEL: Final = "ingresscontroller.operator.openshift.io/deployment-ingresscontroller"
-"""On the router's pods; its value is the IngressController's name."""
+"""Label of the router's pods; its value is the name of the IngressController."""
 
 _ASKS: Final[Mapping[str, Literal["required", "requested"]]] = {"Required": "required", "Optional": "requested"}
 
 
 class ClientTLS(View):
-    """``spec.clientTLS``: how a router verifies its clients."""
+    """``spec.clientTLS``: verification of client certificates by a router."""
 
     policy = Text("clientCertificatePolicy")
     authority = Text("clientCA", "name")
@@ -111,12 +111,13 @@ class ClientTLS(View):
 
     @property
     def asks(self) -> Literal["required", "requested"] | None:
-        """Whether clients are asked for a certificate, where the router ends TLS."""
+        """``required`` or ``requested`` if the router asks clients for a certificate where it terminates TLS, else
+        None."""
         return _ASKS.get(self.policy)
 
 
 class IngressController(KubeObject):
-    """An IngressController, which is one set of routers."""
+    """An IngressController: one set of routers."""
 
     own_domain = Text("spec", "domain")
     has_own_domain = Present("spec", "domain")
@@ -137,24 +138,24 @@ class IngressController(KubeObject):
 
     @property
     def domain(self) -> str:
-        """That of its status, else its own, or "": then the cluster's holds (``setDefaultDomain``)."""
+        """The domain of its status, else its own; if empty, the cluster's domain applies (``setDefaultDomain``)."""
         return self.status_domain or self.own_domain
 
     @property
     def certificate(self) -> str:
-        """The Secret in ``openshift-ingress`` with its default certificate: the one that it names, else the operator's
+        """The Secret in ``openshift-ingress`` with its default certificate: the configured one, else the operator's
         own."""
         return self.default_secret or f"router-certs-{self.name}"
 
 
 def ingress_controller(snapshot: Snapshot, name: str) -> IngressController | None:
-    """The IngressController of that name."""
+    """The IngressController of that name, or None."""
     found = snapshot.get(INGRESS_CONTROLLER, name, OPERATOR_NAMESPACE)
     return None if found is None else IngressController.of(found)
 
 
 class ComponentRoute(View):
-    """One of the platform's own Routes, with a host and certificate by the administrator."""
+    """A Route of the platform with a host and certificate that the administrator sets."""
 
     hostname = Text()
     secret = Text("servingCertKeyPairSecret", "name")
@@ -169,20 +170,20 @@ class IngressConfig(KubeObject):
 
 
 class Console(KubeObject):
-    """Console/cluster: its host and certificate, since before there were ``componentRoutes``."""
+    """Console/cluster: its host and certificate, in the fields from before ``componentRoutes``."""
 
     hostname = Text("spec", "route", "hostname")
     secret = Text("spec", "route", "secret", "name")
 
 
 _DEFAULTED: Final[Mapping[str, str]] = {"Edge": "edge", "Passthrough": "passthrough", "Reencrypt": "reencrypt"}
-"""Spellings that admission turns into the API's own (``pkg/route/defaulting``); it changes no others."""
+"""Spellings that admission converts to the API's own (``pkg/route/defaulting``); it converts no others."""
 _MOST: Final = 16
-"""Routers of one Route that are looked at."""
+"""Maximum number of routers of one Route that are read."""
 
 
 class RouteTLS(View):
-    """``spec.tls``, as it is written."""
+    """``spec.tls`` as written."""
 
     termination = Text()
     certificate = Text()
@@ -198,7 +199,7 @@ class RouteTLS(View):
 
 
 class RouteBackend(View):
-    """Where requests go."""
+    """A backend of a Route."""
 
     kind = Text()
     name = Text()
@@ -206,12 +207,12 @@ class RouteBackend(View):
 
     @property
     def service(self) -> str:
-        """The name of the Service, or ""; the API knows no other kind."""
+        """Name of the Service, or ""; the API has no other kind."""
         return self.name if self.kind in ("", "Service") else ""
 
 
 class RouteIngress(View):
-    """What one router reports of the Route."""
+    """The status of the Route in one router."""
 
     host = Text()
     router_name = Text()
@@ -221,12 +222,12 @@ class RouteIngress(View):
 
     @property
     def admitted(self) -> Condition | None:
-        """Its condition ``Admitted``: the first, as the router's own ``findCondition`` has it."""
+        """The first condition ``Admitted``, as in the router's own ``findCondition``."""
         return of_type(self.conditions, "Admitted")
 
     @property
     def is_admitted(self) -> bool:
-        """Whether the router says that it serves the Route."""
+        """True if the router reports that it serves the Route."""
         return (found := self.admitted) is not None and found.holds
 
 
@@ -248,41 +249,42 @@ class Route(KeyHolder):
 
     @property
     def termination(self) -> str:
-        """``spec.tls.termination`` as the API server stores it: ``edge``, ``reencrypt``, ``passthrough``; anything
-        else, and "" with a CA for the backend, it refuses (``pkg/route/validation``)."""
+        """``spec.tls.termination`` as the API server stores it: ``edge``, ``reencrypt`` or ``passthrough``. The API
+        server refuses any other value, and "" with a CA for the backend (``pkg/route/validation``)."""
         tls = self.tls
         said = tls.termination
         return "edge" if not said and not tls.destination_ca else _DEFAULTED.get(said, said)
 
     @property
     def is_terminated(self) -> bool:
-        """Whether the router answers the handshake: edge and re-encrypt."""
+        """True if the router terminates TLS: edge and re-encrypt."""
         return self.has_tls and self.termination in ("edge", "reencrypt")
 
     @property
     def external_secret(self) -> str:
-        """The Secret of its namespace that the router takes the certificate from, or "". A reference without a name is
-        none."""
+        """The Secret of its namespace with the certificate for the router, or "". A reference without a name has no
+        effect."""
         return self.tls.external if self.is_terminated else ""
 
     @property
     def inline_certificate(self) -> str:
-        """The certificate in the Route that the router serves, in PEM, or ""."""
+        """The certificate (PEM) in the Route that the router serves, or "" if there is none."""
         return self.tls.certificate if self.is_terminated and not self.tls.external else ""
 
     @property
     def backends(self) -> tuple[RouteBackend, ...]:
-        """``to``, and what ``alternateBackends`` has."""
+        """``to`` and ``alternateBackends``."""
         return self.to, *self.alternate_backends
 
     @property
     def is_subdomain(self) -> bool:
-        """Whether it takes every name of the domain in which its host is."""
+        """True if it serves every name in the domain of its host."""
         return self.wildcard_policy == "Subdomain"
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The names by which clients reach it, also those that routers admitted; of a wildcard the subdomain."""
+        """Hostnames under which clients reach it, including those that routers admitted; for a subdomain its
+        wildcard."""
         said = (self.host, *(each.host for each in islice(self.ingresses, _MOST)))
         names = dict.fromkeys(name.lower() for name in said if name)
         if self.is_subdomain:

@@ -1,7 +1,7 @@
-"""The kinds of cluster objects that adhere reads, and why. What is not listed here is never asked for.
+"""The kinds of cluster objects that adhere reads, with the reasons. It requests no other kind.
 
-Versions are not here: the cluster's own discovery says which it serves. A stage names the kinds that it looks at in
-its ``reads``; ``scan`` reads their union, and ``adhere rbac`` writes the ClusterRole that allows exactly that.
+Versions are not here: the cluster's own discovery lists the ones that it serves. A stage names its kinds in ``reads``;
+``scan`` reads their union, and ``adhere rbac`` writes the ClusterRole that allows exactly that.
 """
 
 from __future__ import annotations
@@ -12,24 +12,23 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """One kind of object, by what names it in every version."""
+    """One kind of object, identified without its version."""
 
     group: str
-    """API group; empty for the core."""
+    """API group; empty for the core group."""
     plural: str
     """The resource's name in paths and RBAC rules: ``pods``."""
     name: str
     """``Pod``."""
     namespaced: bool = True
     named: tuple[tuple[str, str], ...] = ()
-    """Where only certain objects are of interest: their (namespace, name), each read by ``get``. Nothing else of the
-    kind is read."""
+    """(namespace, name) of the only objects to read, each by ``get``; empty: all objects of the kind."""
     opt_in: str | None = None
-    """The permission (``adhere rbac --with``) without which this kind is not even asked for."""
+    """Permission (``adhere rbac --with``) without which this kind is not requested."""
 
     @property
     def resource(self) -> str:
-        """``routes.route.openshift.io``, as ``oc get`` and people write it; ``pods`` for the core."""
+        """``routes.route.openshift.io``, as in ``oc get``; ``pods`` for the core group."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
 
@@ -38,8 +37,8 @@ def _core(plural: str, name: str, *, namespaced: bool = True, opt_in: str | None
 
 
 def _bundles(namespace: str, *names: str) -> Iterable[tuple[str, str]]:
-    """ConfigMaps with CAs by which certificates of ``profiles/pki`` are recognised, signers among them that nothing
-    else shows to who may read no Secret."""
+    """ConfigMaps with CAs that identify certificates of ``profiles/pki``. Without permission to read Secrets, only
+    these ConfigMaps show some of the signers."""
     return ((namespace, name) for name in names)
 
 
@@ -58,7 +57,7 @@ CONFIG_MAP = Kind(
         ("kube-system", "cluster-config-v1"),  # install-config: fips, networks
         ("kube-system", "kubeadm-config"),  # kubeadm's networks and extra arguments
         ("kube-system", "kubelet-config"),  # kubeadm's configuration of all kubelets
-        ("kube-system", "extension-apiserver-authentication"),  # which CAs clients of the API server show
+        ("kube-system", "extension-apiserver-authentication"),  # CAs of the API server's client certificates
         ("kube-system", "kube-root-ca.crt"),
         ("kube-public", "microshift-version"),
         ("projectcontour", "contour"),  # Contour's configuration file
@@ -91,7 +90,7 @@ OF_OPENSHIFT: tuple[tuple[str, str], ...] = tuple(
     for namespace, name in CONFIG_MAP.named
     if namespace.startswith("openshift-") or name in ("cluster-config-v1", "root-ca", "microshift-version")
 )
-"""Of those ConfigMaps the ones that OpenShift, its installer and MicroShift make."""
+"""The ConfigMaps among them that OpenShift, its installer and MicroShift create."""
 ENDPOINT_SLICE = Kind(group="discovery.k8s.io", plural="endpointslices", name="EndpointSlice")
 INGRESS = Kind(group="networking.k8s.io", plural="ingresses", name="Ingress")
 INGRESS_CLASS = Kind(
@@ -135,7 +134,7 @@ CERTIFICATE_SIGNING_REQUEST = Kind(
 
 
 def _authorization(plural: str, name: str, *, namespaced: bool) -> Kind:
-    """Who may do what, for lint: whether a router may read a Secret."""
+    """A kind of RBAC, for lint: may a router read a Secret?"""
     return Kind(group="rbac.authorization.k8s.io", plural=plural, name=name, namespaced=namespaced, opt_in="lint")
 
 
@@ -146,7 +145,7 @@ CLUSTER_ROLE_BINDING = _authorization("clusterrolebindings", "ClusterRoleBinding
 
 
 def _workload(plural: str, name: str) -> Kind:
-    """What makes pods: manifests have these, and clusters the pods themselves."""
+    """A kind that creates pods: manifests contain these, a cluster also has the pods."""
     return Kind(group="apps", plural=plural, name=name, opt_in="lint")
 
 
@@ -182,8 +181,8 @@ def _operator(plural: str, name: str) -> Kind:
     return Kind(group="operator.openshift.io", plural=plural, name=name, namespaced=False)
 
 
-# The configurations of operators: what each has observed of the APIServer object, for ``adhere doctor``, and which
-# revision each node runs.
+# Configurations of operators: the settings of the APIServer object that each has observed, for ``adhere doctor``, and
+# the revision of each node.
 KUBE_API_SERVER_OPERATOR = _operator("kubeapiservers", "KubeAPIServer")
 KUBE_CONTROLLER_MANAGER_OPERATOR = _operator("kubecontrollermanagers", "KubeControllerManager")
 KUBE_SCHEDULER_OPERATOR = _operator("kubeschedulers", "KubeScheduler")
@@ -201,14 +200,14 @@ STATIC_POD_OPERATORS: tuple[Kind, ...] = (
     KUBE_SCHEDULER_OPERATOR,
     ETCD_OPERATOR,
 )
-"""Those that a scan reads."""
+"""Operator kinds that a scan reads."""
 OPERATORS: tuple[Kind, ...] = (
     OPENSHIFT_API_SERVER_OPERATOR,
     OPENSHIFT_CONTROLLER_MANAGER_OPERATOR,
     AUTHENTICATION_OPERATOR,
     IMAGE_REGISTRY_OPERATOR,
 )
-"""Those that no scan reads: ``adhere rbac --with doctor``."""
+"""Operator kinds that only ``adhere doctor`` reads: ``adhere rbac --with doctor``."""
 
 KUBELET_CONFIG = Kind(
     group="machineconfiguration.openshift.io", plural="kubeletconfigs", name="KubeletConfig", namespaced=False
@@ -273,17 +272,18 @@ def _all() -> tuple[Kind, ...]:
 KINDS: tuple[Kind, ...] = _all()
 """Every kind above, in this order."""
 LINTED: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind.opt_in == "lint")
-"""Those that only lint looks at: ``adhere rbac --with lint``."""
+"""Kinds that only lint reads: ``adhere rbac --with lint``."""
 
 # --- No API lists these; a saved snapshot can hold them beside the API's objects -------------------------------------
 
 INSTALL_CONFIG = Kind(group="", plural="", name="InstallConfig", namespaced=False)
 """The file that openshift-install reads; it has no kind of its own."""
 MICROSHIFT_CONFIG = Kind(group="microshift", plural="config", name="MicroShiftConfig", namespaced=False)
-"""What ``/etc/microshift/config.yaml`` says, below ``kind: MicroShiftConfig``: ``microshift show-config`` prints it."""
+"""The content of ``/etc/microshift/config.yaml`` below ``kind: MicroShiftConfig``; ``microshift show-config`` prints
+it."""
 
 KUBELET_CONFIGZ = Kind(group="kubelet", plural="configz", name="KubeletConfigz", namespaced=False, opt_in="configz")
-"""What ``/api/v1/nodes/NODE/proxy/configz`` answers, ``{"kubeletconfig": {...}}``, with the node's name as
+"""The answer of ``/api/v1/nodes/NODE/proxy/configz``, ``{"kubeletconfig": {...}}``, with the node's name as
 ``metadata.name``."""
 
 ACCESS_REVIEW = Kind(
@@ -293,6 +293,6 @@ ACCESS_REVIEW = Kind(
     namespaced=False,
     opt_in="sar",
 )
-"""What was asked and answered. No API lists it, but a saved snapshot holds it beside the API's objects."""
+"""A question to the API server, with its answer."""
 
 LOCAL_KINDS: tuple[Kind, ...] = (MICROSHIFT_CONFIG, KUBELET_CONFIGZ, ACCESS_REVIEW)

@@ -1,4 +1,4 @@
-"""How a kubelet is configured: its own configuration, and the KubeletConfig that counts for a node.
+"""The configuration of kubelets: the kubelet's own, and the KubeletConfig in effect on a node.
 
 machine-config-operator ``pkg/helpers`` (pools of a node) and ``pkg/controller/kubelet-config``; in a hosted cluster
 hypershift ``hypershift-operator/controllers/nodepool``, where a ConfigMap that a NodePool names has the KubeletConfig.
@@ -19,14 +19,14 @@ from scanner.kube.tls_profile import has_profile
 from scanner.kube.view import Flag, Part, Present, Text, Texts, Value, View
 
 SUFFIX = "machineconfiguration.openshift.io/mc-name-suffix"
-"""On a KubeletConfig: the N of the ``99-POOL-generated-kubelet-N`` that it becomes, empty for the first."""
+"""Annotation of a KubeletConfig: the N of its generated ``99-POOL-generated-kubelet-N``, empty for the first."""
 
 NODE_POOL_LABEL = "hypershift.openshift.io/nodePool"
 """Label of a node in a hosted cluster: the name of its NodePool."""
 MANIFESTS = "config"
 """Key of a ConfigMap that a NodePool names: one manifest or several."""
 _LONGEST = 32_768
-"""Bytes of manifests that are parsed: 50 ms."""
+"""Maximum size of manifests in bytes; parsing them takes 50 ms."""
 CURRENT = "machineconfiguration.openshift.io/currentConfig"
 _DEGRADED = ("Degraded", "NodeDegraded", "RenderDegraded")
 DESIRED = "machineconfiguration.openshift.io/desiredConfig"
@@ -47,7 +47,7 @@ class KubeletConfiguration(View):
 
     @property
     def speaks_of_tls(self) -> bool:
-        """Whether it has anything to say about TLS."""
+        """True if it sets anything about TLS."""
         return any(self.has(name) for name in _OF_TLS)
 
 
@@ -58,7 +58,7 @@ _OF_TLS = (
 
 
 class Configz(KubeObject):
-    """What a kubelet answers at ``/configz``: what it runs with."""
+    """The answer of a kubelet at ``/configz``: its configuration in effect."""
 
     configuration = Part(KubeletConfiguration, "kubeletconfig")
 
@@ -73,28 +73,28 @@ class KubeletConfig(KubeObject):
 
     @property
     def speaks_of_tls(self) -> bool:
-        """Whether it has anything to say about TLS."""
+        """True if it sets anything about TLS."""
         return has_profile(self) or self.configuration.speaks_of_tls
 
 
 class MachineConfigPool(KubeObject):
-    """A pool of nodes that run the same configuration."""
+    """A pool of nodes with one configuration."""
 
     node_selector = Part(LabelSelector, "spec", "nodeSelector")
     paused = Flag("spec", "paused")
     configuration = Text("spec", "configuration", "name")
-    """The rendered configuration that its nodes are to run."""
+    """Name of the rendered configuration for its nodes."""
 
 
 def is_for(config: KubeObject, pool: KubeObject) -> bool:
-    """Whether a KubeletConfig selects a pool, by the labels of its metadata; an empty selector selects nothing."""
+    """True if a KubeletConfig selects a pool by its labels; an empty selector selects nothing."""
     selector = KubeletConfig.of(config).pool_selector
     return not is_empty(selector) and selects(selector, pool.labels)
 
 
 def in_order(configs: Iterable[KubeletConfig]) -> tuple[KubeletConfig, ...]:
-    """The KubeletConfigs of one pool, the one that counts last. Each becomes a whole configuration file, and generated
-    files are merged in the order of their names, in which ``-10`` stands before ``-2``."""
+    """Sort the KubeletConfigs of one pool; the last is in effect. Each becomes a complete configuration file. Generated
+    files are merged in the order of their names, in which ``-10`` is before ``-2``."""
     return tuple(sorted(configs, key=_order))
 
 
@@ -103,7 +103,8 @@ def _order(config: KubeObject) -> tuple[str, str, str]:
 
 
 def in_manifests(text: str) -> Iterator[KubeletConfig]:
-    """Yield the KubeletConfigs among manifests. Raises ``InputError`` for what is no YAML, or too long."""
+    """Yield the KubeletConfigs among manifests. Raises ``InputError`` for invalid YAML, and for YAML that is too
+    long."""
     for each in yaml_values.documents(text.encode("utf-8", "replace"), MANIFESTS, _LONGEST):
         found = Fields(each if isinstance(each, dict) else {})
         group, _, _ = found.text("apiVersion").partition("/")
@@ -112,7 +113,7 @@ def in_manifests(text: str) -> Iterator[KubeletConfig]:
 
 
 def pool_of(snapshot: Snapshot, node: KubeObject) -> Known[MachineConfigPool]:
-    """The pool of a node: control plane before all others, a custom pool before ``worker``."""
+    """The pool of a node: the control plane's first, then a custom pool, then ``worker``."""
     if gap := snapshot.gap(MACHINE_CONFIG_POOL):
         return Unknown(f"the pool of {node.reference} is not known: {gap}")
     found = {
@@ -133,18 +134,18 @@ def pool_of(snapshot: Snapshot, node: KubeObject) -> Known[MachineConfigPool]:
 
 
 def kubelet_configs(snapshot: Snapshot, pool: MachineConfigPool) -> tuple[KubeletConfig, ...]:
-    """Every KubeletConfig of a pool, the one that counts last."""
+    """KubeletConfigs of a pool; the last is in effect."""
     return in_order(KubeletConfig.of(each) for each in snapshot.every(KUBELET_CONFIG) if is_for(each, pool))
 
 
 def _selects(selector: Fields, each: KubeObject) -> bool:
-    """An empty selector selects nothing."""
+    """True if the selector selects the object; an empty selector selects nothing."""
     return not is_empty(selector) and selects(selector, each.labels)
 
 
 def updating(pool: MachineConfigPool, node: KubeObject) -> tuple[str, datetime | None] | None:
-    """Why the node may still run what was before, and since when; None where it has what the pool wants, or where the
-    pool does not bring it there: it is paused, says that it is degraded, or is not at work."""
+    """The reason why the node may still run its previous configuration, and since when. None if it has the pool's
+    configuration, or if the pool does not update it: the pool is paused, degraded or not updating."""
     updated, rolling = condition(pool, "Updated"), condition(pool, "Updating")
     at_work = (rolling is not None and rolling.holds) or (rolling is None and updated is not None and not updated.holds)
     degraded = any((found := condition(pool, each)) is not None and found.holds for each in _DEGRADED)

@@ -1,4 +1,4 @@
-"""Known, or unknown with a reason: how a value that might be missing says why it is."""
+"""``Known``: a value, or ``Unknown`` with the reason."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Nobody could tell, and this is why. Whatever depends on it is never a pass."""
+    """A value that could not be determined. A check that depends on it never passes."""
 
     reason: str
-    """One clause for people, without a final stop: ``the listener refused every offer``."""
+    """One clause for people, without a full stop: ``the listener refused every offer``."""
 
 
 Known: TypeAlias = T | Unknown

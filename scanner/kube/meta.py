@@ -1,5 +1,4 @@
-"""Parts that objects of all kinds have (meta/v1): conditions, label selectors, and the times at which fields were
-written."""
+"""Parts of objects of all kinds (meta/v1): conditions, label selectors, and the times at which fields were written."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from scanner.kube.view import Moment, Number, Parts, Text, Texts, View, Words
 
 
 class Condition(View):
-    """One condition (meta/v1). Its texts are cut, for anybody may have written them."""
+    """One condition (meta/v1). Its texts are truncated, because any client may have written them."""
 
     type = Text()
     status = Text()
@@ -21,7 +20,7 @@ class Condition(View):
 
     @property
     def reason(self) -> str:
-        """The reason in one word."""
+        """The reason as one word."""
         return self.text("reason")[:100]
 
     @property
@@ -31,17 +30,17 @@ class Condition(View):
 
     @property
     def holds(self) -> bool:
-        """Whether its status is ``True``; ``Unknown`` does not hold."""
+        """True if its status is ``True``; ``Unknown`` does not count."""
         return self.status == "True"
 
     def is_current(self, holder: KubeObject) -> bool:
-        """Whether it was not set for an older generation of ``holder`` (meta/v1 ``observedGeneration``)."""
+        """True unless it was set for an older generation of ``holder`` (meta/v1 ``observedGeneration``)."""
         seen, generation = self.observed_generation, holder.generation
         return seen is None or generation is None or seen >= generation
 
 
 def conditions(holder: Fields, *steps: str) -> tuple[Condition, ...]:
-    """Those in ``status.conditions``, or at ``steps``."""
+    """Conditions in ``status.conditions``, or at ``steps``."""
     return Parts(Condition, *(steps or ("status", "conditions"))).read(holder)
 
 
@@ -56,15 +55,15 @@ def of_type(every: Iterable[Condition], type_: str) -> Condition | None:
 
 
 def latest(times: Iterable[datetime | None]) -> datetime | None:
-    """The latest time, or None where one of them is not known."""
+    """The latest time, or None if one of them is unknown."""
     every = list(times)
     known = [each for each in every if each is not None]
     return max(known) if known and len(known) == len(every) else None
 
 
 def changed(holder: KubeObject, *paths: tuple[str, ...]) -> datetime | None:
-    """The time at which one of the fields at ``paths`` was last written, by who manages them (``managedFields``); None
-    where nothing says it. Too late where the same manager has since written something else."""
+    """The time at which one of the fields at ``paths`` was last written, from ``managedFields``; None if unknown. It is
+    too late if the same manager has since written another field."""
     if holder.generation == 1:
         return holder.created
     times = (
@@ -91,7 +90,7 @@ class Requirement(View):
     values = Texts()
 
     def holds(self, labels: Mapping[str, str]) -> bool:
-        """Whether labels meet it; an operator that the API does not have selects nothing."""
+        """True if labels meet it; an operator that the API does not have selects nothing."""
         operator = _OPERATORS.get(self.operator)
         return operator is not None and operator(labels.get(self.key), self.values)
 
@@ -103,17 +102,17 @@ class LabelSelector(View):
     match_expressions = Parts(Requirement)
 
     def selects(self, labels: Mapping[str, str]) -> bool:
-        """Whether all that it requires holds."""
+        """True if labels meet every requirement."""
         return selects(self, labels)
 
 
 def is_empty(selector: Fields) -> bool:
-    """Whether it requires nothing. What that selects, everything or nothing, is up to the reader of the object."""
+    """True if it has no requirement. The reader of the object defines whether that selects everything or nothing."""
     return not selector.fields("matchLabels").raw and not selector.at("matchExpressions")
 
 
 def selects(selector: Fields, labels: Mapping[str, str]) -> bool:
-    """Whether all that it requires holds; a requirement that nobody understands does not."""
+    """True if labels meet every requirement; an unknown operator is never met."""
     wanted = selector.fields("matchLabels").raw
     if not all(labels.get(key) == value for key, value in wanted.items()):
         return False
@@ -121,13 +120,13 @@ def selects(selector: Fields, labels: Mapping[str, str]) -> bool:
 
 
 def excludes(one: Fields, other: Fields) -> bool:
-    """Whether it is sure that no labels are selected by both: they ask for different values of one label."""
+    """True if no labels match both, because they require different values of one label."""
     wishes, others = _wishes(one), _wishes(other)
     return any(not _together(wishes[key], others[key]) for key in wishes.keys() & others.keys())
 
 
 def _wishes(selector: Fields) -> Mapping[str, list[tuple[str, frozenset[str]]]]:
-    """For each label, what is required of it: operator and values."""
+    """Requirements on each label: operator and values."""
     found: dict[str, list[tuple[str, frozenset[str]]]] = {}
     for key, value in selector.fields("matchLabels").raw.items():
         found.setdefault(key, []).append(("In", frozenset({str(value)})))
@@ -137,7 +136,7 @@ def _wishes(selector: Fields) -> Mapping[str, list[tuple[str, frozenset[str]]]]:
 
 
 def _together(one: list[tuple[str, frozenset[str]]], other: list[tuple[str, frozenset[str]]]) -> bool:
-    """Whether a label, or its absence, may meet all of these."""
+    """True if some value of a label, or its absence, meets all of these."""
     wanted = [values for operator, values in (*one, *other) if operator == "In"]
     operators = {operator for operator, _ in (*one, *other)}
     if "DoesNotExist" in operators and (wanted or "Exists" in operators):
@@ -152,7 +151,8 @@ Item = TypeVar("Item")
 
 
 class Labelled(Generic[Item]):
-    """Items by namespace and label, so that no selector looks at every one; built when it is first asked."""
+    """Items indexed by namespace and label, so that a selector does not look at every item; built at the first
+    lookup."""
 
     def __init__(self, items: Iterable[Item], where: Callable[[Item], tuple[str, Mapping[str, str]]]) -> None:
         self._items = items
@@ -161,7 +161,7 @@ class Labelled(Generic[Item]):
         self._in: dict[str | None, list[Item]] = {None: []}
 
     def select(self, namespace: str | None, selector: LabelSelector) -> list[Item]:
-        """What ``selector`` selects in ``namespace``, or in all of them. Empty selects all."""
+        """Items that ``selector`` selects in ``namespace``, or in all of them. An empty selector selects all."""
         by = self._built()
         lists = [by.get((namespace, key, value), []) for key, value in selector.match_labels.items()]
         shortest = min(lists, key=len) if lists else self._in.get(namespace, [])

@@ -1,7 +1,7 @@
-"""Objects of a cluster, read leniently: whoever may write an object may write anything into it.
+"""Objects of a cluster, read leniently: any client may have written anything into them.
 
-An object stays what the API server sent, plain JSON values. ``Fields`` reads it without ever failing: what is missing
-or of another type is empty, because a scanner that a strange object can crash is no use on the cluster that has one.
+An object keeps the plain JSON values that the API server sent. ``Fields`` reads it and never fails: a value that is
+missing or of another type is empty. A scanner that an odd object can crash is useless on the cluster that has one.
 """
 
 from __future__ import annotations
@@ -15,29 +15,30 @@ from typing import Self, TypeAlias
 from scanner.kube.kinds import Kind
 
 Steps: TypeAlias = tuple[str | int, ...]
-"""The way to a value: keys and indexes from the object's top."""
+"""Path of a value: keys and indexes from the top of the object."""
 
 _NOTHING: Mapping[str, object] = {}
 _MAPPING = (dict, Mapping)
-"""What a JSON object is. The builtin first: asking the abstract class alone takes most of the time of a big cluster."""
+"""Types of a JSON object. The builtin first: asking the abstract class alone takes most of the time of a large
+cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """A JSON object and what it says; steps are the names of nested fields."""
+    """A JSON object; steps are the names of nested fields."""
 
     raw: Mapping[str, object]
 
     @property
     def steps(self) -> Steps:
-        """The way to it from the object's top."""
+        """Path from the top of the object."""
         return ()
 
     def at(self, *steps: str) -> object:
-        """The value there, whatever it is, or None."""
+        """The value of any type, or None."""
         value: object = self.raw
         for step in steps:
-            if type(value) is dict:  # nearly always, and asked in no time
+            if type(value) is dict:  # nearly always, and a fast check
                 value = value.get(step)
             elif value is None or not isinstance(value, Mapping):
                 return None
@@ -46,13 +47,13 @@ class Fields:
         return value
 
     def has(self, *steps: str) -> bool:
-        """Whether something other than null is there."""
+        """True if the value is not null."""
         return self.at(*steps) is not None
 
     def text(self, *steps: str) -> str:
-        """The text there, or ""."""
+        """The text, or "" if there is none."""
         value: object = self.raw
-        for step in steps:  # as ``at`` does it, which half of the time goes to calling
+        for step in steps:  # the loop of ``at``, because the call takes half of the time
             if type(value) is not dict:
                 value = None if value is None else self.at(*steps)
                 break
@@ -60,33 +61,33 @@ class Fields:
         return value if isinstance(value, str) else ""
 
     def number(self, *steps: str) -> int | None:
-        """The whole number there, or None; true is no number."""
+        """The whole number, or None; a boolean is no number."""
         value = self.at(*steps)
         return value if isinstance(value, int) and not isinstance(value, bool) else None
 
     def flag(self, *steps: str) -> bool:
-        """Whether true is there."""
+        """True if the value is true."""
         return self.at(*steps) is True
 
     def fields(self, *steps: str) -> Fields:
-        """The mapping there, or an empty one."""
+        """The mapping, or an empty one."""
         value = self.at(*steps)
         return Fields(value if isinstance(value, _MAPPING) else _NOTHING)
 
     def each(self, *steps: str) -> Iterator[Fields]:
-        """The mappings of the list there; other items are left out."""
+        """The mappings of a list; other items are skipped."""
         value = self.at(*steps)
         for item in value if isinstance(value, list) else ():
             if isinstance(item, _MAPPING):
                 yield Fields(item)
 
     def texts(self, *steps: str) -> tuple[str, ...]:
-        """The texts of the list there; other items are left out."""
+        """The texts of a list; other items are skipped."""
         value = self.at(*steps)
         return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
 
     def words(self, *steps: str) -> dict[str, str]:
-        """The mapping of text to text there, as labels are; other values are left out."""
+        """The mapping of text to text, as labels are; other values are skipped."""
         value = self.at(*steps)
         found = value.items() if isinstance(value, _MAPPING) else ()
         return {key: word for key, word in found if isinstance(key, str) and isinstance(word, str)}
@@ -94,7 +95,7 @@ class Fields:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """An object by its name, as findings and reasons call it."""
+    """The name of an object in findings and reasons."""
 
     kind: str
     name: str
@@ -110,7 +111,7 @@ class OwnerReference(Fields):
 
     @property
     def group(self) -> str:
-        """The group of ``apiVersion``; "" for that of the core."""
+        """The group of ``apiVersion``; empty for the core group."""
         return self.text("apiVersion").rpartition("/")[0]
 
     @property
@@ -125,26 +126,26 @@ class OwnerReference(Fields):
 
     @property
     def is_controller(self) -> bool:
-        """Whether this owner manages the object; at most one does."""
+        """True if this owner manages the object; at most one does."""
         return self.flag("controller")
 
 
 @dataclass(frozen=True, slots=True)
 class ManagedFields(Fields):
-    """An entry of ``metadata.managedFields`` (meta/v1): what one manager wrote last, and when."""
+    """An entry of ``metadata.managedFields`` (meta/v1): the fields that one manager wrote, and the time."""
 
     @property
     def time(self) -> datetime | None:
-        """The manager's last change of any field that it owns."""
+        """Time of the manager's last change of any field that it owns."""
         return moment(self.text("time"))
 
     @property
     def subresource(self) -> str:
-        """``status`` or another; "" for the object itself."""
+        """``status`` or another; empty for the object itself."""
         return self.text("subresource")
 
     def owns(self, *steps: str) -> bool:
-        """Whether the manager owns the field or a part of it."""
+        """True if the manager owns the field or a part of it."""
         return self.has("fieldsV1", *(f"f:{step}" for step in steps))
 
     def owned(self, *steps: str) -> frozenset[str]:
@@ -165,7 +166,7 @@ class KubeObject(Fields):
 
     @classmethod
     def of(cls, item: KubeObject) -> Self:
-        """Read an object by the type of its kind: ``Gateway.of(item)``."""
+        """Read an object as the class of its kind: ``Gateway.of(item)``."""
         return item if isinstance(item, cls) else cls(item.raw, item.kind)
 
     @property
@@ -175,7 +176,7 @@ class KubeObject(Fields):
 
     @property
     def namespace(self) -> str | None:
-        """``metadata.namespace``, or None for an object of the cluster."""
+        """``metadata.namespace``; None for a cluster-scoped object."""
         return self.text("metadata", "namespace") or None
 
     @property
@@ -189,16 +190,16 @@ class KubeObject(Fields):
         return self.words("metadata", "annotations")
 
     def label(self, name: str) -> str:
-        """The value of one label; "" where there is none."""
+        """The value of one label, or "" if there is none."""
         return self.text("metadata", "labels", name)
 
     def annotation(self, name: str) -> str:
-        """The value of one annotation; "" where there is none."""
+        """The value of one annotation, or "" if there is none."""
         return self.text("metadata", "annotations", name)
 
     @property
     def uid(self) -> str:
-        """``metadata.uid``; "" in a file, which no API server has taken."""
+        """``metadata.uid``; empty for an object from a file."""
         return self.text("metadata", "uid")
 
     @property
@@ -208,7 +209,7 @@ class KubeObject(Fields):
 
     @property
     def creation_timestamp(self) -> str:
-        """``metadata.creationTimestamp`` as it is written, which sorts like the time."""
+        """``metadata.creationTimestamp`` as written; the texts sort like the times."""
         return self.text("metadata", "creationTimestamp")
 
     @property
@@ -218,7 +219,7 @@ class KubeObject(Fields):
 
     @property
     def is_deleted(self) -> bool:
-        """Whether it was deleted, and exists until its finalizers and processes have ended."""
+        """True if it was deleted; it exists until its finalizers and processes have finished."""
         return self.has("metadata", "deletionTimestamp")
 
     @property
@@ -233,17 +234,17 @@ class KubeObject(Fields):
 
     @property
     def managed_fields(self) -> Iterator[ManagedFields]:
-        """``metadata.managedFields``, the first 1,000; a real object has a handful."""
+        """The first 1,000 of ``metadata.managedFields``; a real object has a few."""
         return (ManagedFields(each.raw) for each in islice(self.each("metadata", "managedFields"), 1000))
 
     @property
     def reference(self) -> Reference:
-        """Its name: ``Route/shop/checkout``."""
+        """The name of the object: ``Route/shop/checkout``."""
         return Reference(kind=self.kind.name, name=self.name, namespace=self.namespace)
 
 
 def moment(text: str) -> datetime | None:
-    """An API object's time (RFC 3339), or None where it is none."""
+    """Parse an API object's time (RFC 3339); None if it is invalid."""
     try:
         found = datetime.fromisoformat(text[:40])
     except ValueError:

@@ -16,7 +16,7 @@ from scanner.kube.view import Flag, Number, Part, Parts, Present, Text, Texts, V
 
 
 class Update(View):
-    """One update of a release, or to it."""
+    """An entry of an update history."""
 
     version = Text()
     state = Text()
@@ -24,7 +24,7 @@ class Update(View):
 
 
 class ReleaseHistory(View):
-    """Where a history of updates stands: the status of a ClusterVersion, and two fields of HyperShift's objects."""
+    """A status with an update history: that of a ClusterVersion, and two fields of HyperShift's objects."""
 
     history = Parts(Update)
     """The newest first."""
@@ -39,7 +39,7 @@ class ClusterVersion(KubeObject):
 
 
 class AddressBlock(View):
-    """A block of addresses of the pods."""
+    """An address block of the pod network."""
 
     cidr = Text()
 
@@ -50,7 +50,7 @@ class Networks(View):
     cluster_network = Parts(AddressBlock)
     service_network = Texts()
     pod_subnet = Text()
-    """kubeadm's, like ``service_subnet``: a list with commas."""
+    """kubeadm's field, like ``service_subnet``: a comma-separated list."""
     service_subnet = Text()
 
 
@@ -77,21 +77,21 @@ class Infrastructure(KubeObject):
 
 
 class OperandVersion(View):
-    """The release of an operator, or of one of its operands."""
+    """The version of an operator, or of one of its operands."""
 
     name = Text()
     version = Text()
 
 
 class RelatedObject(View):
-    """An object that an operator answers for."""
+    """An object that an operator manages."""
 
     resource = Text()
     name = Text()
 
 
 class ClusterOperator(KubeObject):
-    """A ClusterOperator, in which an operator reports on its work."""
+    """A ClusterOperator: the status report of an operator."""
 
     versions = Parts(OperandVersion, "status", "versions")
     related_objects = Parts(RelatedObject, "status", "relatedObjects")
@@ -108,19 +108,19 @@ class NodeStatus(View):
 
 
 class ServingInfo(View):
-    """How an operator configures a server."""
+    """The settings of a server in an operator's configuration."""
 
     min_tls_version = Text("minTLSVersion")
     cipher_suites = Texts()
 
     @property
     def speaks_of_tls(self) -> bool:
-        """Whether it has anything about versions or suites."""
+        """True if it sets versions or suites."""
         return self.has("minTLSVersion") or self.has("cipherSuites")
 
 
 class OperatorConfig(KubeObject):
-    """The object that an operator is configured by, and writes what it observed into: KubeAPIServer, Etcd ..."""
+    """The configuration of an operator, with the settings that it has observed: KubeAPIServer, Etcd ..."""
 
     management_state = Text("spec", "managementState")
     latest_revision = Number("status", "latestAvailableRevision")
@@ -138,18 +138,18 @@ class OperatorFile(View):
 
 
 class HostedCluster(KubeObject):
-    """A HostedCluster, or the HostedControlPlane that HyperShift makes of it."""
+    """A HostedCluster, or the HostedControlPlane that HyperShift creates for it."""
 
     cluster_id = Text("spec", "clusterID")
     fips = Flag("spec", "fips")
     version = Part(ReleaseHistory, "status", "version")
-    """Of a HostedCluster."""
+    """HostedCluster only."""
     version_status = Part(ReleaseHistory, "status", "versionStatus")
-    """Of a HostedControlPlane."""
+    """HostedControlPlane only."""
 
 
 class NodePool(KubeObject):
-    """The nodes of a hosted cluster that are configured alike."""
+    """Nodes of a hosted cluster with one configuration."""
 
     cluster_name = Text("spec", "clusterName")
 
@@ -163,11 +163,11 @@ _URLS: Final[Mapping[str, tuple[str, ...]]] = {
     "ldap": (),
     "github": (),
 }
-"""Providers that are asked over the network, and the fields with URLs that must be HTTPS."""
+"""Types of providers that are called over the network, and their fields with URLs that must be HTTPS."""
 
 
 class Provider(View):
-    """What an identity provider of one type is configured with; the last of its steps is the type."""
+    """Configuration of an identity provider; the last of its steps is the type."""
 
     url = Text()
     insecure = Flag()
@@ -182,7 +182,7 @@ class Provider(View):
 
     @property
     def https_urls(self) -> Iterator[tuple[str, str]]:
-        """The fields whose URLs must be HTTPS, and the URLs."""
+        """Fields with URLs that must be HTTPS, and the URLs."""
         return ((field, self.text(field)) for field in _URLS[self.type])
 
 
@@ -200,7 +200,7 @@ class OAuth(KubeObject):
 
     @property
     def providers(self) -> Iterator[Provider]:
-        """The identity providers that are asked over the network."""
+        """Identity providers that are called over the network."""
         return (provider for each in self._identity_providers for provider in each.providers)
 
 
@@ -212,7 +212,7 @@ class ServerTLS(View):
 
 
 class MicroShiftConfig(KubeObject):
-    """The file."""
+    """MicroShift's configuration file."""
 
     tls = Part(ServerTLS, "apiServer", "tls")
     has_pki = Present("pki")
@@ -223,26 +223,26 @@ class _Version(KubeObject):
 
 
 def microshift_release(snapshot: Snapshot) -> str:
-    """What MicroShift writes into ConfigMap kube-public/microshift-version, or ""."""
+    """MicroShift's release from ConfigMap kube-public/microshift-version; empty on other clusters."""
     said = snapshot.get(CONFIG_MAP, "microshift-version", "kube-public")
     return _Version.of(said).version if said else ""
 
 
 class InstalledDeployment(View):
-    """A Deployment that is installed."""
+    """A Deployment that OLM installs."""
 
     name = Text()
 
 
 class OwnedKind(View):
-    """A kind that the product brings: ``widgets.example.com``, ``Widget``."""
+    """A kind that the operator defines: ``widgets.example.com``, ``Widget``."""
 
     name = Text()
     kind = Text()
 
 
 class ClusterServiceVersion(KubeObject):
-    """What OLM installs for one version of a product."""
+    """A ClusterServiceVersion: one version of an operator that OLM installs."""
 
     reason = Text("status", "reason")
     deployments = Parts(InstalledDeployment, "spec", "install", "spec", "deployments")
@@ -250,13 +250,14 @@ class ClusterServiceVersion(KubeObject):
 
 
 def installed_operators(snapshot: Snapshot) -> tuple[ClusterServiceVersion, ...]:
-    """Every ClusterServiceVersion that was read; a copy in another namespace installs and owns nothing."""
+    """Every ClusterServiceVersion that was read. The copies in other namespaces are left out: they install and own
+    nothing."""
     every = map(ClusterServiceVersion.of, snapshot.objects.get(CLUSTER_SERVICE_VERSION, ()))
     return tuple(each for each in every if "olm.copiedFrom" not in each.labels and each.reason != "Copied")
 
 
 class CertificateName(View):
-    """A name that is registered."""
+    """A registered certificate name."""
 
     name = Text()
     category = Text()
@@ -270,7 +271,7 @@ class CertificateDefinition(KubeObject):
 
 
 class ResourceRule(View):
-    """Requests that an admission policy is asked about."""
+    """Requests that an admission policy applies to."""
 
     resources = Texts()
     api_groups = Texts("apiGroups")

@@ -1,4 +1,4 @@
-"""Pods, the workloads that make them, and nodes (core/v1, apps/v1)."""
+"""Pods, workloads with pod templates, and nodes (core/v1, apps/v1)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ WORKLOADS: Final[tuple[Kind, ...]] = (POD, DEPLOYMENT, STATEFUL_SET, DAEMON_SET)
 
 
 class ContainerPort(View):
-    """A port that a container declares. It is informational: an undeclared port may be open, and a declared one
-    closed."""
+    """A port that a container declares. The declaration is informational: an undeclared port may be open, and a
+    declared one closed."""
 
     container_port = Number()
     name = Text()
@@ -30,7 +30,7 @@ class ContainerPort(View):
 
 
 class HTTPGet(View):
-    """A request of the kubelet."""
+    """An HTTP request of the kubelet."""
 
     host = Text()
     """Empty: the pod's address."""
@@ -46,7 +46,7 @@ class Handler(View):
     http_get = Part(HTTPGet)
     grpc_port = Value("grpc", "port")
     grpc_mode = Text("grpc", "mode")
-    """``TLS`` behind the feature gate GRPCContainerProbeTLS."""
+    """``TLS`` needs the feature gate GRPCContainerProbeTLS."""
 
 
 _HANDLERS: Final = (
@@ -59,7 +59,7 @@ _HANDLERS: Final = (
 
 
 class VolumeMount(View):
-    """Where a container has a volume."""
+    """A volume that is mounted in a container."""
 
     name = Text()
 
@@ -81,7 +81,7 @@ class Container(View):
 
     @property
     def handlers(self) -> Iterator[tuple[str, Handler]]:
-        """The probes and lifecycle hooks that are set, by their names."""
+        """The probes and lifecycle hooks that are set, by name."""
         for path in _HANDLERS:
             if path[0] in self.raw and (found := self.fields(*path).raw):
                 yield path[-1], Handler(found, (*self.steps, *path))
@@ -118,7 +118,7 @@ class PodSpec(View):
     node_name = Text()
     host_network = Flag()
     container_values = Value("containers")
-    """As it was read, like the other ``_values``: replicas share it, so what is made of it can be memoised."""
+    """The raw value, like the other ``_values``: replicas share it, so results can be memoised by its identity."""
     init_container_values = Value("initContainers")
     ephemeral_container_values = Value("ephemeralContainers")
     volume_values = Value("volumes")
@@ -135,14 +135,14 @@ class PodSpec(View):
 
 
 class PodTemplate(View):
-    """A pod, or what a workload makes its pods of."""
+    """A pod, or the pod template of a workload."""
 
     labels = Words("metadata", "labels")
     spec = Part(PodSpec)
 
 
 def template(workload: KubeObject) -> PodTemplate:
-    """The pod of one of ``WORKLOADS``."""
+    """The pod template of one of ``WORKLOADS``."""
     if workload.kind == POD:
         return PodTemplate(workload.raw)
     return PodTemplate(workload.fields("spec", "template").raw, ("spec", "template"))
@@ -152,11 +152,11 @@ class Address(View):
     """An address in the status of a pod or node."""
 
     ip = Text()
-    """Of a pod."""
+    """Pods only."""
     address = Text()
-    """Of a node."""
+    """Nodes only."""
     type = Text()
-    """Of a node: ``InternalIP``, ``ExternalIP``, ``Hostname`` ..."""
+    """Nodes only: ``InternalIP``, ``ExternalIP``, ``Hostname`` ..."""
 
 
 class Pod(KubeObject):
@@ -173,13 +173,13 @@ class Pod(KubeObject):
 
     @property
     def has_ended(self) -> bool:
-        """Whether all of its processes have ended for good."""
+        """True if all of its containers have terminated."""
         return self.phase in ("Succeeded", "Failed")
 
     @property
     def is_ready(self) -> bool:
-        """False where the cluster says that it is not."""
-        every = self.at("status", "conditions")  # of every pod, so without a view of each
+        """False if a condition reports that it is not ready."""
+        every = self.at("status", "conditions")  # read for every pod, so without a view of each condition
         return not any(
             isinstance(each, dict) and each.get("type") == "Ready" and each.get("status") == "False"
             for each in (every if isinstance(every, list) else ())
@@ -187,7 +187,7 @@ class Pod(KubeObject):
 
     @property
     def is_static(self) -> bool:
-        """Whether the kubelet runs it from a file."""
+        """True if the kubelet runs it from a file."""
         return self.has("metadata", "annotations", MIRROR)
 
 
@@ -199,4 +199,4 @@ class Node(KubeObject):
     addresses = Parts(Address, "status", "addresses")
     kubelet_version = Text("status", "nodeInfo", "kubeletVersion")
     kubelet_port = Value("status", "daemonEndpoints", "kubeletEndpoint", "Port")
-    """The field really has a capital letter (core/v1 DaemonEndpoint)."""
+    """The field name has a capital letter in the API (core/v1 DaemonEndpoint)."""

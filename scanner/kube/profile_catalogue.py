@@ -1,4 +1,4 @@
-"""What the names of profiles mean: the tables in ``profiles/``, and files that users give instead of a name."""
+"""Profiles by name: the tables in ``profiles/``, and files of users."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FAMILIES: Final = ("openshift", "mozilla")
 
 _Release: TypeAlias = tuple[int, int]
 _RELEASE: Final = re.compile(r"v?([0-9]{1,3})\.([0-9]{1,3})(?:[.+-][\w.+-]*)?\Z", re.ASCII)
-"""4.22, v4.22, 4.22.7, 4.23.0-ec.1."""
+"""Matches 4.22, v4.22, 4.22.7, 4.23.0-ec.1."""
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
 _LIST: Final = "'adhere profiles' lists them all"
 
@@ -48,9 +48,9 @@ class _Table:
     """One file of ``profiles/``."""
 
     first: _Release
-    """The first release that has these meanings; they hold until the next table's."""
+    """The first release with these profiles; they apply until the first release of the next table."""
     last: _Release
-    """The last that was seen to have them."""
+    """The last release that was checked to have them."""
     profiles: Mapping[str, Profile]
 
 
@@ -67,11 +67,11 @@ def profiles() -> Iterator[Profile]:
 
 
 def load_profile(name: str, *, release: str | None = None) -> Profile:
-    """The profile called ``name``, or the one in the file ``name``.
+    """Load the profile called ``name``, or the one in the file ``name``.
 
     Names: ``intermediate``, ``intermediate@4.22``, ``openshift/4.22/intermediate``, ``mozilla/modern``,
-    ``mozilla/5.7/old``. ``release`` is OpenShift's, for names and files that give none; without any it is the newest.
-    Raises ``UsageError`` for a name or release that does not exist, ``InputError`` for a file that is not valid.
+    ``mozilla/5.7/old``. ``release`` is OpenShift's, for names and files without one; the default is the newest. Raises
+    ``UsageError`` for an unknown name or release, ``InputError`` for a file that is not valid.
     """
     found = _by_name(name, release)
     if found:
@@ -88,7 +88,7 @@ def _openshift(release: str | None, type_: str) -> Profile:
 
 
 def _by_name(text: str, release: str | None) -> Profile | None:
-    """The shipped profile, chosen by release; None where ``text`` is not spelt like a name, or names no type."""
+    """The shipped profile, by release; None if ``text`` is not spelled like a name, or has no known type."""
     way, _, after = text.lower().partition("@")
     *before, type_ = way.split("/")
     family = before.pop(0) if before else "openshift"
@@ -103,20 +103,20 @@ def _by_name(text: str, release: str | None) -> Profile | None:
 
 
 def known_releases() -> str:
-    """The releases of OpenShift whose profiles are known, for a hint."""
+    """The releases of OpenShift with known profiles, for a hint."""
     return f"known: {', '.join(f'{_dotted(first)} to {_dotted(last)}' for first, last in _spans())}"
 
 
 def is_known_release(text: str) -> bool:
-    """Whether ``text`` is spelt like one of them: ``4.22``, ``v4.22.7``."""
+    """True for a release of OpenShift with known profiles: ``4.22``, ``v4.22.7``."""
     release = _release(text)
     return release is not None and any(first <= release <= last for first, last in _spans())
 
 
 @cache
 def _spans() -> tuple[tuple[_Release, _Release], ...]:
-    """The first and the last known release of each major version. A table that goes on into the next one begins with
-    the last of its own."""
+    """The first and the last known release of each major version. If a table continues in the next major version, its
+    first release is the last known one of its own."""
     tables = _tables("openshift")
     spans: dict[int, tuple[_Release, _Release]] = {}
     for table in reversed(tables):
@@ -143,7 +143,7 @@ def _choose(family: str, asked: str | None, type_: str) -> Profile:
 
 
 def _stretched(table: _Table, release: _Release, name: str) -> Iterator[str]:
-    """What to say where a release has no table of its own."""
+    """Yield a note if a release has no table of its own."""
     if release < table.first:
         yield f"release {_dotted(release)} had no profiles yet: these are the lists of {_dotted(table.first)}"
     elif release > table.last:
@@ -162,7 +162,8 @@ def _dotted(release: _Release) -> str:
 
 
 def _is_file(text: str) -> bool:
-    """Whether a file is meant: it is there, or it is spelt like one. Shipped names win; ``./old`` is always a file."""
+    """True if ``text`` means a file: the file exists, or the text is spelled like a path. Shipped names win; ``./old``
+    is always a file."""
     separated = "/" in text or os.sep in text
     family = text.lower().partition("/")[0] in FAMILIES
     if not text:
@@ -231,12 +232,12 @@ _EXAMPLE: Final = "write it as in 'tlsSecurityProfile: {type: Intermediate, inte
 
 
 def profile_of_file(document: Located, named: Callable[[str], Profile]) -> Profile:
-    """The profile in a file, written as in an API object; ``named`` gives the meaning of ``old``, ``intermediate`` and
+    """Read the profile in a file, written as in an API object; ``named`` resolves ``old``, ``intermediate`` and
     ``modern``.
 
-    What a cluster refuses is refused here, and so are names that select nothing: they are typing errors. Where
-    documents and admission differ, both are taken with a note: a named type without the empty field of its name, and
-    IANA's names of suites. Raises ``InputError`` with every problem at once, each with file, line and column.
+    Values that a cluster refuses are refused here, and so are names that select nothing: they are typing errors. Where
+    documents and admission differ, both are accepted with a note: a named type without the empty field of its name, and
+    IANA names of suites. Raises ``InputError`` with every problem at once, each with file, line and column.
     """
     wrong = Problems(document)
     steps, kind = _place(wrong)
@@ -262,7 +263,7 @@ def profile_of_file(document: Located, named: Callable[[str], Profile]) -> Profi
 
 
 def _place(wrong: Problems) -> tuple[Steps, str]:
-    """Where the profile is, and the kind of the object around it; "" for a profile alone."""
+    """Find the profile, and the kind of the object around it; empty for a profile alone."""
     document = wrong.document
     items = document.get(("items",))
     # ``oc get apiserver -o yaml`` writes a List.
@@ -287,7 +288,7 @@ def _places(document: Document, top: Steps) -> list[tuple[Steps, str]]:
 
 
 def _complain(wrong: Problems, profile: TLSSecurityProfile, reader: Reader) -> Iterator[str]:
-    """Add what is refused to ``wrong``, once for each field; yield notes on what is taken."""
+    """Add the refused fields to ``wrong``, each once; yield notes on what is accepted."""
     yield from ignored(profile)
     places = set[Steps]()
     for each in refused(profile, reader, iana=True):
@@ -301,7 +302,7 @@ def _complain(wrong: Problems, profile: TLSSecurityProfile, reader: Reader) -> I
 def _unset(
     wrong: Problems, profile: TLSSecurityProfile, reader: Reader, kind: str, named: Callable[[str], Profile]
 ) -> Profile:
-    """No type: Intermediate where nothing else is inherited."""
+    """The profile without a type: Intermediate, unless the reader inherits another."""
     filled = wrong.document.get(profile.steps) is not None
     what = "type is not set" if filled else "tlsSecurityProfile is not set"
     if (reader.empty if filled else reader.nil) == "inherit":

@@ -1,5 +1,6 @@
-"""Roles and what binds them to whom (rbac.authorization.k8s.io/v1), and what the API server itself answers about rights
-(authorization.k8s.io/v1 ``SubjectAccessReview``): with all its authorizers, of which objects show one."""
+"""Roles and their bindings (rbac.authorization.k8s.io/v1), and the API server's answers on permissions
+(authorization.k8s.io/v1 ``SubjectAccessReview``). An answer takes every authorizer into account; objects show only
+RBAC."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ class Role(KubeObject):
 
 
 class Subject(View):
-    """To whom a role is bound."""
+    """A user, group or service account that a role is bound to."""
 
     kind = Text()
     name = Text()
@@ -53,7 +54,7 @@ class Binding(KubeObject):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
-    """One question about a user, who is in the groups that are said and in no others."""
+    """One question about a user's permission. The user is in no other groups than ``groups``."""
 
     user: str
     verb: str
@@ -61,13 +62,13 @@ class Review:
     namespace: str
     name: str
     group: str = ""
-    """Of the resource."""
+    """API group of the resource."""
     subresource: str = ""
     groups: tuple[str, ...] = ()
-    """Of the user."""
+    """Groups of the user."""
 
     def spec(self) -> dict[str, object]:
-        """As the API wants it."""
+        """``spec`` of the SubjectAccessReview."""
         attributes = {
             "verb": self.verb,
             "group": self.group,
@@ -80,7 +81,7 @@ class Review:
         return {"user": self.user, **groups, "resourceAttributes": attributes}
 
     def answered(self, *, allowed: bool) -> KubeObject:
-        """The object that holds the answer, under a name that is made of the question."""
+        """The SubjectAccessReview with its answer, named by a digest of the question."""
         question = "\0".join((self.user, *map(str, _attributes(self)))).encode("utf-8", "replace")
         digest = sha256(question).hexdigest()[:32]
         return KubeObject(
@@ -108,7 +109,7 @@ class _Answer(KubeObject):
 
 
 def reviews(snapshot: Snapshot) -> Mapping[Review, bool]:
-    """The answers that a snapshot has."""
+    """Read the answers in a snapshot."""
     found: dict[Review, bool] = {}
     for each in map(_Answer.of, snapshot.objects.get(ACCESS_REVIEW, ())):
         review = Review(

@@ -1,4 +1,4 @@
-"""Secrets and ConfigMaps that other objects refer to: one table of the fields, and what each reference means."""
+"""References to Secrets and ConfigMaps: a table of the fields, and the target of each reference."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ ReferenceRole = Literal[
     "delegated",
     "manifests",
 ]
-"""What the subject uses the object for. ``ca``: to verify those that it calls itself. ``manifests``: what it gives to
-its nodes."""
+"""Purpose of the referenced object. ``ca``: verifies servers that the subject calls. ``manifests``: configures its
+nodes."""
 Form = Literal["name", "contour", "local", "reference"]
-"""How a field names an object. ``name``: its name alone, in the subject's namespace or a fixed one. ``contour``: also
-``namespace/name``, or a mapping with both. ``local``: a mapping with group, kind and name. ``reference``: with a
-namespace, too."""
+"""Notation of a reference. ``name``: a name in the subject's namespace or in a fixed one. ``contour``: also
+``namespace/name``, or a mapping with both. ``local``: a mapping with group, kind and name. ``reference``: the same with
+a namespace."""
 
 MOST: Final = 20_000
-"""Objects of one kind that are referred to. Each is a request of its own to the API server."""
+"""Maximum number of referenced objects of one kind. Each needs a request to the API server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +42,13 @@ class _Field:
 
     subject: Kind
     path: str
-    """``*`` stands for the items of a list, or for every field."""
+    """Path of the field; ``*`` is every item of a list, or every field."""
     role: ReferenceRole
     form: Form = "name"
     to: Kind = SECRET
-    """What it refers to where the reference does not say."""
+    """Kind of the object if the reference has none."""
     within: str | None = None
-    """The namespace; None: that of the reference, else the subject's own."""
+    """Fixed namespace; None: that of the reference, else the subject's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,26 +57,26 @@ class Link:
 
     source: KubeObject
     steps: Steps
-    """The field of the source."""
+    """Path of the field in the source."""
     beside: Fields
-    """The mapping that the field stands in: a ``tls`` entry with its hosts."""
+    """The mapping that contains the field: a ``tls`` entry with its hosts."""
     role: ReferenceRole
     group: str
     kind: str
-    """As the reference says, or means where it does not."""
+    """Kind in the reference, or its default."""
     namespace: str | None
     name: str
     grant: Kind | None
-    """What the owner of another namespace must have created, where the field can name one."""
+    """Kind of the object that must allow a reference to another namespace, if the field can name one."""
 
     @property
     def is_secret(self) -> bool:
-        """Whether it refers to a Secret."""
+        """True if it refers to a Secret."""
         return (self.group, self.kind) == ("", SECRET.name)
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The names under which the source serves a certificate; empty also for a Gateway's listener for all names."""
+        """Names under which the source serves a certificate; empty also for a Gateway's listener for all names."""
         if self.source.kind == kinds.ROUTE:
             return Route.of(self.source).hosts
         if self.source.kind == kinds.INGRESS:
@@ -89,7 +89,7 @@ class Link:
 
 
 _CONFIG: Final = "openshift-config"
-"""Where users put what objects of ``config.openshift.io`` name."""
+"""Namespace of the objects that ``config.openshift.io`` objects name."""
 _ROUTER: Final = "openshift-ingress"
 _LISTENER: Final = "tls.certificateRefs.*"
 _CA: Final = "validation.caCertificateRefs.*"
@@ -152,21 +152,21 @@ _FIELDS: Final = (
     *(_Field(kind, f"{path}.tlsConfig.ca.configMap", "ca", to=CONFIG_MAP) for kind, path in _MONITORED),
     *(_Field(kind, f"{path}.tlsConfig.ca.secret", "ca") for kind, path in _MONITORED),
 )
-"""Each object's shape is that of its API's ``types.go``; who reads ``namespace/name`` is Contour alone
+"""The paths are those of each API's ``types.go``. Only Contour has references ``namespace/name``
 (``internal/k8s/namespacedname.go``)."""
 _BY_SUBJECT: Final[Mapping[Kind, tuple[_Field, ...]]] = {
     kind: tuple(each for each in _FIELDS if each.subject == kind)
     for kind in dict.fromkeys(each.subject for each in _FIELDS)
 }
 SUBJECTS: Final[tuple[Kind, ...]] = tuple(_BY_SUBJECT)
-"""The kinds that refer to Secrets or ConfigMaps: the platform's own configuration first."""
+"""Kinds that refer to Secrets or ConfigMaps; the platform's own configuration first."""
 
 
 def links(item: KubeObject, *, contours: bool | None = None) -> Iterator[Link]:
-    """Every Secret and ConfigMap that the object refers to.
+    """Yield every reference of the object to a Secret or ConfigMap.
 
-    ``contours``: whether an Ingress is Contour's (``is_contours``). Where that is not known, both meanings of a
-    reference are yielded, Contour's first.
+    ``contours``: whether an Ingress is Contour's (``is_contours``). If unknown, both meanings of a reference are
+    yielded, Contour's first.
     """
     for field in _BY_SUBJECT.get(item.kind, ()):
         for steps, beside, value in _values(item.raw, field.path.split("."), (), item.raw):
@@ -177,13 +177,13 @@ def links(item: KubeObject, *, contours: bool | None = None) -> Iterator[Link]:
 
 
 def named(objects: Iterable[KubeObject], kind: Kind) -> Iterator[tuple[str, str]]:
-    """Namespace and name of every object of ``kind``, a Secret or ConfigMap, that is referred to; each once."""
+    """Namespace and name of every referenced object of ``kind``, a Secret or ConfigMap; each once."""
     found = (each for item in objects for each in links(item) if (each.group, each.kind) == ("", kind.name))
     return islice(dict.fromkeys((each.namespace, each.name) for each in found if each.namespace), MOST)
 
 
 def of_listener(holder: KubeObject, listener: Fields, steps: Steps = ()) -> Iterator[Link]:
-    """The ``certificateRefs`` of one listener of a Gateway or ListenerSet. ``steps``: the way to the listener."""
+    """Yield the ``certificateRefs`` of one listener of a Gateway or ListenerSet. ``steps``: path of the listener."""
     (field,) = (each for each in _BY_SUBJECT[holder.kind] if each.path.endswith(_LISTENER))
     for at, beside, value in _values(listener.raw, _LISTENER.split("."), steps, listener.raw):
         if (found := _link(holder, field, at, beside, value)) is not None:
@@ -200,7 +200,7 @@ def _of_ingress(
     meant = secret_name(own.name, said or item.namespace)
     elsewhere = bool(said) or meant.namespace != item.namespace
     if contours is not False and elsewhere:
-        # As Contour reads it.
+        # Contour's meaning.
         grant = kinds.TLS_CERTIFICATE_DELEGATION
         yield replace(own, group="", kind=SECRET.name, namespace=meant.namespace, name=meant.name, grant=grant)
     if contours is False or not elsewhere or (contours is None and "/" not in own.name):
@@ -236,7 +236,7 @@ def _link(item: KubeObject, field: _Field, steps: Steps, beside: Fields, value: 
 def _values(
     value: object, path: list[str], steps: Steps, beside: Mapping[str, object]
 ) -> Iterator[tuple[Steps, Fields, object]]:
-    """What stands there, in each item of each list, with the mapping that the field stands in."""
+    """Yield the values at ``path``, in each item of each list, with the mapping that contains the field."""
     if not path:
         yield steps, Fields(beside), value
     elif path[0] == "*":

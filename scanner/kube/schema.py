@@ -1,7 +1,7 @@
-"""The schemas of the API's kinds (``profiles/schemas``), and the walker that compares a value with one of them.
+"""Schemas of API kinds (``profiles/schemas``), and the comparison of a value with a schema.
 
 The keywords are those of OpenAPI v3 as CustomResourceDefinitions use it (kubernetes.io, "Extend the Kubernetes API with
-CustomResourceDefinitions", Validation). ``parse_schema`` reads the ones that the walker checks.
+CustomResourceDefinitions", Validation). ``parse_schema`` reads the ones that the comparison checks.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ _MIN, _MAX = -(1 << 63), (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextShape:
-    """Text, or one of a few words."""
+    """Text, or one of several words."""
 
     enum: tuple[str, ...] = ()
-    """The only words that are accepted."""
+    """The only accepted words."""
     pattern: str = ""
-    """As the definition writes it, in Go's syntax; found anywhere in the text unless it is anchored."""
+    """Pattern of the definition, in Go's syntax; matches anywhere in the text unless it is anchored."""
     min_length: int = 0
     max_length: int | None = None
     description: str = ""
-    """The pattern, for people: ``a DNS name in lower case``."""
+    """The pattern for people: ``a DNS name in lower case``."""
     known: tuple[str, ...] = ()
-    """Words that have a meaning. Others that the pattern accepts have none, unless a domain and a slash are before
-    them, which is how implementations spell their own."""
+    """Words with a meaning. Other words that the pattern accepts have none, except those with a domain and a slash,
+    which are the implementation's own."""
     weak: tuple[str, ...] = ()
     """Words that are accepted and never suggested."""
 
     def accepts(self, value: str) -> bool:
-        """Whether an API server does."""
+        """True if an API server accepts the value."""
         if self.enum:
             return value in self.enum
         fits = self.min_length <= len(value) and (self.max_length is None or len(value) <= self.max_length)
@@ -56,13 +56,13 @@ class NumberShape:
     """A whole number."""
 
     enum: tuple[int, ...] = ()
-    """The only numbers that are accepted."""
+    """The only accepted numbers."""
     minimum: int | None = None
     maximum: int | None = None
     multiple_of: int = 1
 
     def accepts(self, value: float) -> bool:
-        """Whether an API server does."""
+        """True if an API server accepts the value."""
         fits = (self.minimum is None or value >= self.minimum) and (self.maximum is None or value <= self.maximum)
         return fits and not value % self.multiple_of and (not self.enum or value in self.enum)
 
@@ -91,10 +91,10 @@ class TextMap:
 
 @dataclass(frozen=True, slots=True)
 class Anything:
-    """A field that no rule on TLS looks into."""
+    """A field that no TLS rule reads."""
 
     former: bool = False
-    """Whether only earlier releases, or proposals, have the field: another rule reports it, and no hint names it."""
+    """True if only earlier releases or proposals have the field: another rule reports it, and no hint suggests it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,23 +105,23 @@ class Array:
     min_items: int = 0
     max_items: int | None = None
     nulls: bool = False
-    """Whether null is accepted for an empty item, as Go's own types do and definitions do not."""
+    """True if null is accepted as an empty item, as in Go's own types and unlike in definitions."""
     key: str = ""
-    """The field that differs in every item."""
+    """Field that must differ in every item."""
 
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A condition on several fields, which a definition writes in CEL or an API server in Go."""
+    """A condition on several fields, in a definition in CEL or in an API server in Go."""
 
     violated: Callable[[Fields], object]
     message: str
-    """In the API server's words, where it refuses the object."""
+    """The API server's own words, if it refuses the object."""
     at: tuple[str, ...] = ()
     """The field to look at."""
     fix: str = "add or change one of the two fields"
     accepted: bool = False
-    """Whether the API server accepts the object, though it does not do what is meant."""
+    """True if the API server accepts the object, although it does not do what its author intends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,14 +133,14 @@ class Record:
     reported: tuple[str, ...] = field(default=(), kw_only=True)
     """Fields whose wrong or missing values another rule reports."""
     constraints: tuple[Constraint, ...] = field(default=(), kw_only=True)
-    """Those that no other rule reports."""
+    """Constraints that no other rule reports."""
     min_properties: int = field(default=0, kw_only=True)
     others: bool = field(default=False, kw_only=True)
-    """Whether it has more fields, which the schema does not describe."""
+    """True if it has more fields, which the schema does not describe."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The fields that a current definition has."""
+        """Fields of a current definition."""
         return tuple(name for name, each in self.fields.items() if each != FORMER)
 
 
@@ -152,16 +152,17 @@ FORMER: Final = Anything(former=True)
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """A pattern of a definition. Go's ``$`` is the very end; Python's also matches before a final line break."""
+    """Compile a pattern of a definition. Go's ``$`` is the very end; Python's also matches before a final line
+    break."""
     return re.compile(pattern.replace("$", r"\Z"))
 
 
 # --- The shipped files -----------------------------------------------------------------------------------------------
 
 Schema: TypeAlias = Mapping[str, Any]
-"""A schema as its file has it."""
+"""A schema as in its file."""
 Change: TypeAlias = Callable[[str, Schema], Schema]
-"""The schema to use for the one at a path (``spec.listeners[].port``)."""
+"""Function that returns the schema to use for the one at a path (``spec.listeners[].port``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +196,7 @@ def definition(kind: Kind) -> Definition:
 
 
 def parse_schema(schema: Schema, change: Change, path: str = "") -> Shape:
-    """Parse a schema, with a change at each path; one without a type is ``ANY``."""
+    """Parse a schema, with ``change`` applied at each path; a schema without a type is ``ANY``."""
     schema = change(path, schema)
     if schema.get("x-kubernetes-int-or-string"):
         return NumberOrText(*(_SCALARS[each](schema.get(each, {})) for each in ("integer", "string")))  # type: ignore[arg-type]
@@ -374,7 +375,7 @@ def _items(value: list[object], shape: Array, steps: Steps) -> Iterator[Differen
 
 
 def _duplicates(value: list[object], key: str, steps: Steps) -> Iterator[Duplicate]:
-    """Items without the key are the same, too."""
+    """Yield the items with the key of an earlier one. Items without the key are equal, too."""
     seen: set[str] = set()
     for index, each in enumerate(value):
         if each is None or isinstance(each, dict):
@@ -407,7 +408,7 @@ def _fields(value: Mapping[str, object], shape: Record, steps: Steps) -> Iterato
 
 
 def _unreported(found: Iterable[Difference]) -> Iterator[Difference]:
-    """The differences that are not about values."""
+    """The differences that are about fields and types, not about values."""
     return (each for each in found if isinstance(each, UnknownField | WrongType))
 
 
@@ -429,8 +430,8 @@ def _fits(value: object, shape: Shape) -> bool:
 
 
 def _is_whole(value: object) -> bool:
-    """As an API server decodes JSON: what does not fit 64 bits is a floating-point number, which is whole only within
-    its precision (kube-openapi ``pkg/validation``, ``IsFloat64AJSONInteger``)."""
+    """True for a whole number as an API server decodes JSON: a number beyond 64 bits is floating-point, which is whole
+    only within its precision (kube-openapi ``pkg/validation``, ``IsFloat64AJSONInteger``)."""
     if isinstance(value, float):
         return value.is_integer() and abs(value) <= MAX_EXACT
     return isinstance(value, int) and not isinstance(value, bool) and _MIN <= value <= _MAX

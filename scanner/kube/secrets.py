@@ -1,7 +1,7 @@
-"""Secrets and ConfigMaps: what they hold, and who fills a Secret: OpenShift's service CA, or cert-manager for a
-Certificate.
+"""Secrets, ConfigMaps and Certificates: their contents, and who fills a Secret: OpenShift's service CA, or cert-manager
+for a Certificate.
 
-A Secret is read without its private key. The reader leaves what it saw of it under ``adhere``
+A Secret is read without its private key. The reader stores facts about it under ``adhere``
 (``scanner/cluster/secrets.py``).
 """
 
@@ -26,14 +26,14 @@ OF_SERVICE: Final = (
 )
 """Annotations of the Secret that the service CA fills."""
 KEEPER: Final = "cert-manager.io/certificate-name"
-"""Annotation of a Secret that cert-manager writes: the Certificate that asked for it."""
+"""Annotation of a Secret that cert-manager writes: the name of its Certificate."""
 
 
 class KeyHolder(KubeObject):
-    """A Secret or Route: what was seen of its private key."""
+    """A Secret or Route, with facts about its private key."""
 
     key_matches = Value("adhere", "keyMatches")
-    """Whether the private key belongs to the certificate; a text: why that is not known."""
+    """True if the private key belongs to the certificate; a text: the reason why this is unknown."""
     key_blocks = Texts("adhere", "keyBlocks")
     """PEM blocks beside the private key."""
 
@@ -73,7 +73,7 @@ class KubeconfigFile(View):
 
 
 class RevocationList(View):
-    """What a revocation list in a Secret says of itself."""
+    """Fields of a revocation list in a Secret."""
 
     issuer = Text()
     this_update = Moment()
@@ -81,7 +81,7 @@ class RevocationList(View):
     der = Text()
     """In base64."""
     unreadable = Text()
-    """Why it cannot be read, or ""."""
+    """Reason why it cannot be read; empty if it can."""
 
 
 class Secret(KeyHolder):
@@ -92,22 +92,22 @@ class Secret(KeyHolder):
     tls_crt = Text("data", "tls.crt")
     ca_crt = Text("data", "ca.crt")
     kubeconfigs = Named(Kubeconfig, "adhere", "kubeconfigs")
-    """By entry, the certificates of a kubeconfig there."""
+    """Certificates of kubeconfigs, by entry."""
     exposed = Texts("adhere", "exposed")
-    """Private keys outside of ``tls.key``, by the names of ``lint.kubernetes.exposed``."""
+    """Public entries that contain a private key."""
     forms = Words("adhere", "forms")
-    """By entry, what stands there in place of PEM."""
+    """Content that is not PEM, by entry."""
     revocation_entries = Texts("adhere", "revocationLists")
-    """The entries that have a revocation list in PEM."""
+    """Entries with a revocation list in PEM."""
     crls = Parts(RevocationList, "adhere", "revocation", "crl.pem")
-    """Those in the entry that Contour reads."""
+    """Revocation lists in the entry that Contour reads."""
 
 
 class CertificateSigningRequest(KubeObject):
     """A CertificateSigningRequest."""
 
     certificate = Text("status", "certificate")
-    """PEM in base64: what it was answered with."""
+    """The issued certificate: PEM in base64."""
 
 
 class ConfigMap(KubeObject):
@@ -118,14 +118,14 @@ class ConfigMap(KubeObject):
 
 
 def service_ca_secret(service: Fields) -> str:
-    """The Secret that a Service asks the service CA to fill, or ""."""
+    """The Secret that a Service asks the service CA to fill; empty if none."""
     return next(filter(None, (service.text("metadata", "annotations", each) for each in SERVICE_CA)), "")
 
 
 _ISSUERS: Final = {"": ISSUER, ISSUER.name: ISSUER, CLUSTER_ISSUER.name: CLUSTER_ISSUER}
 _ACME: Final = "kubernetes.io/tls-acme"
 _ISSUED_BY: Final = ("cert-manager.io/cluster-issuer", "cert-manager.io/issuer", _ACME)
-"""Annotations by which cert-manager makes the Secrets of an Ingress or Gateway (cert-manager.io, "Annotated Ingress
+"""Annotations that make cert-manager fill the Secrets of an Ingress or Gateway (cert-manager.io, "Annotated Ingress
 resource", "Annotated Gateway resource")."""
 _TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 
@@ -144,7 +144,7 @@ class IssuerReference(View):
 
 
 class Certificate(KubeObject):
-    """A Certificate: the Secret that cert-manager makes, and what its certificate has."""
+    """A Certificate: the Secret that cert-manager fills, and the properties of the certificate."""
 
     secret_name = Text("spec", "secretName")
     dns_names = Texts("spec", "dnsNames")
@@ -154,7 +154,7 @@ class Certificate(KubeObject):
 
 
 def issued_by(item: KubeObject) -> str | None:
-    """The annotation by which cert-manager makes the object's Secrets."""
+    """The annotation that makes cert-manager fill the object's Secrets, or None."""
     found = ((each, item.annotations.get(each)) for each in _ISSUED_BY)
     # tls-acme is read by Go's strconv.ParseBool (cert-manager pkg/controller/certificate-shim).
     return next((each for each, value in found if value and (each != _ACME or value in _TRUE)), None)

@@ -12,7 +12,7 @@ from scanner.kube.snapshot import Snapshot
 from scanner.kube.view import Number, Parts, Text, Texts, Value, View, Words
 
 SERVICE_NAME: Final = "kubernetes.io/service-name"
-"""Label of an EndpointSlice: the Service that it belongs to."""
+"""Label of an EndpointSlice: the name of its Service."""
 
 
 class ServicePort(View):
@@ -31,7 +31,7 @@ class ServicePort(View):
 
     @property
     def target(self) -> int | str | None:
-        """Number or name of the pod's port; the Service's own where ``targetPort`` is not set."""
+        """Number or name of the pod's port; the Service's own port if ``targetPort`` is not set."""
         said = self.target_port
         if isinstance(said, bool) or not isinstance(said, int | str) or not said:
             return self.port
@@ -57,7 +57,7 @@ class Service(KubeObject):
 
     @property
     def is_external_name(self) -> bool:
-        """Whether it is only another name for a host: then it has no addresses of its own."""
+        """True for an alias of another host, which has no addresses of its own."""
         return self.type == "ExternalName"
 
     @property
@@ -67,7 +67,7 @@ class Service(KubeObject):
 
 
 PUBLISHED: Final = Parts(Published, "status", "loadBalancer", "ingress")
-"""Services, Ingresses and HTTPProxies have it alike."""
+"""The field is the same in Services, Ingresses and HTTPProxies."""
 
 
 def service_of(snapshot: Snapshot, host: str) -> Service | None:
@@ -99,7 +99,7 @@ class Backend(View):
 
     @property
     def is_ready(self) -> bool:
-        """False where the cluster says that it is not."""
+        """False if the cluster reports that it is not ready."""
         return self.at("conditions", "ready") is not False
 
 
@@ -111,26 +111,26 @@ class EndpointSlice(KubeObject):
 
     @property
     def service_name(self) -> str:
-        """The Service that it belongs to, or ""."""
+        """The Service that it belongs to; empty if none."""
         return self.text("metadata", "labels", SERVICE_NAME)
 
 
 _TLS_PROTOCOLS = frozenset({"https", "tls", "ssl", "wss", "grpcs", "kubernetes.io/wss", "ldaps", "amqps", "mqtts"})
 """``appProtocol`` of Service ports (Kubernetes, core/v1 ServicePort; IANA service names) that mean TLS."""
 _PLAIN_PROTOCOLS = frozenset({"http", "ws", "h2c", "kubernetes.io/h2c", "kubernetes.io/ws"})
-"""Those that mean HTTP without."""
+"""Values that mean HTTP without TLS."""
 _TLS_PORT_NAME = re.compile(r"https|(^|-)(tls|ssl|wss|grpcs|ldaps|amqps|mqtts|webhook)(-|$)|^webhook")
 """Port names: ``https``, ``https-metrics``, ``metrics-tls``, ``webhook-server``."""
 _PLAIN_PORT_NAME = re.compile(r"(^|-)(http|h2c|ws)(-|$)")
 
 
 def protocol_says(app_protocol: str) -> bool | None:
-    """Whether an ``appProtocol`` means TLS; None where it means neither that nor plain HTTP."""
+    """True if an ``appProtocol`` means TLS; None if it means neither TLS nor plain HTTP."""
     protocol = app_protocol.lower()
     return True if protocol in _TLS_PROTOCOLS else False if protocol in _PLAIN_PROTOCOLS else None
 
 
 def name_says(name: str) -> bool | None:
-    """The same of a port's name, which is a hint and no promise."""
+    """True if a port's name suggests TLS; None if it suggests neither TLS nor plain HTTP. A name is only a hint."""
     lower = name.lower()
     return True if _TLS_PORT_NAME.search(lower) else False if _PLAIN_PORT_NAME.search(lower) else None

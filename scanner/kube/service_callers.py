@@ -28,26 +28,27 @@ from scanner.kube.view import Flag, Part, Parts, Present, Text, Texts, Value, Vi
 
 
 class ServiceReference(View):
-    """A Service that is called."""
+    """The Service to call."""
 
     name = Text()
     namespace = Text()
     port = Value()
     has_port = Present("port")
-    """Without one it is port 443."""
+    """False: the port is 443."""
 
 
 class ClientConfig(View):
-    """Where the API server calls, and whom it trusts there (``WebhookClientConfig``, ``APIServiceSpec``)."""
+    """Address that the API server calls, and the CAs that it trusts there (``WebhookClientConfig``,
+    ``APIServiceSpec``)."""
 
     url = Value()
     has_url = Present("url")
     service = Part(ServiceReference)
     has_service = Present("service")
     ca_bundle = Value()
-    """PEM in base64; without it the API server trusts its system's CAs."""
+    """PEM in base64; if empty, the API server trusts the system's CAs."""
     insecure_skip_tls_verify = Flag("insecureSkipTLSVerify")
-    """Only of an APIService."""
+    """APIServices only."""
 
     @property
     def bundle(self) -> str:
@@ -85,11 +86,11 @@ class Call:
     name: str = ""
     """Name of the webhook, where an object has several."""
     is_ignored: bool = False
-    """Whether a request goes on without it when it fails."""
+    """True if a request continues without it when the call fails."""
 
     @property
     def in_cluster(self) -> bool:
-        """Whether it goes to a Service's name, which no public CA signs."""
+        """True if it goes to a Service's name, which no public CA signs."""
         return bool(self.client.service)
 
 
@@ -123,18 +124,18 @@ _CALLS: Final[Mapping[Kind, Callable[[KubeObject], Iterator[Call]]]] = {
     API_SERVICE: _aggregated,
 }
 CALLS: Final[tuple[Kind, ...]] = tuple(_CALLS)
-"""Kinds whose objects make the API server call something."""
+"""Kinds whose objects make the API server call another server."""
 _MOST: Final = 1000
-"""Webhooks of one object."""
+"""Maximum number of webhooks that are read from one object."""
 
 
 def calls(item: KubeObject) -> Iterator[Call]:
-    """The calls that an object of one of ``CALLS`` makes the API server do."""
+    """The calls of the API server that an object of one of ``CALLS`` causes."""
     return islice(_CALLS[item.kind](item), _MOST)
 
 
 def clients(item: KubeObject) -> tuple[ClientConfig, ...]:
-    """The client settings in an object of one of ``CALLS``, also those that no call is made by."""
+    """The client settings in an object of one of ``CALLS``, including those that cause no call."""
     if item.kind == CUSTOM_RESOURCE_DEFINITION:
         return (CustomResourceDefinition.of(item).client_config,)
     if item.kind == API_SERVICE:
@@ -153,7 +154,7 @@ class KeyReference(View):
 
 
 class SecretOrConfigMap(View):
-    """A key of one of both."""
+    """A key of a Secret or of a ConfigMap."""
 
     config_map = Part(KeyReference)
     secret = Part(KeyReference)
@@ -192,16 +193,16 @@ class Scrape(View):
     tls_config = Part(TLSConfig)
     relabelings = Parts(Relabeling)
     relabel_configs = Parts(Relabeling)
-    """The same in older versions."""
+    """``relabelings`` in older versions."""
     written_scheme = Text("scheme")
 
     @property
     def scheme(self) -> str | None:
-        """As it is written, or as relabeling sets it; None where that depends on the target."""
+        """The scheme as written, or as relabeling sets it; None if it depends on the target."""
         return self.relabeled(self.written_scheme)
 
     def relabeled(self, scheme: str) -> str | None:
-        """``scheme`` as relabeling leaves it; None where that depends on the target."""
+        """``scheme`` as relabeling leaves it; None if it depends on the target."""
         said: str | None = scheme
         for each in (*self.relabelings, *self.relabel_configs):
             if each.target_label == "__scheme__":
@@ -210,21 +211,21 @@ class Scrape(View):
         return said
 
     def leads_to(self, port: ServicePort) -> bool:
-        """Whether it is for a port of a Service: by the Service's own name for it, or by what is behind it."""
+        """True if it selects a port of a Service, by the port's name or by its target."""
         if self.port:
             return port.name == self.port
         return self.target_port is not None and self.target_port == port.target
 
 
 class NamespaceSelector(View):
-    """The namespaces in which a monitor selects; by default its own."""
+    """The namespaces of a monitor's targets; by default its own."""
 
     any = Flag()
     match_names = Texts()
 
 
 class Selection(View):
-    """What a monitor selects."""
+    """Selectors of a monitor's targets."""
 
     selector = Part(LabelSelector)
     namespace_selector = Part(NamespaceSelector)
@@ -237,12 +238,12 @@ class Monitor(KubeObject):
 
     @property
     def scrapes(self) -> tuple[Scrape, ...]:
-        """Each endpoint of a ServiceMonitor or PodMonitor; of a Probe or ScrapeConfig, its spec."""
+        """Each endpoint of a ServiceMonitor or PodMonitor; for a Probe or ScrapeConfig its spec."""
         path = _FIELDS.get(self.kind)
         return Parts(Scrape, *path).read(self) if path else (Scrape(self.fields("spec").raw, ("spec",)),)
 
     def scheme(self, scrape: Scrape) -> str | None:
-        """That of a scrape; of a Probe that by which its prober is asked."""
+        """The scheme of a scrape; for a Probe the scheme of its prober."""
         return scrape.relabeled(Probe.of(self).prober_scheme) if self.kind == PROBE else scrape.scheme
 
 

@@ -1,8 +1,8 @@
-"""``tlsSecurityProfile``: the profile that it means to each of its readers, and what is wrong with it.
+"""``tlsSecurityProfile``: the profile that it means to each of its readers, and its problems.
 
-Scans, lint and ``--profile FILE`` all ask here. The readers differ in what they make of what is missing
-(openshift/api ``config/v1/types_tlssecurityprofile.go`` leaves it open), and in the cipher suites that they have:
-library-go and the machine config operator configure Go's servers, the ingress operator HAProxy with OpenSSL.
+Scans, lint and ``--profile FILE`` all use this module. The readers differ in the defaults of missing values
+(openshift/api ``config/v1/types_tlssecurityprofile.go`` leaves them open) and in their cipher suites: library-go and
+the machine config operator configure Go's servers, the ingress operator HAProxy with OpenSSL.
 """
 
 from __future__ import annotations
@@ -39,26 +39,26 @@ from scanner.tls.names import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """What a listener may speak. Versions, suites and groups are the protocol's code points."""
+    """A TLS profile: allowed versions, suites and groups, as code points of the protocol."""
 
     name: str
-    """As one asks for it: ``openshift/4.23/intermediate``, ``mozilla/5.8/modern``, ``custom``."""
+    """Canonical name: ``openshift/4.23/intermediate``, ``mozilla/5.8/modern``, ``custom``."""
     min_version: int
     """Lowest version that may be accepted, for example 0x0303 for TLS 1.2."""
     suites: tuple[int, ...]
     """Every allowed cipher suite of every version, in the profile's order."""
     groups: tuple[int, ...] | None
-    """Every allowed key-exchange group in the profile's order, or None: the profile has no opinion."""
+    """Every allowed key-exchange group in the profile's order, or None: the profile does not restrict them."""
     source: str
-    """Where the meaning comes from: document and date, or file and line."""
+    """Source of the definition: document and date, or file and line."""
     asked: str = field(default="", compare=False)
-    """What the user called it: ``intermediate@4.22``. Empty where no user asked."""
+    """Name in the user's request: ``intermediate@4.22``. Empty without a request."""
     notes: tuple[str, ...] = ()
-    """What a reader of the expectation should know, for example names that were dropped and why."""
+    """Notes on the expectation, for example names that were dropped and why."""
 
     @property
     def said(self) -> str:
-        """Its name, and what the user called it where that named a release."""
+        """Its name, with the requested name if that names a release."""
         return f"{self.name} (asked for as {self.asked})" if "@" in self.asked else self.name
 
 
@@ -70,7 +70,7 @@ PROFILE_FIELDS: Final[Mapping[str, str]] = {
     "Modern": "modern",
     "Custom": "custom",
 }
-"""``type``, and the field that goes with it."""
+"""Values of ``type``, and the field of each."""
 VERSIONS: Final = ("VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13")
 GROUPS: Final = (
     "X25519",
@@ -84,30 +84,30 @@ GROUPS: Final = (
 """The enumeration ``TLSGroup``. The field is behind the feature gate TLSGroupPreferences (from 4.23)."""
 FIELD: Final = "tlsSecurityProfile"
 PROFILE: Final = ("spec", FIELD)
-"""Where an APIServer, an IngressController and a KubeletConfig have it."""
+"""Path in an APIServer, an IngressController and a KubeletConfig."""
 HOSTED_PROFILE: Final = ("spec", "configuration", "apiServer", FIELD)
-"""Where a HostedCluster and a HostedControlPlane have it."""
+"""Path in a HostedCluster and a HostedControlPlane."""
 
 _OPENSSL: Final = tuple(suite.openssl for suite in SUITES if suite.openssl)
 _HTTP2_NAMES: Final = tuple(str(openssl_name(code)) for code in HTTP2_SUITES)
 _LIKE_A_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_+-]+", re.ASCII)
 _CUSTOM_FIELDS: Final = ("ciphers", "minTLSVersion", "groups")
 _MOST: Final = 500
-"""Names of a list that are read; there are 372 suites."""
+"""Maximum number of names that are read from a list; there are 372 suites."""
 _GUESSED: Final = 20
-"""Unknown names of one list for which a near one is looked for; the others get none."""
+"""Maximum number of unknown names in one list that get a suggestion."""
 _GROUPS_AT_MOST: Final = 7
 _DEEPEST: Final = 8
 _MOST_VALUES: Final = 20_000
-"""Values of one object that are looked through for profiles, and how deep."""
+"""Maximum number of values of one object that are searched for profiles, and maximum depth."""
 
 
 class CustomProfile(View):
-    """``custom``, which counts for type Custom only."""
+    """``custom``, which has an effect for type Custom only."""
 
     ciphers = Texts()
     listed = Value("ciphers")
-    """``ciphers``, whatever it is."""
+    """Raw value of ``ciphers``."""
     minimum = Text("minTLSVersion")
     said_minimum = Value("minTLSVersion")
     groups = Texts()
@@ -115,41 +115,41 @@ class CustomProfile(View):
 
 
 class TLSSecurityProfile(View):
-    """The field's value."""
+    """Value of the field."""
 
     type = Text()
     said_type = Value("type")
-    """``type``, whatever it is."""
+    """Raw value of ``type``."""
     _custom = Part(CustomProfile, "custom")
 
     @property
     def custom(self) -> CustomProfile:
-        """What counts of type Custom; of another type, nothing."""
+        """``custom`` for type Custom; empty for any other type."""
         return self._custom if self.type == "Custom" else CustomProfile({}, self._custom.steps)
 
     @property
     def given(self) -> tuple[str, ...]:
-        """The fields of types that are set, be they of its own type or not."""
+        """The fields of types that are set, for its own type or another."""
         return tuple(name for name in PROFILE_FIELDS.values() if self.has(name))
 
 
 def profile_of(holder: Fields, steps: tuple[str, ...] = PROFILE) -> TLSSecurityProfile:
-    """The profile at ``steps``; an empty one where there is none."""
+    """The profile at ``steps``; an empty one if there is none."""
     return TLSSecurityProfile(holder.fields(*steps).raw, steps)
 
 
 def has_profile(holder: Fields, steps: tuple[str, ...] = PROFILE) -> bool:
-    """Whether anything other than null is there."""
+    """True if the value is not null."""
     return holder.has(*steps)
 
 
 def has_mapping(holder: Fields, steps: tuple[str, ...]) -> bool:
-    """Whether a mapping is there: some readers take nothing else for a profile that somebody chose."""
+    """True if the value is a mapping: some readers take nothing else for a configured profile."""
     return isinstance(holder.at(*steps), Mapping)
 
 
 def held_profiles(each: Fields) -> Iterator[TLSSecurityProfile]:
-    """Every profile below ``spec``, whatever the object's kind and wherever it stands, the outermost first."""
+    """Every profile below ``spec`` of an object of any kind, the outermost first."""
     waiting: deque[tuple[Steps, object]] = deque([(("spec",), each.at("spec"))])
     seen = 0
     while waiting and seen < _MOST_VALUES:
@@ -166,38 +166,39 @@ def held_profiles(each: Fields) -> Iterator[TLSSecurityProfile]:
 # --- Readers ----------------------------------------------------------------------------------------------------------
 
 Default = Literal["intermediate", "inherit", "refused", "undefined"]
-"""What stands in for a value that is not there. ``inherit``: the next object above decides. ``refused``: the reader
-does not take it, and what was in force before stays. ``undefined``: the reader crashes, or no source tells."""
+"""Default for a missing value. ``inherit``: the next object above decides. ``refused``: the reader refuses it and keeps
+the previous profile. ``undefined``: the reader crashes, or its behaviour is not documented."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:
-    """One implementation that reads the field: what it makes of what is missing, and which suites it has."""
+    """An implementation that reads the field: its defaults and its cipher suites."""
 
     name: str
     nil: Default
-    """No ``tlsSecurityProfile``."""
+    """Default without ``tlsSecurityProfile``."""
     empty: Default
-    """One without a type."""
+    """Default without a type."""
     no_custom: Default
-    """``type: Custom`` without ``custom``."""
+    """Default for ``type: Custom`` without ``custom``."""
     other: Default = "undefined"
-    """A type that is none of the four."""
+    """Default for an unknown type."""
     no_version: Default = "intermediate"
-    """A Custom profile without ``minTLSVersion``; ``intermediate``: as if it had that of Intermediate."""
+    """Default for a Custom profile without ``minTLSVersion``; ``intermediate``: the version of Intermediate."""
     admission: bool = False
-    """Whether the API server's admission looks at the profile (openshift/kubernetes ``validate_apiserver.go``)."""
+    """True if the API server's admission checks the profile (openshift/kubernetes ``validate_apiserver.go``)."""
     called: str = "Go"
-    """What serves."""
+    """Name of the TLS server."""
     suites: frozenset[int] | None = GO_SUITES
-    """What that has; None: anything that OpenSSL names."""
+    """Suites of that server; None: every suite that OpenSSL names."""
     groups: bool = True
-    """Whether it hands ``groups`` on."""
+    """True if it passes ``groups`` on."""
     source: str
 
     @property
     def is_router(self) -> bool:
-        """Whether HAProxy serves, which speaks the TLS 1.3 suites that are listed. Go speaks its three always."""
+        """True if HAProxy is the server, which uses only the TLS 1.3 suites that are listed. Go always uses its
+        three."""
         return self.suites is None
 
 
@@ -275,7 +276,7 @@ _BY_KIND: Final[Mapping[Kind, Reader]] = {
 
 
 def reader_of(kind: Kind | str) -> Reader:
-    """Who reads the profile of an object of this kind; of a file only the kind's name is looked at."""
+    """The reader of the profile in an object of this kind; for a file, by the kind's name."""
     return next((reader for each, reader in _BY_KIND.items() if kind in (each, each.name)), OTHER)
 
 
@@ -317,13 +318,13 @@ HARMLESS: Final[frozenset[ProblemId]] = frozenset(
         "tls13-stays",
     }
 )
-"""What is taken as it stands: a part of it has no effect, or means what the reader's default is."""
+"""Problems of an accepted profile: a part of it has no effect, or has the meaning of the reader's default."""
 _MISPLACED: Final = {name: f"put it under 'custom:', where {name} belongs" for name in _CUSTOM_FIELDS}
 _NOT_WITH_TLS13: Final = (
     "Cipher suites cannot be configured when minTLSVersion is VersionTLS13. "
     "TLS 1.3 cipher suites are hardcoded by the Go runtime."
 )
-"""The enhancement's words; the admission that shipped says it shorter."""
+"""The enhancement's words; the admission that shipped has a shorter message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -332,20 +333,20 @@ class Problem:
 
     id: ProblemId
     at: Steps
-    """The field, from the object's top."""
+    """Path of the field from the top of the object."""
     message: str
     fix: str
     schema: bool = False
-    """Whether the API's schema refuses it; else its reader or the admission does, or nothing."""
+    """True if the API's schema refuses it; otherwise its reader, the admission or nothing does."""
     expected: tuple[str, ...] = ()
     admission: str = ""
-    """What the admission of an APIServer says, where that differs."""
+    """The message of an APIServer's admission, if it differs."""
     key: bool = False
-    """Whether it is about the field's name, not its value."""
+    """True if it is about the field's name, not its value."""
 
 
 def problems(profile: TLSSecurityProfile, reader: Reader, *, iana: bool = False) -> Iterator[Problem]:
-    """Everything that is wrong with a profile for its reader. ``iana``: IANA's names of suites count like OpenSSL's."""
+    """Yield every problem of a profile for its reader. ``iana``: IANA names of suites count like OpenSSL's."""
     yield from _unknown_fields(profile, ("type", *PROFILE_FIELDS.values()), _MISPLACED)
     said, given = profile.said_type, profile.given
     if said is None or (said == "" and given):
@@ -366,7 +367,8 @@ def problems(profile: TLSSecurityProfile, reader: Reader, *, iana: bool = False)
 
 
 def refused(profile: TLSSecurityProfile, reader: Reader, *, iana: bool = False) -> Iterator[Problem]:
-    """What a cluster does not take as it stands: a list is not called insufficient where a name in it is unknown."""
+    """Yield the problems for which a cluster refuses a profile. A list with an unknown name is not called
+    insufficient."""
     found = [each for each in problems(profile, reader, iana=iana) if each.id not in HARMLESS]
     doubtful = [each.at for each in found if each.id in ("shape", "too-many", "name-unknown")]
     unknown = any("ciphers" in at or at[-1] == "custom" for at in doubtful)
@@ -383,7 +385,7 @@ def _did_you_mean(said: object, known: Mapping[str, str] | tuple[str, ...]) -> s
 
 
 def ignored(profile: TLSSecurityProfile) -> Iterator[str]:
-    """What to know about fields of other types than its own."""
+    """Yield notes on fields of other types than its own."""
     others = [name for name in profile.given if name != PROFILE_FIELDS.get(profile.type)]
     if others and profile.type in PROFILE_FIELDS:
         yield f"type is {profile.type}, so {' and '.join(others)} means nothing"
@@ -461,7 +463,7 @@ def _version_problems(custom: CustomProfile, reader: Reader) -> Iterator[Problem
 
 
 def _version_meant(said: object) -> str:
-    """The API's name of a version in another spelling: ``TLSv1.2``, 1.2."""
+    """Suggest the API's name for another spelling of a version: ``TLSv1.2``, 1.2."""
     try:
         meant = version_code(str(said)[:40])
     except KeyError:
@@ -470,7 +472,7 @@ def _version_meant(said: object) -> str:
 
 
 def _suite_problems(custom: CustomProfile, *, iana: bool) -> Iterator[Problem]:
-    """For Go, which speaks all of TLS 1.3 whatever is listed."""
+    """Yield the problems for Go, which uses all TLS 1.3 suites whatever is listed."""
     names, at = custom.ciphers[:_MOST], (*custom.steps, "ciphers")
     if custom.minimum == VERSIONS[-1]:
         if names:
@@ -531,7 +533,7 @@ def _group_problems(custom: CustomProfile, reader: Reader) -> Iterator[Problem]:
 
 
 def _group_meant(name: object) -> str:
-    """The enumeration's name of a group that has others: P-256 is secp256r1."""
+    """Suggest the enumeration's name for another name of a group: P-256 is secp256r1."""
     try:
         code = group_code(name) if isinstance(name, str) else None
     except KeyError:
@@ -540,7 +542,7 @@ def _group_meant(name: object) -> str:
 
 
 def _name_problems(custom: CustomProfile, reader: Reader) -> Iterator[Problem]:
-    """Names in ``ciphers`` that select nothing, or change nothing."""
+    """Yield a problem for each name in ``ciphers`` that selects or changes nothing."""
     value, at = custom.listed, (*custom.steps, "ciphers")
     if not isinstance(value, list):
         if value is not None:
@@ -566,7 +568,7 @@ def _name_problems(custom: CustomProfile, reader: Reader) -> Iterator[Problem]:
 
 
 def _lost_name(name: object, reader: Reader, at: Steps, *, guess: bool) -> Problem | None:
-    """Why a name selects nothing for certain; None where it selects a suite."""
+    """The problem of a name that certainly selects nothing; None if it selects a suite."""
     if isinstance(name, str) and reader.is_router and is_a_set(name):
         message = f"{name} is OpenSSL's word for a group of suites, which are not listed one by one"
         return Problem(id="name-set", at=at, message=message, fix="list their names")
@@ -578,7 +580,7 @@ def _lost_name(name: object, reader: Reader, at: Steps, *, guess: bool) -> Probl
 
 
 def _idle(custom: CustomProfile, name: str, seen: dict[int, str], reader: Reader) -> tuple[ProblemId, str] | None:
-    """Why a name that selects a suite changes nothing."""
+    """The problem id and message of a name that selects a suite and changes nothing, or None."""
     code = suite_named(name)
     if code is None:
         return None
@@ -592,20 +594,20 @@ def _idle(custom: CustomProfile, name: str, seen: dict[int, str], reader: Reader
 
 
 class Loss(NamedTuple):
-    """A name of ``ciphers`` that selects nothing."""
+    """A name in ``ciphers`` that selects nothing."""
 
     name: str
     reason: str
     """A clause for people."""
     fix: str
     certain: bool = True
-    """Whether every release of the reader drops it."""
+    """True if every release of the reader drops it."""
 
 
 def lost(name: object, reader: Reader, *, guess: bool = True) -> Loss | None:
-    """Why a reader drops a name without an error; None where it selects suites, or takes them out.
+    """The reason why a reader drops a name without an error; None if the name selects or excludes suites.
 
-    ``guess``: whether to look for a name that is meant instead.
+    ``guess``: True to suggest a similar name.
     """
     if not isinstance(name, str):
         return Loss(shown(name), f"{shown(name)} is no name of a cipher suite", "write OpenSSL's name")
@@ -620,7 +622,7 @@ def lost(name: object, reader: Reader, *, guess: bool = True) -> Loss | None:
         return Loss(name, f"{name} is not implemented by {reader.called}: it is ignored without an error", "remove it")
     if known == name or is_tls13(code):
         return None
-    if has is None:  # OpenSSL 3.0 refuses it and 4.0 takes it; which one a router has is not known
+    if has is None:  # OpenSSL 3.0 refuses it and 4.0 accepts it; the router's version is unknown
         reason = f"{name} is an IANA name, which older releases of OpenSSL ignore without an error"
         return Loss(name, reason, f"write {known}", certain=False)
     reason = f"{name} is an IANA name, and only OpenSSL names are mapped: it is ignored without an error"
@@ -628,17 +630,17 @@ def lost(name: object, reader: Reader, *, guess: bool = True) -> Loss | None:
 
 
 class Refusal(NamedTuple):
-    """One reason for which the ingress operator does not admit an IngressController."""
+    """One reason why the ingress operator does not admit an IngressController."""
 
     field: str
-    """Of ``custom``: ``ciphers`` or ``minTLSVersion``."""
+    """Field of ``custom``: ``ciphers`` or ``minTLSVersion``."""
     message: str
     fix: str
 
 
 def refusals(custom: CustomProfile) -> Iterator[Refusal]:
-    """Every reason (cluster-ingress-operator ``ingress/controller.go``, ``validateTLSSecurityProfile``), of an
-    IngressController's own profile or of the one that it inherits."""
+    """Yield every reason (cluster-ingress-operator ``ingress/controller.go``, ``validateTLSSecurityProfile``), for an
+    IngressController's own profile or for an inherited one."""
     names, minimum = custom.ciphers, custom.minimum
     if not names:
         yield Refusal("ciphers", "the list of ciphers is empty", "list suites, those of TLS 1.3 among them")
@@ -662,32 +664,32 @@ def refusals(custom: CustomProfile) -> Iterator[Refusal]:
 # --- What it means ----------------------------------------------------------------------------------------------------
 
 Meaning: TypeAlias = Callable[[str], Known[Profile]]
-"""``old``, ``intermediate`` or ``modern`` -> what that means in the release at hand."""
+"""Function from ``old``, ``intermediate`` or ``modern`` to its profile in the release of the cluster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declared:
-    """What one reader makes of one object."""
+    """The profile of one object, as one reader interprets it."""
 
     said: str
     """For people: ``Modern``, ``not set, which means Intermediate``."""
     profile: Known[Profile] | None
-    """None: the reader asks the next object above."""
+    """None: the reader uses the next object above."""
     spelt: frozenset[int] = frozenset()
-    """Suites of TLS 1.2 that are listed by IANA's name only: what Go's readers drop, because they map OpenSSL's."""
+    """TLS 1.2 suites that are listed by IANA names only. Go's readers drop them, because they map OpenSSL's names."""
     remarks: tuple[str, ...] = ()
     dropped: tuple[Loss, ...] = ()
-    """Names of its list that the reader drops."""
+    """Names in its list that the reader drops."""
     refused: str | None = None
-    """Why the reader does not take it, where it does not: what was in force before stays."""
+    """Reason why the reader refuses it, if it does: the previous profile stays in effect."""
     custom: bool = False
 
 
 def declared(holder: Fields, steps: tuple[str, ...], reader: Reader, called: str, meaning: Meaning) -> Declared:
-    """What ``reader`` makes of the profile at ``steps`` of the object that people call ``called``.
+    """Interpret the profile at ``steps`` of the object ``called`` as ``reader`` does.
 
-    An object is there already, and something reads it: so nothing is refused here, what is wrong with it becomes a
-    remark, and what no source tells is unknown.
+    The object exists and has a reader, so nothing is refused here: a problem becomes a remark, and undocumented
+    behaviour is unknown.
     """
     raw = holder.at(*steps)
     if raw is None:
@@ -740,7 +742,7 @@ def _noted(found: Declared, notes: tuple[str, ...]) -> Declared:
 
 def _custom(custom: CustomProfile, reader: Reader, called: str, meaning: Meaning) -> Declared:
     shipped = meaning("intermediate")
-    # A release that is not known may have groups.
+    # An unknown release may have groups.
     groups_known = isinstance(shipped, Unknown) or shipped.groups is not None
     meant = custom_profile(
         custom, reader, f"custom ({called})", f"{called} {dotted(custom.steps)}", groups_known=groups_known
@@ -757,13 +759,13 @@ def _custom(custom: CustomProfile, reader: Reader, called: str, meaning: Meaning
 
 
 def _refused(custom: CustomProfile, reader: Reader) -> Iterator[Refusal]:
-    """Why a router's operator does not take it; nothing refuses what reaches the other readers."""
+    """Yield the reasons why a router's operator refuses it. The other readers refuse nothing."""
     found = refusals(custom) if reader.is_router else ()
     return (each for each in found if each.field != "minTLSVersion" or reader.no_version == "refused")
 
 
 def _spelt(names: tuple[str, ...]) -> frozenset[int]:
-    """Suites that are in the list, and only by a name that library-go does not map (``OpenSSLToIANACipherSuites``)."""
+    """Suites that are listed only by names that library-go does not map (``OpenSSLToIANACipherSuites``)."""
     codes = {name: suite_named(name) for name in names}
     mapped = {code for name, code in codes.items() if code is not None and openssl_name(code) == name}
     return frozenset(code for code in codes.values() if code is not None and code not in mapped and not is_tls13(code))
@@ -772,9 +774,9 @@ def _spelt(names: tuple[str, ...]) -> frozenset[int]:
 def custom_profile(
     custom: CustomProfile, reader: Reader, name: str, source: str, *, groups_known: bool
 ) -> Known[Profile]:
-    """What ``custom`` allows, as far as its values are valid; unknown where only OpenSSL tells what a name selects.
+    """The profile of ``custom``, from its valid values; unknown if only OpenSSL can resolve a name.
 
-    ``groups_known`` says whether the release has the field ``groups`` at all.
+    ``groups_known``: True if the release has the field ``groups``.
     """
     notes: list[str] = []
     if custom.said_minimum is None:
@@ -787,7 +789,7 @@ def custom_profile(
 
 
 def _of_openssl(profile: Profile, names: tuple[str, ...]) -> Known[Profile]:
-    """The profile without what OpenSSL's ``!NAME`` takes out of a list."""
+    """The profile without the suites that OpenSSL's ``!NAME`` excludes from a list."""
     if odd := next(filter(is_a_set, names), None):
         return Unknown(f"it is unknown what OpenSSL makes of {odd} for")
     taken = {name: suite_named(name[1:]) for name in names if name.startswith("!")}
@@ -818,7 +820,7 @@ def _suites(custom: CustomProfile, minimum: int, reader: Reader, notes: list[str
 
 
 def _dropped_by_go(codes: Mapping[int, str], reader: Reader) -> Iterator[str]:
-    """What becomes of a list on the way to a server of Go's."""
+    """Yield notes on the names of a list that a Go server does not use."""
     has = reader.suites or GO_SUITES
     dropped = [name for code, name in codes.items() if code not in has]
     iana = [name for code, name in codes.items() if code in has and name != openssl_name(code)]
@@ -841,10 +843,10 @@ def _groups(custom: CustomProfile, notes: list[str], *, known: bool) -> tuple[in
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CustomUse:
-    """A profile of type Custom in an object, and what each of its readers makes of it."""
+    """A profile of type Custom in an object, as each of its readers interprets it."""
 
     reference: Reference
     field: str
     """``spec.tlsSecurityProfile.custom``."""
     readings: tuple[tuple[str, Declared], ...]
-    """Who reads it (``library-go``, ``the ingress operator``), and what that makes of it."""
+    """Readers (``library-go``, ``the ingress operator``), each with its interpretation."""

@@ -1,6 +1,6 @@
 """Typed parts of Kubernetes objects: each field is declared once, with its type, and is read leniently.
 
-A class lists the fields of one type of the API; ``kube/`` has one module a family of objects::
+A class lists the fields of one type of the API; ``kube/`` has one module per family of objects::
 
     class ListenerTLS(View):
         mode = Text()
@@ -11,7 +11,7 @@ A class lists the fields of one type of the API; ``kube/`` has one module a fami
 
 A field without steps has the attribute's name in camel case. Reading never fails: a value that is missing or of another
 type reads as empty, and an item of another type is left out of a list. Nothing is copied or validated when the object
-is loaded, so a field that nobody reads costs nothing.
+is loaded, so an unread field costs nothing.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from scanner.kube.objects import Fields, Steps, moment
 T_co = TypeVar("T_co", covariant=True)
 V = TypeVar("V", bound="View")
 _MAPPING = (dict, Mapping)
-"""What a JSON object is. The builtin first: asking the abstract class alone takes most of the time."""
+"""Types of a JSON object. The builtin first: asking the abstract class alone takes most of the time."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class View(Fields):
-    """A mapping inside an object, and the way to it."""
+    """A mapping inside an object, with its path."""
 
     steps: Steps = ()
-    """Keys and indexes from the object's top; findings name the field by them."""
+    """Keys and indexes from the top of the object; findings name the field by them."""
 
     def __init__(self, raw: Mapping[str, object], steps: Steps = ()) -> None:
-        _set_raw(self, raw)  # what ``dataclass`` makes takes three times as long
+        _set_raw(self, raw)  # the ``__init__`` of ``dataclass`` takes three times as long
         _set_steps(self, steps)
 
     def __bool__(self) -> bool:
-        """Whether there is a mapping that is not empty."""
+        """True if the mapping is not empty."""
         return bool(self.raw)
 
 
@@ -89,7 +89,7 @@ class _Field(property, Generic[T_co]):
 
         def read(fields: Fields) -> T_co:
             value: object = fields.raw
-            for step in path:  # as ``Fields.at`` does it, without the call
+            for step in path:  # the loop of ``Fields.at``, without the call
                 if type(value) is not dict:
                     value = None if value is None else fields.at(*path)
                     break
@@ -100,7 +100,7 @@ class _Field(property, Generic[T_co]):
 
 
 class Text(_Field[str]):
-    """A text; "" where there is none."""
+    """A text; "" if there is none."""
 
     def _reader(self) -> Callable[[Fields], str]:
         path = self.path
@@ -108,7 +108,7 @@ class Text(_Field[str]):
             return super()._reader()
         (step,) = path
 
-        def read(fields: Fields) -> str:  # most fields are such texts: without the call of ``typed``
+        def read(fields: Fields) -> str:  # most fields are such texts, so the call of ``typed`` is left out
             raw = fields.raw
             value = raw.get(step) if type(raw) is dict else fields.at(step)
             return value if isinstance(value, str) else ""
@@ -120,28 +120,28 @@ class Text(_Field[str]):
 
 
 class Number(_Field[int | None]):
-    """A whole number; true is none."""
+    """A whole number; a boolean is none."""
 
     def typed(self, value: object, fields: Fields) -> int | None:  # noqa: ARG002
         return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 class Flag(_Field[bool]):
-    """Whether the value is true."""
+    """True if the value is true."""
 
     def typed(self, value: object, fields: Fields) -> bool:  # noqa: ARG002
         return value is True
 
 
 class Present(_Field[bool]):
-    """Whether anything other than null is there."""
+    """True if the value is not null."""
 
     def typed(self, value: object, fields: Fields) -> bool:  # noqa: ARG002
         return value is not None
 
 
 class Value(_Field[object]):
-    """The value as it is, for what may have several types (``IntOrString``)."""
+    """The raw value, for fields of several types (``IntOrString``)."""
 
     def typed(self, value: object, fields: Fields) -> object:  # noqa: ARG002
         return value
@@ -169,7 +169,7 @@ class Moment(_Field[datetime | None]):
 
 
 class Part(_Field[V]):
-    """A mapping by its type; an empty one where there is none."""
+    """A mapping as a view; an empty one if there is none."""
 
     def __init__(self, view: type[V], *steps: str) -> None:
         super().__init__(*steps)
@@ -181,7 +181,7 @@ class Part(_Field[V]):
 
 
 class Parts(_Field[tuple[V, ...]]):
-    """The mappings of a list by their type. Each has its index in the list as the last of its steps."""
+    """The mappings of a list as views. The last of the steps of each is its index in the list."""
 
     def __init__(self, view: type[V], *steps: str) -> None:
         super().__init__(*steps)
@@ -195,7 +195,7 @@ class Parts(_Field[tuple[V, ...]]):
 
 
 class Named(_Field[dict[str, V]]):
-    """The mappings in a mapping, by their keys."""
+    """The mappings in a mapping as views, by key."""
 
     def __init__(self, view: type[V], *steps: str) -> None:
         super().__init__(*steps)

@@ -1,4 +1,4 @@
-"""Values of tlsAdherence, and what they amount to."""
+"""Values of tlsAdherence, and their effects."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_gate_of_which_nobody_knows_changes_nothing() -> None:
         ("unknown-adherence", ["'StrictestOfAll', unknown, which means StrictAllComponents"]),
         ("modern-strict", []),
         ("earlier-spelling-legacy", []),
-        # The field is pruned: what somebody wrote has no effect.
+        # The field is pruned: a value in the object has no effect.
         ("gate-off", []),
         ("hypershift", []),
         ("unreadable-apiserver", []),

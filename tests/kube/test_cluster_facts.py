@@ -1,4 +1,4 @@
-"""Whose Kubernetes a snapshot is of, by what is in it."""
+"""The distribution of a cluster, by the objects in its snapshot."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ NO_OPENSHIFT = frozenset({kinds.CLUSTER_VERSION, kinds.API_SERVER})
         (snapshot(WEB, ROUTE, gap="not-saved"), "openshift"),
         (snapshot(POOL, gap="not-saved"), "openshift"),
         (snapshot(object_(kinds.POD, "etcd-m", "openshift-etcd"), gap="not-saved"), "openshift"),
-        # A product for any Kubernetes that has the name.
+        # A product with OpenShift's prefix that runs on any Kubernetes.
         (snapshot(object_(kinds.POD, "pipelines", "openshift-pipelines"), gap="not-saved"), "kubernetes"),
         # HyperShift runs on any Kubernetes too.
         (snapshot(HOSTED, KUBEADM, gap="not-saved"), "kubernetes"),
-        # Served, and not to be read: only OpenShift serves it.
+        # Served but not readable: only OpenShift serves it.
         (snapshot(WEB, gap="forbidden"), "openshift"),
         (snapshot(WEB, gap="failed"), "openshift"),
         (snapshot(WEB, ROUTE, gap="forbidden", absent=NO_OPENSHIFT), "kubernetes"),

@@ -1,4 +1,4 @@
-"""A profile of one's own: every name that clusters know, every refusal that they have, and what they do in silence."""
+"""Files with a custom profile: names of suites and groups, refused values, and values without an effect."""
 
 from __future__ import annotations
 
@@ -299,6 +299,6 @@ def test_refused_for_a_router(body: str, message: str) -> None:
 
 def test_go_suites_are_the_openshift_lists_without_what_go_lacks() -> None:
     listed = {code for release in ("4.21", "4.22", "4.23") for code in load_profile(f"old@{release}").suites}
-    # Mapped by library-go although no profile has it.
+    # Mapped by library-go although no shipped profile has it.
     assert listed & GO_SUITES == GO_SUITES - {suite_code("ECDHE-RSA-DES-CBC3-SHA")}
     assert set(load_profile("old@4.22").suites) == listed & GO_SUITES

@@ -1,4 +1,4 @@
-"""Which listeners a route is attached to, by kind, namespace, name, section and port, and by what its status says."""
+"""Routes and the listeners that they attach to, by kind, namespace, name, section and port, and by status."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PASSTHROUGH = {"protocol": "TLS", "tls": {"mode": "Passthrough"}, "allowedRoutes
 
 
 def attached(route: KubeObject, holder: KubeObject, name: str = "tls") -> bool:
-    """Whether a listener of that name on port 443 has the route."""
+    """True if a listener of that name on port 443 has the route."""
     listener = {"name": name, "port": 443, **PASSTHROUGH}
     item = KubeObject({**holder.raw, "spec": {"listeners": [listener]}}, holder.kind)
     (found,) = holder_of(item).listeners
@@ -83,9 +83,9 @@ def test_a_parent_is_a_kind_a_namespace_and_a_name(reference: Any, to: KubeObjec
         ((said("False", kind="ListenerSet"),), True),
         ((said("False", sectionName="web"),), True),
         ((said("False", port=8443),), True),
-        ((said("False", seen=2),), True),  # of an older generation
+        ((said("False", seen=2),), True),  # an older generation
         ((said("False", namespace="other"), said("False")), False),
-        ((said("False"), said("True")), True),  # two controllers, of which one takes it
+        ((said("False"), said("True")), True),  # one of two controllers accepts it
         (({"parentRef": {"name": "edge"}, "conditions": []},), True),
     ],
 )

@@ -1,4 +1,4 @@
-"""Which names two hostnames of the Gateway API have in common."""
+"""The names that two hostnames of the Gateway API have in common."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Routes as the API server stores them, and what a router serves of one."""
+"""Routes as the API server stores them, and the certificate and hosts that a router serves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the ingress operator takes of a Custom profile."""
+"""Admission of a Custom profile by the ingress operator."""
 
 from __future__ import annotations
 

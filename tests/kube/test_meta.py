@@ -1,4 +1,4 @@
-"""When fields were last written, by ``managedFields``."""
+"""The times at which fields were last written, from ``managedFields``."""
 
 from __future__ import annotations
 

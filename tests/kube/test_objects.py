@@ -1,4 +1,4 @@
-"""What the API server writes into every object's metadata, on objects into which anybody may have written anything."""
+"""Metadata that the API server writes, on objects with arbitrary contents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shipped profiles mean what their sources say, and every way of naming one finds it."""
+"""The shipped profiles equal their sources, and are found by every spelling of their names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scanner.kube.profile_catalogue import load_profile, profile_names, profiles
 from scanner.tls.codepoints import TLS10, TLS12, TLS13
 from scanner.tls.names import group_name, openssl_name
 
-# Written once more here, by family of suites, so that a slip in a data file does not pass unseen.
+# A second copy, by family of suites, so that a typing error in a data file fails a test.
 T13 = ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"]
 ECDHE = [
     "ECDHE-ECDSA-AES128-GCM-SHA256",

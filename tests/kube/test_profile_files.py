@@ -1,4 +1,4 @@
-"""A profile in any object that carries one; what a cluster would refuse is refused, with its place in the file."""
+"""Profiles in files: in an object of any kind, refused as a cluster refuses them, with the position in the file."""
 
 from __future__ import annotations
 

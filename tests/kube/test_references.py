@@ -1,4 +1,4 @@
-"""Every Secret and ConfigMap that an object refers to, by one table for scan and lint."""
+"""References to Secrets and ConfigMaps, by one table for scan and lint."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_no_object_is_too_odd(kind: Kind, spec: object) -> None:
 
 
 def test_no_secret_of_another_place_is_named_by_a_pattern() -> None:
-    """Whatever an author writes is a name or none; reading refuses what is none (``cluster.snapshot_reader``)."""
+    """An author may write anything as a name; the reader refuses invalid names (``cluster.snapshot_reader``)."""
     found = list(wanted([made(kinds.INGRESS, {"tls": [{"secretName": "../../nodes"}]})], SECRET))
     assert found == [("..", "../nodes")]
     assert not re.fullmatch(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?", found[0][0])

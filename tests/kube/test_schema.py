@@ -1,4 +1,4 @@
-"""The shipped schemas, and how a value differs from one."""
+"""The shipped schemas, and the differences of a value from a schema."""
 
 from __future__ import annotations
 

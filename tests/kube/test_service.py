@@ -1,4 +1,4 @@
-"""What the names and protocols of ports say of TLS."""
+"""TLS that the names and protocols of ports suggest."""
 
 from __future__ import annotations
 

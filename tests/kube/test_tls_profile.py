@@ -1,4 +1,4 @@
-"""A profile in an object, as each of its readers takes it."""
+"""A profile in an object, as each of its readers interprets it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ DEFAULTS: list[tuple[Reader, object, str | None]] = [
     (HYPERSHIFT, {"type": "Custom"}, UNKNOWN),
     (MICROSHIFT_INGRESS, None, INTERMEDIATE),
 ]
-"""The table of who makes what of what is missing (openshift, "Defaulting rules, per consumer")."""
+"""The defaults of each reader for missing values (openshift, "Defaulting rules, per consumer")."""
 
 
 @pytest.mark.parametrize(("reader", "said", "means"), DEFAULTS, ids=lambda each: getattr(each, "name", repr(each)))

@@ -1,4 +1,4 @@
-"""Fields that are declared with their types, on objects into which anybody may have written anything."""
+"""Fields that are declared with their types, on objects with arbitrary contents."""
 
 from __future__ import annotations
 
