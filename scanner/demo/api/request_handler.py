@@ -1,4 +1,5 @@
-"""The answers of the API server: a pure function of the store and the request.
+"""The answers of the API server: a pure function of the store and the request. ``Watch`` and ``PortForward`` are
+answers that need a socket.
 
 Discovery documents are in the aggregated form only, ``apidiscovery.k8s.io/v2`` (KEP-3352), which the Accept header
 asks for.
@@ -6,7 +7,7 @@ asks for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -30,13 +31,13 @@ from scanner.demo.api.messages import (
     not_found,
     unauthorized,
 )
-from scanner.demo.api.store import Resource, Store
+from scanner.demo.api.store import Event, Query, Resource, Store, selector
 
 Document = dict[str, Any]
 Resources = tuple[Resource, ...]
 
-_READS = ("get", "list")
-_VERBS = ("create", "delete", "deletecollection", *_READS, "patch", "update", "watch")
+_READS = ("get", "list", "watch")
+_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 """Verbs that discovery lists, also for users that may not use them."""
 _WRITES = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _AGGREGATED = {f"{JSON};g=apidiscovery.k8s.io;v={each};as=APIGroupDiscoveryList": each for each in ("v2", "v2beta1")}
@@ -96,6 +97,22 @@ def _resource_row(resource: Resource, version: str) -> Document:
     return row
 
 
+_LONGEST_WATCH = 1800.0
+"""Seconds of a watch without ``timeoutSeconds``; the real server takes between this and twice as long."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """A response of one line for each write, as long as the watch lasts, without bookmarks."""
+
+    resource: Resource
+    since: int | None
+    """Revision after which writes are reported; None: every object first, as added."""
+    seconds: float
+    line: Callable[[Event], bytes | None]
+    """The line for a write, or None if the watch does not select the object."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Api:
     """The API server without its sockets."""
@@ -107,7 +124,7 @@ class Api:
     version: dict[str, str]
     """The answer to ``/version``."""
 
-    def answer(self, request: Request) -> Answer:
+    def answer(self, request: Request) -> Answer | Watch:
         """The answer to a request. Never raises: errors are answers too."""
         try:
             self._authenticate(request)
@@ -122,7 +139,7 @@ class Api:
         if scheme.lower() != "bearer" or token.strip() != self.token:
             raise unauthorized()
 
-    def _route(self, request: Request) -> Answer:
+    def _route(self, request: Request) -> Answer | Watch:
         steps = [step for step in request.path.split("/") if step]
         if request.method != "GET" and request.method not in _WRITES:
             raise not_allowed()
@@ -152,7 +169,7 @@ class Api:
                 return json_response(found, content_type=content_type)
         raise not_acceptable()
 
-    def _group(self, request: Request, group: str, version: str, steps: list[str]) -> Answer:
+    def _group(self, request: Request, group: str, version: str, steps: list[str]) -> Answer | Watch:
         resources = _groups(self.store.resources).get(group)
         if not resources:
             raise NoSuchPath
@@ -173,18 +190,19 @@ class Api:
             return self._port_forward(request, resource, namespace, name)
         if name:
             return json_response(resource.with_type(version, self._get(resource, namespace, name)))
+        if _is_true(request.query.get("watch")):
+            return _watch(resource, version, namespace, request.query)
         return json_response(self.store.page(resource, version, namespace, request.query))
 
     def _authorize(self, request: Request, resource: Resource, namespace: str, name: str, subresource: str) -> None:
-        verb = _WRITES.get(request.method, "get" if name else "list")
+        listing = "watch" if _is_true(request.query.get("watch")) else "list"
+        verb = _WRITES.get(request.method, "get" if name else listing)
         if verb == "delete" and not name:
             verb = "deletecollection"
         requested = "/".join(filter(None, (resource.kind.resource, subresource)))
         if (verb not in _READS and subresource != "portforward") or requested in self.forbidden:
             inside = name if resource.kind.plural == "namespaces" else namespace
             raise forbidden(verb, resource.kind, inside, name, subresource)
-        if "watch" in request.query:
-            raise not_allowed()
 
     def _get(self, resource: Resource, namespace: str, name: str) -> Document:
         found = self.store.get(resource.kind, name, namespace)
@@ -203,6 +221,35 @@ class Api:
         if not (text.isascii() and text.isdigit() and 0 < int(text) < 65536):
             raise bad_request(f'unable to parse "{text}" as a port')
         return PortForward(namespace=namespace, pod=name, uid=pod["metadata"]["uid"], port=int(text))
+
+
+def _watch(resource: Resource, version: str, namespace: str, query: Query) -> Watch:
+    """Raises ``Failure`` in the real server's words (apimachinery ``pkg/apis/meta/v1``, apiserver ``pkg/storage``)."""
+    selected = selector(query, resource.kind.plural)
+    seconds, since = query.get("timeoutSeconds", ""), query.get("resourceVersion", "")
+    if seconds and not (seconds.isascii() and seconds.isdigit()):
+        raise bad_request(f'strconv.ParseInt: parsing "{seconds}": invalid syntax')
+    if since and not (since.isascii() and since.isdigit()):
+        message = f'resourceVersion: Invalid value: "{since}": strconv.ParseUint: parsing "{since}": invalid syntax'
+        raise Failure(code=500, reason="", message=message)
+
+    def line(event: Event) -> bytes | None:
+        found = event.object
+        if event.kind != resource.kind or namespace not in ("", found["metadata"].get("namespace")):
+            return None
+        typed = {"type": event.change, "object": resource.with_type(version, found)}
+        return json_response(typed).body if selected(found) else None
+
+    return Watch(
+        resource=resource,
+        since=int(since or "0") or None,
+        seconds=min(float(seconds or "0") or _LONGEST_WATCH, _LONGEST_WATCH),
+        line=line,
+    )
+
+
+def _is_true(text: str | None) -> bool:
+    return text in ("", "1", "t", "T", "true", "True", "TRUE")  # "": the parameter without a value
 
 
 def _not_served(resources: Resources) -> Exception:

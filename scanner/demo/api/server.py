@@ -9,6 +9,7 @@ tries first.
 
 from __future__ import annotations
 
+import math
 import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -21,8 +22,9 @@ import trio
 from OpenSSL import SSL
 
 from scanner.cluster.websocket import BINARY, CLOSE, NORMAL, PING, PONG, BrokenWebSocket, Frames, accept_of
-from scanner.demo.api.messages import PortForward, Request, Response
-from scanner.demo.api.request_handler import Api
+from scanner.demo.api.messages import JSON, PortForward, Request, Response
+from scanner.demo.api.request_handler import Api, Watch
+from scanner.demo.api.store import Event
 from scanner.demo.listening import Handler
 from scanner.demo.tls_server import TlsSettings, TlsStream, tls_context
 
@@ -70,7 +72,10 @@ class _Connection:
                 answer = self.api.answer(request)
                 if isinstance(answer, PortForward):
                     return await self._upgrade(request, answer)
-                await self._respond(request, answer)
+                if isinstance(answer, Watch):
+                    await self._watch(answer)
+                else:
+                    await self._respond(request, answer)
                 if self.http.our_state is not h11.DONE or self.http.their_state is not h11.DONE:
                     return None
                 self.http.start_next_cycle()
@@ -102,16 +107,28 @@ class _Connection:
         await self.stream.send_all(b"".join(self.http.send(event) or b"" for event in events))
 
     async def _respond(self, request: Request, answer: Response) -> None:
-        headers = [
-            ("Audit-Id", str(uuid.uuid4())),
-            ("Cache-Control", "no-cache, private"),
-            ("Content-Type", answer.content_type),
-            ("Date", formatdate(usegmt=True)),
-            ("Content-Length", str(len(answer.body))),
-        ]
-        head = h11.Response(status_code=answer.code, headers=headers)
+        length = ("Content-Length", str(len(answer.body)))
+        head = h11.Response(status_code=answer.code, headers=[*_headers(answer.content_type), length])
         body = () if request.method == "HEAD" else (h11.Data(data=answer.body),)
         await self._send(head, *body, h11.EndOfMessage())
+
+    async def _watch(self, watch: Watch) -> None:
+        await self._send(h11.Response(status_code=200, headers=_headers(JSON)))
+        end = trio.current_time() + watch.seconds
+        send, receive = trio.open_memory_channel[Event](math.inf)
+        stop = self.api.store.watch(watch.resource.kind, watch.since, send.send_nowait)
+        try:
+            while True:
+                event: Event | None = None
+                with trio.move_on_at(end):  # ends the waiting only, never a line
+                    event = await receive.receive()
+                if event is None:
+                    break
+                if line := watch.line(event):
+                    await self._send(h11.Data(data=line))
+        finally:
+            stop()
+        await self._send(h11.EndOfMessage())
 
     async def _upgrade(self, request: Request, forward: PortForward) -> None:
         offered = [each.strip() for each in request.headers.get("sec-websocket-protocol", "").split(",")]
@@ -127,6 +144,16 @@ class _Connection:
         await self._send(h11.InformationalResponse(status_code=101, headers=headers))
         received, _ = self.http.trailing_data
         return await _forward(forward, self.stream, self.connect, received=received)
+
+
+def _headers(content_type: str) -> list[tuple[str, str]]:
+    """Headers of every response of the API server."""
+    return [
+        ("Audit-Id", str(uuid.uuid4())),
+        ("Cache-Control", "no-cache, private"),
+        ("Content-Type", content_type),
+        ("Date", formatdate(usegmt=True)),
+    ]
 
 
 async def _forward(forward: PortForward, client: trio.abc.Stream, connect: Connect, *, received: bytes) -> None:

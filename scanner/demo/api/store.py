@@ -1,4 +1,4 @@
-"""The objects of the demo's cluster by key, and lists of them: pages (``limit``, ``continue``) and field selectors.
+"""The objects of the demo's cluster by key, lists of them by pages (``limit``, ``continue``), and watches of writes.
 
 A page shows the objects as they are now. The token is the one of apiserver ``pkg/storage/continue.go``: base64 of
 ``{"v": "meta.k8s.io/v1", "rv", "start"}``; clients must not read it, tests may.
@@ -49,30 +49,73 @@ class Resource:
         return {"kind": self.kind.name, "apiVersion": group_version, **found}
 
 
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One write to an object, as a watch reports it (``meta/v1 WatchEvent``)."""
+
+    revision: int
+    change: Literal["ADDED", "MODIFIED", "DELETED"]
+    kind: Kind
+    object: Object
+    """After the write; a deleted object as it was before, with the revision of its deletion."""
+
+
 class Store:
-    """Objects by kind."""
+    """Objects by kind. The demo and tests write to it; for clients it is read-only."""
 
     def __init__(
         self, resources: Iterable[Resource], objects: Mapping[Kind, Iterable[Object]], *, now: datetime, revision: int
     ) -> None:
         self.resources = tuple(resources)
         self.revision = revision
+        self._created = now.strftime("%Y-%m-%dT%H:%M:%SZ")
         self._objects: dict[Kind, dict[Key, Object]] = {each.kind: {} for each in self.resources}
+        self._events: list[Event] = []
+        self._watchers: list[Callable[[Event], None]] = []
         for kind, several in objects.items():
             for each in several:
-                self._add(kind, each, created=now.strftime("%Y-%m-%dT%H:%M:%SZ"))
+                self.put(kind, each)
+        self._events.clear()
 
-    def _add(self, kind: Kind, added: Object, *, created: str) -> None:
-        metadata = added["metadata"]
+    def put(self, kind: Kind, written: Object) -> None:
+        """Create or replace an object. Raises ``KeyError`` for a kind without a resource."""
+        metadata = written["metadata"]
         namespace, name = metadata.get("namespace", ""), metadata["name"]
+        exists = (namespace, name) in self._objects[kind]
         self.revision += 1
         filled = {
             "uid": str(uuid.uuid5(_IDENTITY, f"{kind.resource}/{namespace}/{name}")),
-            "creationTimestamp": created,
+            "creationTimestamp": self._created,
             **metadata,
             "resourceVersion": str(self.revision),
         }
-        self._objects[kind][namespace, name] = {**added, "metadata": filled}
+        self._objects[kind][namespace, name] = {**written, "metadata": filled}
+        self._report("MODIFIED" if exists else "ADDED", kind, self._objects[kind][namespace, name])
+
+    def delete(self, kind: Kind, name: str, namespace: str = "") -> None:
+        """Delete an object. Raises ``KeyError`` where there is none."""
+        before = self._objects[kind].pop((namespace, name))
+        self.revision += 1
+        metadata = {**before["metadata"], "resourceVersion": str(self.revision)}
+        self._report("DELETED", kind, {**before, "metadata": metadata})
+
+    def _report(self, change: Literal["ADDED", "MODIFIED", "DELETED"], kind: Kind, written: Object) -> None:
+        event = Event(self.revision, change, kind, written)
+        self._events.append(event)
+        for watcher in tuple(self._watchers):
+            watcher(event)
+
+    def watch(self, kind: Kind, since: int | None, watcher: Callable[[Event], None]) -> Callable[[], None]:
+        """Call ``watcher`` with each write after revision ``since`` (None: with every object first), and from now on
+        with every write to any kind, until the returned function is called."""
+        if since is None:
+            for _, each in sorted(self._objects[kind].items()):
+                watcher(Event(self.revision, "ADDED", kind, each))
+        for event in self._events:
+            if since is not None and event.revision > since:
+                watcher(event)
+        self._watchers.append(watcher)
+        return lambda: self._watchers.remove(watcher)
 
     def get(self, kind: Kind, name: str, namespace: str = "") -> Object | None:
         """The object with that name, or None."""
@@ -82,7 +125,7 @@ class Store:
         """One page of a list. Raises ``Failure``, 400."""
         limit = _limit(query)
         after = _after(query)
-        selected = _selector(query, resource.kind.plural)
+        selected = selector(query, resource.kind.plural)
         found = [
             (key, each)
             for key, each in sorted(self._objects[resource.kind].items())
@@ -110,7 +153,7 @@ _OWN_FIELDS: dict[str, dict[str, tuple[str, ...]]] = {
 }
 
 
-def _selector(query: Query, plural: str) -> Callable[[Object], bool]:
+def selector(query: Query, plural: str) -> Callable[[Object], bool]:
     """A test for objects, from ``fieldSelector`` (Kubernetes documentation, "Field Selectors"). Raises ``Failure``."""
     if query.get("labelSelector"):
         raise bad_request("the demo does not support label selectors")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import trio
+import trio.testing
 
 from scanner.demo.api.server import nothing_to_forward
 from scanner.demo.behaviours import say, silent
 from scanner.demo.listening import listening
-from tests.demo.api.small import api, served, web_socket
+from scanner.kube import kinds
+from tests.demo.api.small import api, named, served, web_socket
 
 
 async def test_all_pages_together_are_the_list() -> None:
@@ -24,6 +28,53 @@ async def test_all_pages_together_are_the_list() -> None:
             names += [each["metadata"]["name"] for each in page["items"]]
         assert names == [f"web-{number:02}" for number in (*range(7, 12), *range(7))]
         assert "remainingItemCount" not in page["metadata"]
+
+
+@pytest.fixture
+def jumping_clock() -> trio.testing.MockClock:
+    """A clock that jumps while every task waits."""
+    return trio.testing.MockClock(autojump_threshold=0.05)
+
+
+async def test_a_watch_continues_after_a_list(jumping_clock: trio.testing.MockClock) -> None:
+    async with served() as server:
+        since = (await server.json("/api/v1/pods"))["metadata"]["resourceVersion"]
+        params = {"watch": "1", "resourceVersion": since, "timeoutSeconds": "5"}
+        params["fieldSelector"] = "metadata.name!=other"
+        store = server.api.store
+        store.put(kinds.POD, named("before", "shop"))
+        path = "/api/v1/namespaces/shop/pods"
+        async with server.http.stream("GET", path, params=params, timeout=None) as answer:
+            store.put(kinds.POD, named("other", "shop"))
+            store.put(kinds.POD, named("new", "elsewhere"))
+            store.put(kinds.ROUTE, named("new", "shop"))
+            store.put(kinds.POD, named("before", "shop"))
+            store.delete(kinds.POD, "web-00", "shop")
+            await answer.aread()
+        events = [json.loads(line) for line in answer.text.splitlines()]
+        assert [(each["type"], each["object"]["metadata"]["name"]) for each in events] == [
+            ("ADDED", "before"),
+            ("MODIFIED", "before"),
+            ("DELETED", "web-00"),
+        ]
+        assert events[0]["object"]["kind"] == "Pod"
+        revisions = [int(each["object"]["metadata"]["resourceVersion"]) for each in events]
+        assert int(since) < revisions[0] < revisions[1] < revisions[2] == store.revision
+
+
+async def test_a_watch_without_a_revision_starts_with_every_object(jumping_clock: trio.testing.MockClock) -> None:
+    async with served() as server:
+        answer = await server.http.get("/api/v1/pods", params={"watch": "true", "timeoutSeconds": "90"}, timeout=None)
+        assert [json.loads(line)["type"] for line in answer.text.splitlines()] == ["ADDED"] * 12
+
+
+async def test_a_watch_needs_a_right_and_numbers() -> None:
+    async with served() as server:
+        answer = await server.http.get("/api/v1/secrets", params={"watch": "true"})
+        assert (answer.status_code, "cannot watch resource" in answer.json()["message"]) == (403, True)
+        for params, code in (({"timeoutSeconds": "x"}, 400), ({"resourceVersion": "x"}, 500)):
+            answer = await server.http.get("/api/v1/pods", params={"watch": "true"} | params)
+            assert answer.status_code == code
 
 
 async def test_without_the_token_nobody_comes_in() -> None:
@@ -107,7 +158,6 @@ async def test_selectors(params: dict[str, str], count: int) -> None:
         ({"labelSelector": "app=web"}, 400, "BadRequest"),
         ({"fieldSelector": "spec.nodeName"}, 400, "BadRequest"),
         ({"fieldSelector": "spec.color=red"}, 400, "BadRequest"),
-        ({"watch": "true"}, 405, "MethodNotAllowed"),
     ],
 )
 async def test_what_cannot_be_understood(params: dict[str, str], code: int, reason: str | None) -> None:
