@@ -8,12 +8,11 @@ from datetime import date
 from itertools import chain
 
 from scanner.jobs import Surroundings
-from scanner.judge import judgement
-from scanner.judge.connection_coalescing import Sharing
-from scanner.judge.passthrough import Passages
+from scanner.judge import CROSS_ENDPOINT_RULES, judgement
+from scanner.judge.connection_coalescing import ConnectionCoalescing
+from scanner.judge.passthrough import PassthroughBackends
 from scanner.judge.replicas import Replicas
 from scanner.judge.require import Outcome, required
-from scanner.judge.scan_rules import ACROSS
 from scanner.judge.waivers import WaiverLedger
 from scanner.model.finding import Finding, outcome
 from scanner.model.report import EndpointRow
@@ -30,8 +29,8 @@ class CrossEndpoint:
     policy: ScanPolicy
     ledger: WaiverLedger
     replicas: Replicas = field(default_factory=Replicas)
-    passages: Passages = field(default_factory=Passages)
-    sharing: Sharing = field(default_factory=Sharing)
+    passages: PassthroughBackends = field(default_factory=PassthroughBackends)
+    sharing: ConnectionCoalescing = field(default_factory=ConnectionCoalescing)
 
     def on_endpoints(self) -> dict[str, Finding]:
         """Findings that had to wait for other endpoints, by the instance that each is about."""
@@ -53,7 +52,7 @@ class CrossEndpoint:
         ``verdicts`` counts endpoints, ``applied`` are the rules that each of them was judged by.
         """
         must = _required(self.policy, around, verdicts, interrupted)
-        across = tuple(self._across([*applied, *ACROSS], complete=interrupted is None))
+        across = tuple(self._across([*applied, *CROSS_ENDPOINT_RULES], complete=interrupted is None))
         late = tuple(finding for each in around.late for finding in each())
         return (*around.findings, *late, *across, *must), sum(each.verdict == "inconclusive" for each in must)
 
@@ -81,7 +80,7 @@ def with_finding(row: EndpointRow, late: Finding | None) -> EndpointRow:
 
 def cross_endpoint(policy: ScanPolicy, today: date) -> CrossEndpoint:
     """Before the first endpoint is seen. Waivers are valid or not by ``today`` (UTC)."""
-    return CrossEndpoint(policy, WaiverLedger(policy.waivers, today, across=[rule.id for rule in ACROSS]))
+    return CrossEndpoint(policy, WaiverLedger(policy.waivers, today, across=[rule.id for rule in CROSS_ENDPOINT_RULES]))
 
 
 def _required(

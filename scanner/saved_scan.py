@@ -24,9 +24,8 @@ from scanner.files.regular_file import content, opened
 from scanner.jobs import Owed, Surroundings
 from scanner.judge import RULES, judge, judgement
 from scanner.judge.network_policy import NetworkPolicies, explain
-from scanner.judge.sslyze_result import DEEP_RULES, heard
-from scanner.judge.suites import SUITE
-from scanner.judge.versions import VERSION
+from scanner.judge.sslyze_result import DEEP_RULES, apply_sslyze_result
+from scanner.judge.tls_parameters import SUITE, VERSION
 from scanner.judge.waivers import WaiverLedger
 from scanner.kube.kinds import LOCAL_KINDS, NETWORK_POLICY, SECRET
 from scanner.kube.maybe import Unknown
@@ -241,8 +240,8 @@ class Rejudged:
             if cluster:
                 cluster.certificates.serve(seen.endpoint, seen.observation, expectation)
             profile_then, met_then = then.get(seen.endpoint.instance) or (None, False)
-            owed_then = profile_then or ""
-            of_all.replicas.add(seen.endpoint, expectation, seen.observation, owed_then=owed_then)
+            before = profile_then or ""
+            of_all.replicas.add(seen.endpoint, expectation, seen.observation, profile_then=before)
             of_all.passages.add(seen.endpoint, expectation, seen.observation)
             of_all.sharing.add(seen.endpoint, expectation, seen.observation)
             told = self._row(seen, cluster, expectation, of_all.ledger)
@@ -276,7 +275,8 @@ class Rejudged:
             now=observation.at,
             opinion=seen.opinion,
         )
-        told = heard(judge(case).findings, case, confirmed=bool(self.head.confirm), deep=bool(self.head.deep))
+        confirmed, deep = bool(self.head.confirm), bool(self.head.deep)
+        told = apply_sslyze_result(judge(case).findings, case, confirmed=confirmed, deep=deep)
         explained = explain(cluster.policies if cluster else NetworkPolicies(()), endpoint, observation, told)
         result = judgement(ledger.waive(explained.findings, endpoint))
         said = (endpoint, expectation, observation, result.verdict, result.status, result.findings)

@@ -14,10 +14,9 @@ from scanner import __version__
 from scanner.cross_endpoint import CrossEndpoint, cross_endpoint, with_finding
 from scanner.errors import ResourceError
 from scanner.jobs import Job, Surroundings, at
-from scanner.judge import RULES, Judgement, judge, judgement
+from scanner.judge import RULES, SCAN_RULES, Judgement, judge, judgement
 from scanner.judge.network_policy import explain
-from scanner.judge.scan_rules import SCAN_RULES
-from scanner.judge.sslyze_result import DEEP_RULES, heard, inquiry
+from scanner.judge.sslyze_result import DEEP_RULES, apply_sslyze_result, inquiry
 from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
@@ -256,7 +255,7 @@ async def _hear_witness(case: Case, result: Judgement, run: Run) -> tuple[Case, 
             case = replace(case, opinion=await run.witness.ask(case.endpoint, wanted))
         if scope.cancelled_caught:
             case = replace(case, observation=replace(case.observation, stopped=run.gate.stopped))
-    return case, judgement(heard(result.findings, case, confirmed=settings.confirm, deep=settings.deep))
+    return case, judgement(apply_sslyze_result(result.findings, case, confirmed=settings.confirm, deep=settings.deep))
 
 
 # --- what has to be asked -------------------------------------------------------------------------------------------

@@ -70,8 +70,7 @@ from scanner import scan as scan_story
 from scanner.cli import adhere, run
 from scanner.cluster import save
 from scanner.cluster.rbac import OPTIONS
-from scanner.judge import RULES, judge
-from scanner.judge.scan_rules import SCAN_RULES
+from scanner.judge import RULES, SCAN_RULES, judge
 from scanner.judge.sslyze_result import DEEP_RULES
 from scanner.kube.maybe import Unknown
 from scanner.lint import RULES as LINT_RULES

@@ -7,8 +7,7 @@ from difflib import get_close_matches
 import click
 
 from scanner.errors import UsageError
-from scanner.judge import RULES
-from scanner.judge.scan_rules import SCAN_RULES
+from scanner.judge import RULES, SCAN_RULES
 from scanner.judge.sslyze_result import DEEP_RULES
 from scanner.lint import RULES as LINT_RULES
 from scanner.lint.manifest_rules import KIND_UNKNOWN, TWICE, UNREADABLE

@@ -79,7 +79,7 @@ def load_policy(path: str | None) -> ScanPolicy:
     if path is None:
         return ScanPolicy()
     from scanner.config.scan_policy import load_scan_policy  # noqa: PLC0415
-    from scanner.judge.scan_rules import WAIVABLE  # noqa: PLC0415 - most scans have no such file
+    from scanner.judge import WAIVABLE  # noqa: PLC0415 - most scans have no such file
 
     return load_scan_policy(path, WAIVABLE)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 
 from scanner.expect.client_trust import SERVICE_CA_BUNDLES, clients, first_bundle
-from scanner.expect.declared_certificate import beside, stored, ungranted
+from scanner.expect.declared_certificate import beside, declared_certificates, missing_grants
 from scanner.expect.declared_secrets import declared_secrets
 from scanner.expect.facts import Facts
 from scanner.expect.ingress_controller import route_of
@@ -47,14 +47,14 @@ def expected(facts: Facts, draft: Draft) -> CertificateExpectation:
     # Behind a passthrough the backend answers: an endpoint of its own, with which this one is compared.
     passing = passed_through(facts, draft) is not None
     said = None if passing else declared_secrets(facts, draft)
-    refused = ungranted(facts, said) if said else ()
+    refused = missing_grants(facts, said) if said else ()
     return CertificateExpectation(
         names=names,
         anchors=anchors,
         anchor_source=source if anchors else "",
         clients=tuple(clients(facts.snapshot, draft.endpoint)),
-        stored=None if passing else stored(facts, draft, said),
-        ungranted=refused,
+        declared=None if passing else declared_certificates(facts, draft, said),
+        missing_grants=refused,
         beside=beside(facts, draft.endpoint) if refused else frozenset(),
     )
 

@@ -19,7 +19,7 @@ from scanner.kube.secrets import KEEPER, Secret, service_ca_secret
 from scanner.kube.service import service_of
 from scanner.kube.snapshot import Snapshot
 from scanner.model.endpoint import Endpoint
-from scanner.model.expectation import Stored, StoredIssuer, StoredLeaf, Ungranted
+from scanner.model.expectation import DeclaredCertificates, DeclaredIssuer, DeclaredLeaf, MissingGrant
 from scanner.model.pem import decoded_text, trusted_certificates
 from scanner.model.well_known import fits
 from scanner.tls.certificate import parsed_once
@@ -35,7 +35,7 @@ _SERVICE_CA: Final = "service-ca"
 _API_SERVER: Final = "kube-apiserver"
 
 
-def stored(facts: Facts, draft: Draft, said: DeclaredSecrets | None) -> Stored | None:
+def declared_certificates(facts: Facts, draft: Draft, said: DeclaredSecrets | None) -> DeclaredCertificates | None:
     """The certificates that ``draft``'s endpoint may serve, ``said`` being what objects name for it; None where no
     object says which."""
     if said is not None:
@@ -44,9 +44,9 @@ def stored(facts: Facts, draft: Draft, said: DeclaredSecrets | None) -> Stored |
     return _any(facts.snapshot, names) if names else None
 
 
-def _any(snapshot: Snapshot, names: tuple[Name, ...]) -> Stored:
+def _any(snapshot: Snapshot, names: tuple[Name, ...]) -> DeclaredCertificates:
     found = [leaf_of(snapshot, each) for each in names]
-    return Stored(
+    return DeclaredCertificates(
         leaves=tuple(each for each in found if not isinstance(each, Unknown)),
         unread=tuple(each.reason for each in found if isinstance(each, Unknown)),
         wanted=wants_secrets(snapshot),
@@ -59,7 +59,7 @@ def wants_secrets(snapshot: Snapshot) -> bool:
     return SECRET in snapshot.objects and (gap is None or gap.gap != "not-asked")
 
 
-def _exactly(snapshot: Snapshot, said: DeclaredSecrets) -> Stored:
+def _exactly(snapshot: Snapshot, said: DeclaredSecrets) -> DeclaredCertificates:
     """What an object says that it is, which may stand in the object itself."""
     of_secrets = _any(snapshot, said.secrets)
     inline = [_of_pem(pem, place) for place, pem in said.inline]
@@ -84,7 +84,7 @@ def _exactly(snapshot: Snapshot, said: DeclaredSecrets) -> Stored:
     )
 
 
-def leaf_of(snapshot: Snapshot, name: Name) -> Known[StoredLeaf]:
+def leaf_of(snapshot: Snapshot, name: Name) -> Known[DeclaredLeaf]:
     """The first certificate of a Secret."""
     secret = snapshot.get(SECRET, name[1], name[0]) if SECRET in snapshot.objects else None
     where = f"Secret/{name[0]}/{name[1]}"
@@ -97,7 +97,7 @@ def leaf_of(snapshot: Snapshot, name: Name) -> Known[StoredLeaf]:
     return replace(found, kept_by=f"Certificate/{name[0]}/{keeper[:253]}")
 
 
-def _of_pem(pem: str, place: str) -> Known[StoredLeaf]:
+def _of_pem(pem: str, place: str) -> Known[DeclaredLeaf]:
     chain = tuple(islice(trusted_certificates(pem), 1 + _LONGEST))
     where, _, field = place.partition(" ")
     if not chain:
@@ -106,7 +106,7 @@ def _of_pem(pem: str, place: str) -> Known[StoredLeaf]:
         return Unknown(f"{where} has {size} bytes of certificates in {field}, {_LENGTH} are read")
     facts = parsed_once(chain[0])
     sans = facts.sans
-    return StoredLeaf(
+    return DeclaredLeaf(
         place=place,
         sha256=facts.sha256,
         serial=facts.serial,
@@ -117,9 +117,9 @@ def _of_pem(pem: str, place: str) -> Known[StoredLeaf]:
     )
 
 
-def _issuers(ders: Iterable[bytes]) -> tuple[StoredIssuer, ...]:
+def _issuers(ders: Iterable[bytes]) -> tuple[DeclaredIssuer, ...]:
     found = map(parsed_once, ders)
-    return tuple(StoredIssuer(sha256=each.sha256, subject=each.subject, issuer=each.issuer) for each in found)
+    return tuple(DeclaredIssuer(sha256=each.sha256, subject=each.subject, issuer=each.issuer) for each in found)
 
 
 # --- Which Secret -----------------------------------------------------------------------------------------------------
@@ -174,11 +174,11 @@ def _by_administrator(snapshot: Snapshot) -> Iterator[Name]:
         yield CONFIG_NAMESPACE, each.secret
 
 
-def ungranted(facts: Facts, said: DeclaredSecrets) -> tuple[Ungranted, ...]:
+def missing_grants(facts: Facts, said: DeclaredSecrets) -> tuple[MissingGrant, ...]:
     """Each of them, with its certificate where that could be read."""
     asked = wants_secrets(facts.snapshot)
     return tuple(
-        Ungranted(
+        MissingGrant(
             who=each.who,
             secret=f"Secret/{'/'.join(each.secret)}",
             leaf=leaf_of(facts.snapshot, each.secret),

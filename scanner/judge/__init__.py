@@ -1,7 +1,6 @@
-"""Judging: what an endpoint owes and what it did, as findings. Pure; nothing is dialled and no clock is read.
+"""Judge endpoints: compare the expectation with the observation and return findings. No I/O, no clock.
 
-``RULES`` lists every rule; ``judge`` applies them to one ``Case``. The logic that turns "not known" into "not a pass"
-is in ``verdicts``, once.
+``RULES`` lists every rule; ``judge`` applies them to one ``Case``. ``verdicts`` ensures that unknown is never a pass.
 """
 
 from __future__ import annotations
@@ -11,27 +10,29 @@ from dataclasses import dataclass, replace
 
 from scanner.judge import transition
 from scanner.judge.certificates import CA_AS_LEAF, EXPIRED, EXPIRING, KEY_SIZE, NAME, NOT_YET_VALID, SIGNATURE
-from scanner.judge.chain import CHAIN
+from scanner.judge.chain import CHAIN, CLIENTS
 from scanner.judge.client_certificate import CLIENT_CERTIFICATE, UNTRUSTED_CLIENT
-from scanner.judge.client_trust import CALLERS
-from scanner.judge.custom_profiles import OVERRIDE
-from scanner.judge.declared_certificate import STORED, STORED_CHAIN, UNGRANTED
-from scanner.judge.groups import GROUP, PQ_READINESS
-from scanner.judge.http_redirect import CLEARTEXT, FROM_PLAINTEXT
-from scanner.judge.misdirected_request import MISDIRECTED
+from scanner.judge.connection_coalescing import COALESCING
+from scanner.judge.custom_profiles import OBJECT_RULES, OVERRIDE
+from scanner.judge.declared_certificate import DECLARED_CERTIFICATE, DECLARED_CHAIN, MISSING_GRANT
+from scanner.judge.gateway_backends import BACKEND_IDENTITY, FAIL_OPEN
+from scanner.judge.http_redirect import CLEARTEXT, HTTP_REDIRECT
+from scanner.judge.misdirected_request import MISDIRECTED_REQUEST
+from scanner.judge.passthrough import PASSTHROUGH
 from scanner.judge.reach import REACH, unfinished
-from scanner.judge.rejected_listener import WITHHELD
-from scanner.judge.suites import SUITE
-from scanner.judge.unmatched_sni import OTHER_NAMES, SUBDOMAIN
-from scanner.judge.upstreams import BACKEND_IDENTITY, FAIL_OPEN
-from scanner.judge.versions import VERSION
+from scanner.judge.replicas import REPLICAS
+from scanner.judge.require import REQUIRE_RULES
+from scanner.judge.sslyze_result import DEEP_RULES
+from scanner.judge.tls_parameters import GROUP, PQ_READINESS, SUITE, VERSION
+from scanner.judge.unmatched_sni import REJECTED_NAME, SUBDOMAIN, UNMATCHED_SNI
+from scanner.judge.waivers import WAIVER_RULES
 from scanner.kube.maybe import Unknown
 from scanner.model.finding import SEVERITIES, Finding, Status, Verdict
 from scanner.model.observation import JUDGEABLE
 from scanner.model.report import NEVER_FAILS
-from scanner.model.rule import Case, Rule
+from scanner.model.rule import Case, Rule, ScanRule
 
-__all__ = ["RULES", "Judgement", "judge", "judgement", "rule"]
+__all__ = ["CROSS_ENDPOINT_RULES", "RULES", "SCAN_RULES", "WAIVABLE", "Judgement", "judge", "judgement", "rule"]
 
 RULES: tuple[Rule, ...] = (
     REACH,
@@ -41,11 +42,11 @@ RULES: tuple[Rule, ...] = (
     PQ_READINESS,
     CLIENT_CERTIFICATE,
     UNTRUSTED_CLIENT,
-    OTHER_NAMES,
+    UNMATCHED_SNI,
     SUBDOMAIN,
     CLEARTEXT,
-    FROM_PLAINTEXT,
-    MISDIRECTED,
+    HTTP_REDIRECT,
+    MISDIRECTED_REQUEST,
     EXPIRED,
     NOT_YET_VALID,
     EXPIRING,
@@ -54,20 +55,30 @@ RULES: tuple[Rule, ...] = (
     SIGNATURE,
     CA_AS_LEAF,
     CHAIN,
-    CALLERS,
-    STORED,
-    STORED_CHAIN,
-    UNGRANTED,
-    WITHHELD,
+    CLIENTS,
+    DECLARED_CERTIFICATE,
+    DECLARED_CHAIN,
+    MISSING_GRANT,
+    REJECTED_NAME,
     BACKEND_IDENTITY,
     FAIL_OPEN,
     OVERRIDE,
 )
+"""Rules on one endpoint, in the order of its findings."""
+
+CROSS_ENDPOINT_RULES: tuple[ScanRule, ...] = (REPLICAS, PASSTHROUGH, COALESCING)
+"""Rules across endpoints, in the order of a report's findings."""
+
+SCAN_RULES: tuple[ScanRule, ...] = (*CROSS_ENDPOINT_RULES, *OBJECT_RULES, *REQUIRE_RULES, *WAIVER_RULES)
+"""Rules without an endpoint, in the order of ``adhere rules``."""
+
+WAIVABLE: tuple[str, ...] = tuple(each.id for each in (*RULES, *DEEP_RULES, *CROSS_ENDPOINT_RULES))
+"""Ids of the rules that a waiver may name. Requirements of the policy (``require``) are waived by removing them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What all rules together say of one endpoint."""
+    """The result of all rules for one endpoint."""
 
     verdict: Verdict
     status: Status
@@ -85,14 +96,14 @@ def judge(case: Case) -> Judgement:
 
 
 def judgement(findings: Iterable[Finding]) -> Judgement:
-    """What these findings amount to; for more of them, or others, than ``judge`` found by itself."""
+    """The judgement that follows from ``findings``, for callers that add or change findings of ``judge``."""
     every = tuple(findings)
     verdict = _verdict(every)
     return Judgement(verdict=verdict, status=_status(verdict, every), findings=every)
 
 
 def _findings(case: Case) -> Iterator[Finding]:
-    """Without a conversation only ``REACH`` has something to say, except for a violation seen before it broke off."""
+    """Findings of every rule. Without TLS only ``REACH`` counts, except for a violation seen before the abort."""
     judgeable = case.observation.reach in JUDGEABLE
     for each in RULES:
         for finding in transition.findings(each, case, check):
@@ -101,20 +112,20 @@ def _findings(case: Case) -> Iterator[Finding]:
 
 
 def check(rule: Rule, case: Case) -> Iterable[Finding]:
-    """What one rule says, of every chain that was served if it is about certificates: the worst of them counts."""
+    """Apply one rule. A rule on certificates is applied to every served chain, and the worst result counts."""
     findings = list(rule.check(rule, case))
     if not rule.id.startswith("cert-"):
         return findings
     for chain in case.observation.other_chains:
         other = replace(case, observation=replace(case.observation, chain=chain))
         unseen = isinstance(case.observation.chain, Unknown)
-        where = "in one of the chains that were seen" if unseen else "in a chain that is served beside the one shown"
+        where = "in one of the served chains" if unseen else "in another chain that the listener also serves"
         findings = [_worse(*pair, where) for pair in zip(findings, rule.check(rule, other), strict=True)]
     return findings
 
 
 def _worse(first: Finding, other: Finding, where: str) -> Finding:
-    """The finding that weighs more; two failures become one with what both have seen. ``where`` the other one is."""
+    """The worse of two findings; two failures become one that lists both. ``where`` describes the other's chain."""
     if first.verdict == other.verdict == "fail":
         if SEVERITIES.index(other.severity) > SEVERITIES.index(first.severity):
             first, other = other, first
@@ -125,9 +136,9 @@ def _worse(first: Finding, other: Finding, where: str) -> Finding:
 
 
 def _verdict(findings: Iterable[Finding]) -> Verdict:
-    """Fail by any failure, else inconclusive by anything that matters and is not known, else pass.
+    """Fail if any finding fails, else inconclusive if any is inconclusive, else pass.
 
-    What is merely informational (severity info) never makes an endpoint inconclusive: no answer to it could fail.
+    Findings of severity info never make an endpoint inconclusive: no answer to them could fail.
     """
     verdicts = {f.verdict for f in findings if f.verdict != "inconclusive" or f.severity != "info"}
     for verdict in _BY_WEIGHT:
@@ -140,7 +151,7 @@ _BY_WEIGHT: tuple[Verdict, ...] = ("fail", "inconclusive", "pass", "not_applicab
 
 
 def _status(verdict: Verdict, findings: Iterable[Finding]) -> Status:
-    """Of the worst finding that the verdict comes from; one that counts goes before one that does not."""
+    """The status of the worst finding with this verdict; findings that count for the exit code go first."""
     if verdict == "pass":
         return "ok"
     deciding = [f for f in findings if f.verdict == verdict]

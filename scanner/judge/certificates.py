@@ -1,4 +1,4 @@
-"""The served certificates themselves: validity period, names, key, signature and kind."""
+"""Rules on each served certificate: validity period, names, key, signature, CA flag."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from scanner.tls.certificate import CertificateFacts
 
 
 def check_name(rule: Rule, case: Case) -> Iterator[Finding]:
-    """The leaf is valid for every name under which the listener is reached."""
-    wanted = case.expectation.certificate.names
-    if not wanted:
+    """The leaf is valid for every name that clients use for the listener."""
+    expected = case.expectation.certificate.names
+    if not expected:
         yield from _of_address(rule, case)
         return
     leaves = served.leaf(case)
     if isinstance(leaves, Unknown):
         tally: Tally[str] = Tally(unknown=(leaves.reason,))
     else:
-        tally = _names(leaves[0], wanted)
+        tally = _names(leaves[0], expected)
     finding = served.finding(
         rule,
         case,
@@ -49,20 +49,20 @@ def check_name(rule: Rule, case: Case) -> Iterator[Finding]:
         expected="",
         fix="issue the certificate for the expected names",
     )
-    finding = replace(finding, expected=listed(map(served.short, wanted)))
+    finding = replace(finding, expected=listed(map(served.short, expected)))
     finding = promised(finding) if case.endpoint.subject else finding
     yield finding if isinstance(leaves, Unknown) else replace(finding, observed=_present(leaves[0]))
 
 
 def _of_address(rule: Rule, case: Case) -> Iterator[Finding]:
-    """Of a target that is given by an IP address. Few certificates are for one, so that another is no failure."""
+    """Remark on a target that is an IP address: few certificates contain one, so a missing address is no failure."""
     host, leaves = case.endpoint.host, served.leaf(case)
     if not is_address(host) or isinstance(leaves, Unknown):
         return
     if covers(leaves[0], host) is True:
         yield remark(rule, f"the certificate is valid for the address {host}", observed=_present(leaves[0]))
         return
-    message = "the certificate's names are not checked: the target is an IP address without a name (address:port#name)"
+    message = "names are not checked: the target is an IP address; add a name to check them (address:port#name)"
     yield remark(rule, message, verdict="not_applicable", observed=_present(leaves[0]))
 
 
@@ -73,12 +73,12 @@ def check_key_size(rule: Rule, case: Case) -> Iterator[Finding]:
         case,
         served.tally(served.everything(case), lambda certificate: weak_key(certificate, case.policy.min_rsa_bits)),
         Words(
-            passed="every served certificate has a key that is strong enough",
+            passed="every served certificate has a strong key",
             failed="a served certificate has a weak key",
-            unclear="how strong the keys of the served certificates are could not be determined",
+            unclear="the key strength of a served certificate could not be determined",
         ),
         expected=f"RSA of {case.policy.min_rsa_bits} bits or more, or a curve of {MIN_CURVE_BITS} bits or more",
-        fix="issue the certificate again with a stronger key",
+        fix="issue a new certificate with a stronger key",
     )
 
 
@@ -91,10 +91,10 @@ def check_signature(rule: Rule, case: Case) -> Iterator[Finding]:
         Words(
             passed="no served certificate is signed with MD5 or SHA-1",
             failed="a served certificate is signed with a broken hash",
-            unclear="how the served certificates are signed could not be determined",
+            unclear="the signature hash of a served certificate could not be determined",
         ),
         expected="SHA-256 or better",
-        fix="have the certificate issued again with SHA-256 or better",
+        fix="issue a new certificate that is signed with SHA-256 or better",
     )
 
 
@@ -106,17 +106,17 @@ def check_ca_as_leaf(rule: Rule, case: Case) -> Iterator[Finding]:
         case,
         served.tally(served.leaf(case), reading),
         Words(
-            passed="the leaf is no certificate authority's",
-            failed="the leaf is a certificate authority's certificate",
-            unclear="whether the leaf is a certificate authority's could not be determined",
+            passed="the leaf is not a CA certificate",
+            failed="the leaf is a CA certificate",
+            unclear="whether the leaf is a CA certificate could not be determined",
         ),
         expected="a leaf with CA:FALSE",
-        fix="issue a certificate of its own for the listener",
+        fix="issue a separate certificate with CA:FALSE for the listener",
     )
 
 
-def _names(leaf: CertificateFacts, wanted: tuple[str, ...]) -> Tally[str]:
-    states = {name: covers(leaf, name) for name in wanted}
+def _names(leaf: CertificateFacts, expected: tuple[str, ...]) -> Tally[str]:
+    states = {name: covers(leaf, name) for name in expected}
     return Tally(
         seen=tuple(name for name, state in states.items() if state is False),
         unknown=tuple(f"{served.short(n)}: {s.reason}" for n, s in states.items() if isinstance(s, Unknown)),
@@ -149,7 +149,7 @@ def check_expired(rule: Rule, case: Case) -> Iterator[Finding]:
         Words(
             passed="no served certificate is expired",
             failed=f"{past[0]} {expiry_text(past[1], case.now)}" if past else "",
-            unclear="expiry date unknown",
+            unclear="the expiry date could not be determined",
         ),
         expected=f"valid beyond {served.date(case.now)}",
         fix="renew the certificate and reload the listener",
@@ -157,7 +157,7 @@ def check_expired(rule: Rule, case: Case) -> Iterator[Finding]:
 
 
 def _ending(certificates: served.Served, counts: Callable[[CertificateFacts], bool]) -> tuple[str, datetime] | None:
-    """Of the certificates that count, the one that ends first: what it is, and when it ends."""
+    """The first to expire of the certificates for which ``counts`` is true: its description and its expiry date."""
     if isinstance(certificates, Unknown):
         return None
     ends = [
@@ -173,7 +173,7 @@ def _ending(certificates: served.Served, counts: Callable[[CertificateFacts], bo
 
 def check_not_yet_valid(rule: Rule, case: Case) -> Iterator[Finding]:
     """Every served certificate is already valid."""
-    reading = served.field("not_before", lambda start: f"starts {served.date(start)}" if start > case.now else None)
+    reading = served.field("not_before", lambda start: f"valid from {served.date(start)}" if start > case.now else None)
     yield served.finding(
         rule,
         case,
@@ -183,8 +183,8 @@ def check_not_yet_valid(rule: Rule, case: Case) -> Iterator[Finding]:
             failed="a served certificate is not valid yet",
             unclear="whether every served certificate is already valid could not be determined",
         ),
-        expected=f"a start before {served.date(case.now)}",
-        fix="compare the clocks of issuer and listener, then issue the certificate again",
+        expected=f"valid from {served.date(case.now)} or earlier",
+        fix="compare the clocks of the issuer and the listener, then issue a new certificate",
     )
 
 
@@ -200,11 +200,11 @@ def check_expiring(rule: Rule, case: Case) -> Iterator[Finding]:
         case,
         served.tally(certificates, partial(_expiring, case)),
         Words(
-            passed=f"{later[0]} {expiry_text(later[1], case.now)}: made for a short time, and renewed late by design"
+            passed=f"{later[0]} {expiry_text(later[1], case.now)}: not due for renewal, because its lifetime is short"
             if later
             else f"no served certificate expires within {days} days",
             failed=f"{soon[0]} {expiry_text(soon[1], case.now)}" if soon else "",
-            unclear="expiry date unknown",
+            unclear="the expiry date could not be determined",
         ),
         expected=_enough(case, certificates),
         fix="renew the certificate and reload the listener",
@@ -213,7 +213,7 @@ def check_expiring(rule: Rule, case: Case) -> Iterator[Finding]:
 
 
 def _enough(case: Case, certificates: served.Served) -> str:
-    """Until when a certificate has to last: for one that is made for a short time that is sooner."""
+    """The date beyond which a certificate must be valid; sooner for certificates with a short lifetime."""
     usual = timedelta(days=case.policy.expires_within_days)
     failing = () if isinstance(certificates, Unknown) else certificates
     windows = [renewal_window(each, case.policy) for each in failing if expiry_severity(each, case.now, case.policy)]

@@ -1,4 +1,4 @@
-"""Whether the listener asks for a client certificate, and rejects one of an authority that it must not trust."""
+"""Client certificates: the listener requests them as required, and rejects untrusted ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STRENGTH: tuple[ClientCertificate, ...] = ("none", "requested", "required")
 
 
 def check_client_certificate(rule: Rule, case: Case) -> Iterator[Finding]:
-    """The listener asks for a client certificate exactly as it should."""
+    """The listener requests or requires a client certificate exactly as expected."""
     expected = case.expectation.client_certificate
     if expected is None:
         yield from _undeclared(rule, case)
@@ -28,9 +28,7 @@ def check_client_certificate(rule: Rule, case: Case) -> Iterator[Finding]:
     answer = case.observation.request_without_certificate
     in_http = refused_in_http(case, answer) if (expected, asked) == ("required", "requested") else False
     if isinstance(in_http, Unknown):
-        in_http = Unknown(
-            f"a client certificate is requested; whether a request without one is refused: {in_http.reason}"
-        )
+        in_http = Unknown(f"unknown whether a request without a client certificate is refused: {in_http.reason}")
     finding = conclude(
         rule,
         case,
@@ -43,9 +41,9 @@ def check_client_certificate(rule: Rule, case: Case) -> Iterator[Finding]:
             if in_http is True
             else f"a client certificate is {expected}"
             if expected != "none"
-            else "no client certificate is asked for",
-            failed=f"the client certificate is {asked}, and should be {expected}",
-            unclear="whether a client certificate is asked for could not be determined",
+            else "no client certificate is requested",
+            failed=_asked_wrongly(expected, asked),
+            unclear="whether a client certificate is requested could not be determined",
         ),
         severity=_severity(expected, asked),
         expected=(expected,),
@@ -56,28 +54,38 @@ def check_client_certificate(rule: Rule, case: Case) -> Iterator[Finding]:
         else (),
     )
     if finding.verdict == "pass" and expected == "requested":
-        finding = replace(finding, status="informational", evidence=("clients without a certificate are let in, too",))
-    # That one is merely requested nobody but an object says.
+        finding = replace(finding, status="informational", evidence=("clients without a certificate are accepted",))
+    # Only objects declare "requested".
     yield promised(finding) if case.expectation.client_trust or expected == "requested" else finding
+
+
+def _asked_wrongly(expected: ClientCertificate, asked: Known[ClientCertificate]) -> str:
+    if asked == "none":
+        return f"no client certificate is requested, but it must be {expected}"
+    wish = "none must be requested" if expected == "none" else f"it must be {expected}"
+    return f"a client certificate is {asked}, but {wish}"
 
 
 def _fix(case: Case, expected: ClientCertificate) -> str:
     source = case.expectation.client_trust
-    if source:  # an object has said it already
-        return f"see why the listener does not apply {source}: what its status says, and what its controller supports"
+    if source:
+        return _NOT_APPLIED.format(source)
     return remediation.client_certificate(case.endpoint, case.expectation, expected)
 
 
+_NOT_APPLIED: Final = "{} requires it already: check the object's status, and that its controller supports the field"
+
+
 def _undeclared(rule: Rule, case: Case) -> Iterator[Finding]:
-    """By whatever else configures a gateway: it may be meant, and no object that is read says so."""
+    """Remark on a client certificate that no object mentions: another part of the gateway may configure it."""
     source, asked = case.expectation.client_unasked, found(case.observation, at_least=True)
     if source and asked in ("requested", "required"):
-        message = f"a client certificate is {asked}, and {source} does not mention it"
+        message = f"a client certificate is {asked}, but {source} does not configure it"
         yield remark(rule, message, observed=(str(asked),))
 
 
 def found(observation: Observation, *, at_least: bool = False) -> Known[ClientCertificate]:
-    """What a listener asks of its clients, as far as it was seen. ``at_least``: it matters only whether it asks."""
+    """The client certificate that a listener asks for. ``at_least``: "requested" may mean "required"."""
     if isinstance(observation.client_certificate, Unknown) and observation.reach is Reach.CLIENT_CERTIFICATE_REQUIRED:
         return "required"
     if isinstance(observation.client_certificate, Unknown) and at_least and observation.certificate_requested:
@@ -90,11 +98,11 @@ _IN_HTTP: Final = frozenset({GATEWAY.name, LISTENER_SET.name, X_LISTENER_SET.nam
 _REFUSALS: Final = frozenset({"400", "403", "495", "496", "closed"})
 """nginx: 400 by default; ``error_page 495 496`` may lead to another status, or to a closed connection (444)."""
 _UNDECIDED: Final = frozenset({"408", "421", "425", "429"})
-"""Nothing about the client's certificate."""
+"""Answers that have nothing to do with the client's certificate."""
 
 
 def refused_in_http(case: Case, answer: Known[str]) -> Known[bool]:
-    """Whether a listener that let a client shake hands refuses its request; False where it had to refuse in TLS."""
+    """True if the request is refused after a completed handshake. False also for listeners that must refuse in TLS."""
     subject = case.endpoint.subject
     if subject is None or subject.kind not in _IN_HTTP:
         return False
@@ -103,7 +111,7 @@ def refused_in_http(case: Case, answer: Known[str]) -> Known[bool]:
     if answer in _REFUSALS:
         return True
     undecided = answer in _UNDECIDED or answer.startswith("5")
-    return Unknown(f"it is answered with {answer}") if undecided else False
+    return Unknown(f"the answer is {answer}") if undecided else False
 
 
 def _severity(expected: ClientCertificate, found: Known[ClientCertificate]) -> Severity:
@@ -116,30 +124,32 @@ CLIENT_CERTIFICATE = Rule(id="tls-client-certificate", check=check_client_certif
 
 
 def check_untrusted_client(rule: Rule, case: Case) -> Iterator[Finding]:
-    """A client certificate that no trusted authority has signed is refused."""
+    """A client certificate that no trusted CA signed is refused."""
     source = case.expectation.client_trust
     if source is None:
         return
     found, answer = case.observation.untrusted_client, case.observation.request_untrusted
     in_http = refused_in_http(case, answer) if found == "accepted" else False
     if isinstance(in_http, Unknown):
-        in_http = Unknown(f"TLS lets it through; whether a request is refused then: {in_http.reason}")
+        in_http = Unknown(f"TLS accepts it; unknown whether the request is refused: {in_http.reason}")
     finding = conclude(
         rule,
         case,
         Tally(
-            seen=("it was accepted",) if found == "accepted" and in_http is False else (),
+            seen=("a self-signed client certificate was accepted",) if found == "accepted" and in_http is False else (),
             unknown=tuple(each.reason for each in (found, in_http) if isinstance(each, Unknown)),
         ),
         Words(
             passed="an untrusted client certificate is rejected" + (f" in HTTP ({answer})" if in_http is True else ""),
-            failed="a self-signed client certificate is accepted",
+            failed="an untrusted (self-signed) client certificate is accepted",
             unclear="whether an untrusted client certificate is rejected could not be determined",
         ),
-        expected=(f"only client certificates that {source} has it trust",),
-        fix=f"see why the listener does not apply {source}: what its status says, and what its controller supports",
-        reproduce=remediation.as_a_stranger(case.endpoint),
-        evidence=(f"its request is answered with {answer}",) if found == "accepted" and isinstance(answer, str) else (),
+        expected=(f"only client certificates that {source} trusts",),
+        fix=_NOT_APPLIED.format(source),
+        reproduce=remediation.with_untrusted_certificate(case.endpoint),
+        evidence=(f"the request with this certificate is answered with {answer}",)
+        if found == "accepted" and isinstance(answer, str)
+        else (),
     )
     yield promised(finding)
 

@@ -1,7 +1,6 @@
-"""Connections that HTTP/2 clients may share between names (RFC 9113, section 9.1.1).
+"""HTTP/2 connections that clients may share between server names (RFC 9113, section 9.1.1).
 
-The names of a place, who of them speaks HTTP/2, and with which certificate: each endpoint says it of itself, and only
-together does it matter.
+Collects the server names, ALPN and certificates of the endpoints at one address and port, and compares them.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _Where: TypeAlias = tuple[str, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Shown:
-    """What one name shows."""
+    """The certificate of one server name."""
 
     endpoint: str
     name: str | None
@@ -37,31 +36,31 @@ class _Shown:
     covers: tuple[str, ...]
     """DNS names of the certificate, in lower case."""
     reproduce: str
-    """The command that shows it again."""
+    """Command line of ``adhere scan``."""
 
 
 @dataclass(slots=True)
 class _Place:
     names: dict[str, bool] = field(default_factory=dict)
-    """Those that objects give to it, and whether their clients need a certificate."""
+    """Server names that objects configure here; True if clients need a certificate."""
     routed: bool = False
-    """Whether Routes lead here: it is OpenShift's router."""
+    """True if Routes lead here, so that it is OpenShift's router."""
     default: set[str] = field(default_factory=set)
-    """SHA-256 of what is shown to whoever gives no name."""
-    shared: list[_Shown] = field(default_factory=list)
-    """Those who speak HTTP/2."""
-    agreed: list[_Shown] = field(default_factory=list)
-    """Those of them who end TLS here."""
+    """SHA-256 of the certificates that are served without a server name."""
+    http2: list[_Shown] = field(default_factory=list)
+    """Names with HTTP/2."""
+    terminated: list[_Shown] = field(default_factory=list)
+    """Names with HTTP/2 whose TLS is terminated here, not at a backend."""
 
 
-class Sharing:
-    """The names of a scan's places."""
+class ConnectionCoalescing:
+    """The server names of a scan, by address and port."""
 
     def __init__(self) -> None:
         self._places: dict[_Where, _Place] = {}
 
     def add(self, endpoint: Endpoint, expectation: Expectation, observation: Observation) -> None:
-        """Remember what one endpoint showed, if objects give names to its place."""
+        """Record the certificate of one endpoint, if it is a frontend."""
         if endpoint.segment != "Frontend" or not endpoint.address:
             return
         place = self._places.setdefault((endpoint.address, endpoint.port), _Place())
@@ -76,25 +75,25 @@ class Sharing:
             place.default.add(leaf.sha256)
         if observation.alpn == _H2:
             covers = tuple(each.lower() for each in leaf.dns_names or ())
-            again = remediation.scan(endpoint)
-            shown = _Shown(endpoint=endpoint.id, name=name, leaf=leaf.sha256, covers=covers, reproduce=again)
-            place.shared.append(shown)
-            if expectation.passed_on is None:  # else the backend has agreed, whoever's certificate it has
-                place.agreed.append(shown)
+            command = remediation.scan(endpoint)
+            shown = _Shown(endpoint=endpoint.id, name=name, leaf=leaf.sha256, covers=covers, reproduce=command)
+            place.http2.append(shown)
+            if expectation.passed_on is None:  # else the backend negotiated HTTP/2
+                place.terminated.append(shown)
 
     def findings(self) -> tuple[Finding, ...]:
-        """One for each certificate with which clients may share, and one for each default certificate of a router with
-        which they should not."""
-        return tuple(SHARING.check(SHARING, self._places))
+        """One finding for each certificate that allows sharing, and one for each router default certificate that should
+        not."""
+        return tuple(COALESCING.check(COALESCING, self._places))
 
 
-def check_sharing(rule: ScanRule, places: Mapping[_Where, _Place]) -> Iterator[Finding]:
-    """Whether clients may share one HTTP/2 connection between several names of a port."""
+def check_coalescing(rule: ScanRule, places: Mapping[_Where, _Place]) -> Iterator[Finding]:
+    """Report the names between which clients may share one HTTP/2 connection."""
     yield from _of_routers(rule, places.values())
     noted: dict[str, tuple[_Shown, dict[str, bool]]] = {}
     for place in places.values():
         by_parent = _by_parent(place.names)
-        for first, own in _by_leaf(place.shared).values():
+        for first, own in _by_leaf(place.http2).values():
             covered = dict.fromkeys(_covered(first.covers, place.names, by_parent))
             others = {name: place.names[name] for name in covered if own != {name}}
             if others:
@@ -104,8 +103,7 @@ def check_sharing(rule: ScanRule, places: Mapping[_Where, _Place]) -> Iterator[F
 
 
 def _by_leaf(shared: Iterable[_Shown]) -> Mapping[str, tuple[_Shown, set[str]]]:
-    """Who shows each certificate first, and under which names it is shown. Whoever gave no name has nothing to share
-    it with."""
+    """The first endpoint and all server names of each certificate, without endpoints that have no server name."""
     found: dict[str, tuple[_Shown, set[str]]] = {}
     for each in shared:
         if each.name is not None:
@@ -114,7 +112,7 @@ def _by_leaf(shared: Iterable[_Shown]) -> Mapping[str, tuple[_Shown, set[str]]]:
 
 
 def _by_parent(names: Iterable[str]) -> Mapping[str, list[str]]:
-    """What a wildcard of one label covers, by what stands behind the wildcard."""
+    """The names that a wildcard of one label covers, by its parent domain."""
     found: dict[str, list[str]] = {}
     for name in names:
         found.setdefault(name.partition(".")[2], []).append(name)
@@ -132,15 +130,16 @@ def _covered(covers: Iterable[str], names: Mapping[str, bool], by_parent: Mappin
 def _noted(rule: ScanRule, first: _Shown, covered: Mapping[str, bool]) -> Finding:
     others = sorted(name for name in covered if name != (first.name or "").lower())
     guarded = sum(covered.values())
-    let = "lets" if guarded == 1 else "let"
-    more = f"; of all these names, {guarded} {let} in only clients with a certificate" if guarded else ""
+    more = (
+        f"; {guarded} of all these names require{'s' if guarded == 1 else ''} a client certificate" if guarded else ""
+    )
     return Finding(
         rule=rule.id,
         severity="info",
         verdict="pass",
         status="informational",
-        message=f"clients may share an HTTP/2 connection with {first.endpoint} for {len(others)} other "
-        f"name{'s' if len(others) > 1 else ''} of its port{more}",
+        message=f"clients may use an HTTP/2 connection to {first.endpoint} also for {len(others)} other server "
+        f"name{'s' if len(others) > 1 else ''} on its port{more}",
         observed=listed(others),
         evidence=(f"certificate {first.leaf}",),
         about=first.endpoint,
@@ -151,7 +150,7 @@ def _of_routers(rule: ScanRule, places: Iterable[_Place]) -> Iterator[Finding]:
     wrong: dict[str, _Shown] = {}
     names: dict[str, dict[str, None]] = {}
     for place in places:
-        for each in place.agreed if place.routed else ():
+        for each in place.terminated if place.routed else ():
             if each.leaf in place.default:
                 wrong.setdefault(each.leaf, each)
                 names.setdefault(each.leaf, {})[each.name or "no server name"] = None
@@ -161,15 +160,15 @@ def _of_routers(rule: ScanRule, places: Iterable[_Place]) -> Iterator[Finding]:
             severity="low",
             verdict="fail",
             status="violation",
-            message="the router agrees upon HTTP/2 with its default certificate, which all Routes without one share",
-            expected=("http/1.1, or no ALPN, with the default certificate",),
+            message="the router negotiates HTTP/2 with its default certificate, which several Routes share",
+            expected=("http/1.1 or no ALPN with the default certificate",),
             observed=listed(sorted(names[leaf])),
-            fix="see whether the router has a configuration template of its own, and leave ALPN out for the default "
-            "certificate",
+            fix="check whether the router uses a custom configuration template, and remove ALPN h2 from the default "
+            "certificate there",
             reproduce=first.reproduce,
             evidence=(f"certificate {leaf}",),
             about=first.endpoint,
         )
 
 
-SHARING = ScanRule(id="tls-shared-connections", check=check_sharing)
+COALESCING = ScanRule(id="tls-shared-connections", check=check_coalescing)

@@ -1,4 +1,4 @@
-"""Declared profiles: Custom ones, unknown ``tlsAdherence`` values, and policies that override them."""
+"""Rules on configured profiles: Custom profiles, unknown ``tlsAdherence`` values, and overrides of the policy file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scanner.tls.names import suite_name, version_name
 
 
 def adherence_findings(values: Iterable[UnknownAdherence]) -> Iterator[Finding]:
-    """A finding for each of them."""
+    """One finding for each unknown value."""
     for each in values:
         yield from UNKNOWN_ADHERENCE.check(UNKNOWN_ADHERENCE, each)
 
@@ -27,7 +27,7 @@ def check_unknown_adherence(rule: ScanRule, value: UnknownAdherence) -> Iterator
         severity=rule.severity,
         verdict="fail",
         status="violation",
-        message=f"{value.source} has a {value.field.rpartition('.')[2]} that no release knows: it counts as strict",
+        message=f"{value.source} has an unknown {value.field.rpartition('.')[2]}: components treat it as strict",
         expected=tuple(value.known),
         observed=(f"{value.source} {value.field}: {value.said}",),
         fix=f"set {value.source} {value.field} to {' or '.join(value.known)}",
@@ -43,34 +43,34 @@ _SHOWN = 12
 
 
 def custom_findings(uses: Iterable[CustomUse]) -> Iterator[Finding]:
-    """One finding for each such object, and another where names of its list are dropped."""
+    """One finding for each Custom profile, and another if components drop names of its list."""
     for use in uses:
         yield from CUSTOM.check(CUSTOM, use)
         yield from DROPPED.check(DROPPED, use)
 
 
 def check_custom(rule: ScanRule, use: CustomUse) -> Iterator[Finding]:
-    """Whoever uses a Custom profile knows what becomes of it."""
+    """Every component accepts the Custom profile."""
     refused = [(name, read.refused) for name, read in use.readings if read.refused]
     notes = [line for name, read in use.readings for line in _notes(name, read)]
     message = f"{use.reference} has a Custom profile: components apply different parts of it"
     if refused:
-        message = f"{use.reference} has a Custom profile that {refused[0][0]} does not take: {refused[0][1]}"
+        message = f"{use.reference} has a Custom profile that {refused[0][0]} rejects: {refused[0][1]}"
     yield Finding(
         rule=rule.id,
         severity="medium" if refused else "info",
         verdict="fail",
         status="violation" if refused else "informational",
         message=message,
-        observed=listed(f"{name}: {_taken(read)}" for name, read in use.readings),
-        fix=f"give what {refused[0][0]} configures a profile of its own" if refused else None,
+        observed=listed(f"{name}: {_applied(read)}" for name, read in use.readings),
+        fix=f"set a separate profile for {refused[0][0]}" if refused else None,
         evidence=listed(notes),
         about=f"{use.reference} {use.field}",
     )
 
 
 def check_dropped(rule: ScanRule, use: CustomUse) -> Iterator[Finding]:
-    """Every cipher name of a Custom profile reaches the listeners."""
+    """Every component applies every cipher name of a Custom profile."""
     dropping = [(name, read) for name, read in use.readings if read.dropped and not read.refused]
     losses: dict[str, Loss] = {}
     for each in (each for _, read in dropping for each in read.dropped):
@@ -84,11 +84,11 @@ def check_dropped(rule: ScanRule, use: CustomUse) -> Iterator[Finding]:
         severity=rule.severity,
         verdict="fail" if certain else "inconclusive",
         status="violation" if certain else "not-tested",
-        message=f"{use.reference} lists cipher names that its components {drop} without an error: {_some(losses)}",
-        expected=("names of suites that every reader has, as OpenSSL spells them",),
+        message=f"{use.reference} lists cipher names that components {drop} without an error: {_some(losses)}",
+        expected=("OpenSSL names of suites that every component supports",),
         observed=listed(
             f"{name} {'drops' if _certain(read.dropped) else 'may drop'} {_some(each.name for each in read.dropped)}; "
-            f"what remains: {_taken(read)}"
+            f"remaining: {_applied(read)}"
             for name, read in dropping
         ),
         fix="; ".join(f"{each.name}: {each.fix}" for each in list(losses.values())[:_SHOWN]),
@@ -106,12 +106,12 @@ def _some(names: Iterable[str]) -> str:
     return ", ".join(every[:_SHOWN]) + (f" and {len(every) - _SHOWN} more" if len(every) > _SHOWN else "")
 
 
-def _taken(read: Declared) -> str:
+def _applied(read: Declared) -> str:
     if read.refused:
-        return "not taken"
+        return "rejected"
     profile = read.profile
     if profile is None or isinstance(profile, Unknown):
-        return profile.reason if isinstance(profile, Unknown) else "asks the next object"
+        return profile.reason if isinstance(profile, Unknown) else "uses the profile of the next object"
     suites = ", ".join(suite_name(code) for code in profile.suites[:_SHOWN])
     more = f" and {len(profile.suites) - _SHOWN} more" if len(profile.suites) > _SHOWN else ""
     return f"{version_name(profile.min_version)} or later with {suites or 'no suite'}{more}"
@@ -129,16 +129,16 @@ CUSTOM = ScanRule(id="profile-custom", check=check_custom)
 DROPPED = ScanRule(id="profile-names-dropped", check=check_dropped)
 
 OBJECT_RULES: tuple[ScanRule, ...] = (CUSTOM, DROPPED, UNKNOWN_ADHERENCE)
-"""Every rule about an object of the cluster, whatever its listeners do."""
+"""Rules on objects of the cluster, independent of the listeners."""
 
 
 _LISTENERS = {"metrics": "a metrics listener", "webhook": "a webhook listener", "api": "an aggregated API"}
 
 
 def check_override(rule: Rule, case: Case) -> Iterator[Finding]:
-    """No policy file gives a metrics or webhook listener another profile than the cluster's."""
+    """The policy file does not override the cluster's profile for a metrics or webhook listener."""
     role = case.expectation.overridden
-    if role is None or case.observation.reach not in JUDGEABLE:  # what speaks no TLS has no profile to deviate from
+    if role is None or case.observation.reach not in JUDGEABLE:  # without TLS there is no profile to deviate from
         return
     decided = next((step for step in case.expectation.because if step.decides), None)
     where = decided.source if decided else "the policy file"
@@ -147,10 +147,10 @@ def check_override(rule: Rule, case: Case) -> Iterator[Finding]:
         severity=rule.severity,
         verdict="fail",
         status="violation",
-        message=f"an override in the policy file gives {_LISTENERS[role]} a profile of its own",
+        message=f"the policy file overrides the cluster's profile for {_LISTENERS[role]}",
         expected=("the profile of the cluster",),
         observed=(f"{where}: {decided.said}" if decided else where,),
-        fix=f"leave {_LISTENERS[role]} out of the override at {where}",
+        fix=f"exclude {_LISTENERS[role]} from the override at {where}",
     )
 
 

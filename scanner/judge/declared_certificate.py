@@ -1,4 +1,4 @@
-"""Compare the served certificate and chain with those that objects name, and with the grants for them."""
+"""Compare the served certificate and chain with the Secrets that objects declare, and check the grants for them."""
 
 from __future__ import annotations
 
@@ -10,258 +10,265 @@ from typing import Final
 from scanner.judge import remediation, served
 from scanner.judge.verdicts import Tally, Words, conclude, inconclusive, listed, promised, remark, status_of_failure
 from scanner.kube.maybe import Unknown
-from scanner.model.expectation import Stored, StoredIssuer, StoredLeaf, Ungranted
+from scanner.model.expectation import DeclaredCertificates, DeclaredIssuer, DeclaredLeaf, MissingGrant
 from scanner.model.finding import Finding, Severity
 from scanner.model.rule import Case, Rule
 from scanner.tls.certificate import CertificateFacts
 
-_SETTLES: Final = timedelta(minutes=10)
-"""After a certificate was made: a kubelet takes a minute or two to write a Secret's new content into a pod, and
-processes that watch their files read it again some time later."""
-_DATED_BACK: Final = timedelta(hours=1)
-"""By many issuers, the public ones of ACME above all: a renewal begins that much before it is made."""
-_CLOCKS: Final = timedelta(minutes=5)
-"""How far those of a signer and of the scanner may differ."""
+_ROLLOUT: Final = timedelta(minutes=10)
+"""Time after a renewal: a kubelet needs a minute or two to write a Secret's new content into a pod, and processes that
+watch their files reload it some time later."""
+_BACKDATED: Final = timedelta(hours=1)
+"""Many issuers, mainly public ACME issuers, set notBefore this much earlier than the time of issue."""
+_CLOCK_SKEW: Final = timedelta(minutes=5)
+"""Accepted difference between the clocks of the signer and the scanner."""
 
 
-def check_stored(rule: Rule, case: Case) -> Iterator[Finding]:
-    """The listener serves the certificate that objects name for it."""
-    stored = case.expectation.certificate.stored
-    if stored is None:
+def check_declared(rule: Rule, case: Case) -> Iterator[Finding]:
+    """The listener serves the certificate that objects declare for it."""
+    declared = case.expectation.certificate.declared
+    if declared is None:
         return
-    if not stored.wanted:
-        message = "no Secret was looked at (--secrets), so the served certificate is not compared with the stored one"
+    if not declared.wanted:
+        message = "the served certificate is not compared with its Secret: no Secret was read (--secrets)"
         yield remark(rule, message, verdict="not_applicable")
         return
     leaves = served.leaf(case)
     if isinstance(leaves, Unknown):
-        yield _open(rule, "whether it serves the certificate of its Secret could not be determined", (leaves.reason,))
+        yield _undecided(rule, _UNDECIDED, (leaves.reason,))
     else:
-        found = _compared(rule, case, stored, leaves[0])
-        yield promised(found) if stored.exact else found
+        found = _compared(rule, case, declared, leaves[0])
+        yield promised(found) if declared.exact else found
 
 
-def _compared(rule: Rule, case: Case, stored: Stored, leaf: CertificateFacts) -> Finding:
-    same = next((each for each in stored.leaves if each.sha256 == leaf.sha256), None)
+def _compared(rule: Rule, case: Case, declared: DeclaredCertificates, leaf: CertificateFacts) -> Finding:
+    same = next((each for each in declared.leaves if each.sha256 == leaf.sha256), None)
     if same is not None:
         message = f"it serves the certificate of {same.place}"
         return Finding(rule=rule.id, severity=rule.severity, verdict="pass", status="ok", message=message)
-    default = stored.default if stored.default is not None and stored.default.sha256 == leaf.sha256 else None
-    twin = None if default else _twin(stored, leaf)
+    default = declared.default if declared.default is not None and declared.default.sha256 == leaf.sha256 else None
+    twin = None if default else _twin(declared, leaf)
     if twin is not None:
         return _failed(rule, case, twin, leaf, _difference(twin, leaf), renewed=True)
-    if stored.exact and stored.leaves and not stored.unread:
-        said = _DEFAULT if default else f"it serves another certificate than {stored.leaves[0].place} has"
-        found = _failed(rule, case, stored.leaves[0], leaf, said)
-        return _by_status(found, stored) if default else found
-    reasons = stored.unread or (
-        f"it serves one with other names, or by another signer, than {stored.leaves[0].place} has",
+    if declared.exact and declared.leaves and not declared.unread:
+        message = _DEFAULT if default else f"it does not serve the certificate of {declared.leaves[0].place}"
+        found = _failed(rule, case, declared.leaves[0], leaf, message)
+        return _by_status(found, declared) if default else found
+    reasons = declared.unread or (
+        f"the served certificate has another issuer or other names than the one of {declared.leaves[0].place}",
     )
     if default:
-        return _by_status(_open(rule, f"{_DEFAULT}, and whether it should could not be determined", reasons), stored)
-    return _open(rule, "whether it serves the certificate of its Secret could not be determined", reasons)
+        message = f"{_DEFAULT}; whether this is correct could not be determined"
+        return _by_status(_undecided(rule, message, reasons), declared)
+    return _undecided(rule, _UNDECIDED, reasons)
 
 
-_DEFAULT: Final = "it serves the router's default certificate instead of the Route's own"
+_UNDECIDED: Final = "whether it serves the certificate of its Secret could not be determined"
+_DEFAULT: Final = "it serves the router's default certificate instead of the Route's certificate"
 
 
-def _by_status(finding: Finding, stored: Stored) -> Finding:
-    """With what the Route says of its rejection, which is where to begin."""
-    fix = "correct what status.ingress of the Route reports: the Secret, or the router's permission to read it"
-    said = (stored.condition,) if stored.condition else ()
-    return replace(finding, fix=fix, evidence=(*finding.evidence, *said))
+def _by_status(finding: Finding, declared: DeclaredCertificates) -> Finding:
+    """``finding`` with the condition of the Route's status, which shows the cause."""
+    fix = "correct the cause in status.ingress of the Route: the Secret, or the router's permission to read it"
+    condition = (declared.condition,) if declared.condition else ()
+    return replace(finding, fix=fix, evidence=(*finding.evidence, *condition))
 
 
-def _twin(stored: Stored, leaf: CertificateFacts) -> StoredLeaf | None:
-    """The stored certificate for the same names by the same signer, the newest of several."""
+def _twin(declared: DeclaredCertificates, leaf: CertificateFacts) -> DeclaredLeaf | None:
+    """The newest declared certificate with the same names and the same issuer."""
     sans = leaf.sans
     alike = [
         each
-        for each in stored.leaves
+        for each in declared.leaves
         if sans and each.names == frozenset(sans) and _signer(each.issuer) == _signer(leaf.issuer)
     ]
     return max(alike, key=lambda each: each.not_before.timestamp() if each.not_before else 0.0, default=None)
 
 
 def _signer(issuer: str | None) -> str | None:
-    """Its name without the time that operators put behind it: a signer that was rotated is the same one."""
+    """The issuer's name without the time that operators append, so that a rotated signer is the same one."""
     return None if issuer is None else issuer.partition("@")[0]
 
 
-def _difference(twin: StoredLeaf, leaf: CertificateFacts) -> str:
+def _difference(twin: DeclaredLeaf, leaf: CertificateFacts) -> str:
     if twin.not_before is None or leaf.not_before is None or twin.not_before == leaf.not_before:
-        return "it serves another certificate than its Secret has, for the same names"
+        return "it serves another certificate for the same names than its Secret contains"
     if twin.not_before > leaf.not_before:
-        return f"its Secret was rotated ({served.date(twin.not_before)}), and it still serves the former certificate"
-    return "it serves a newer certificate than its Secret has"
+        return (
+            f"it still serves the previous certificate, although its Secret was rotated {served.date(twin.not_before)}"
+        )
+    return "it serves a newer certificate than its Secret contains"
 
 
-_RELOAD: Final = "find out why the process did not load the certificate again, and restart it"
-_KEPT: Final = "the Secret is written by cert-manager for {}, so change nothing but that; "
+_RELOAD: Final = "find out why the process did not reload the certificate, and restart it"
+_MANAGED: Final = "cert-manager writes the Secret for {}, so do not edit the Secret; "
 
 
 def _failed(
-    rule: Rule, case: Case, twin: StoredLeaf, leaf: CertificateFacts, said: str, *, renewed: bool = False
+    rule: Rule, case: Case, twin: DeclaredLeaf, leaf: CertificateFacts, message: str, *, renewed: bool = False
 ) -> Finding:
     ages = [case.now - each for each in (twin.not_before, leaf.not_before if renewed else None) if each is not None]
-    settling = any(-_CLOCKS <= age < _SETTLES + (_DATED_BACK if renewed else timedelta(0)) for age in ages)
+    settling = any(-_CLOCK_SKEW <= age < _ROLLOUT + (_BACKDATED if renewed else timedelta(0)) for age in ages)
     return Finding(
         rule=rule.id,
         severity=rule.severity,
         verdict="fail",
         status="converging" if settling else status_of_failure(case),
-        message=said,
+        message=message,
         expected=(f"{twin.place}: serial number {_serial(twin.serial)}, SHA-256 {twin.sha256}",),
         observed=(f"served: serial number {_serial(leaf.serial)}, SHA-256 {leaf.sha256}",),
-        fix=f"{_KEPT.format(twin.kept_by) if twin.kept_by else ''}{_RELOAD}",
+        fix=f"{_MANAGED.format(twin.kept_by) if twin.kept_by else ''}{_RELOAD}",
         reproduce=remediation.scan(case.endpoint),
     )
 
 
-def _open(rule: Rule, message: str, reasons: tuple[str, ...]) -> Finding:
-    """Not decided; informational, because most of what a cluster serves comes from no Secret that is known."""
+def _undecided(rule: Rule, message: str, reasons: tuple[str, ...]) -> Finding:
+    """Inconclusive and informational, because most certificates of a cluster come from no known Secret."""
     return replace(inconclusive(rule, f"{message}: {reasons[0]}", listed(reasons)), severity="info")
 
 
 def _serial(number: int | None) -> str:
-    return "not to be read" if number is None else f"{number:x}"[:60]
+    return "not readable" if number is None else f"{number:x}"[:60]
 
 
-STORED = Rule(id="cert-stored", check=check_stored)
+DECLARED_CERTIFICATE = Rule(id="cert-stored", check=check_declared)
 
 
-def check_ungranted(rule: Rule, case: Case) -> Iterator[Finding]:
-    """A Secret of another namespace is not served without its owner's permission."""
-    named = case.expectation.certificate.ungranted
-    if not named:
+def check_missing_grant(rule: Rule, case: Case) -> Iterator[Finding]:
+    """A Secret of another namespace is served only with a grant."""
+    missing = case.expectation.certificate.missing_grants
+    if not missing:
         return
-    if not any(each.asked for each in named):
-        yield remark(rule, _NOT_ASKED, verdict="not_applicable")
+    if not any(each.asked for each in missing):
+        message = "whether a certificate without a grant is served was not checked: no Secret was read (--secrets)"
+        yield remark(rule, message, verdict="not_applicable")
         return
     leaves = served.leaf(case)
-    told = [_wrong(each, leaves, case) for each in named]
+    results = [_served_without_grant(each, leaves, case) for each in missing]
     tally = Tally(
-        seen=tuple(each for each in told if isinstance(each, str)),
-        unknown=tuple(each.reason for each in told if isinstance(each, Unknown)),
+        seen=tuple(each for each in results if isinstance(each, str)),
+        unknown=tuple(each.reason for each in results if isinstance(each, Unknown)),
     )
     finding = conclude(
         rule,
         case,
         tally,
         Words(
-            passed="no certificate of another namespace is served without permission",
-            failed="it serves a certificate that its owner has not let it have",
-            unclear="whether it serves a certificate that is not granted to it could not be determined",
+            passed="no certificate of another namespace is served without a grant",
+            failed="it serves a certificate of another namespace without a grant",
+            unclear="whether it serves a certificate without a grant could not be determined",
         ),
-        expected=(f"not the certificate of {each.secret}, which {each.who} names" for each in named),
-        fix="remove the reference or restart the proxy, and let who owns the Secret allow it or not",
+        expected=(f"not the certificate of {each.secret}: {each.who} refers to it without a grant" for each in missing),
+        fix="remove the reference and restart the proxy, or have the owner of the Secret create the grant",
         reproduce=remediation.scan(case.endpoint),
     )
     yield promised(finding)
 
 
-_NOT_ASKED = "no Secret was read (--secrets), so it is unknown whose certificate is served"
-
-
-def _wrong(named: Ungranted, leaves: tuple[CertificateFacts, ...] | Unknown, case: Case) -> str | Unknown | None:
+def _served_without_grant(missing: MissingGrant, leaves: served.Served, case: Case) -> str | Unknown | None:
     if isinstance(leaves, Unknown):
         return Unknown(leaves.reason)
-    mine = case.expectation.certificate.stored
-    may = {each.sha256 for each in mine.leaves if not named.doubt} if mine else set()
+    declared = case.expectation.certificate.declared
+    allowed = {each.sha256 for each in declared.leaves if not missing.doubt} if declared else set()
     shown = leaves[0].sha256
-    if shown in may or shown in case.expectation.certificate.beside:
+    if shown in allowed or shown in case.expectation.certificate.beside:
         return None
-    if isinstance(named.leaf, Unknown):
-        return Unknown(f"{named.secret}: {named.leaf.reason}")
-    if named.leaf.sha256 != shown:
+    if isinstance(missing.leaf, Unknown):
+        return Unknown(f"{missing.secret}: {missing.leaf.reason}")
+    if missing.leaf.sha256 != shown:
         return None
-    if named.doubt:
-        return Unknown(f"it serves the certificate of {named.secret}: {named.doubt}")
-    return f"the certificate of {named.secret} (SHA-256 {shown}), which {named.who} names without permission"
+    if missing.doubt:
+        return Unknown(f"it serves the certificate of {missing.secret}: {missing.doubt}")
+    return f"the certificate of {missing.secret} (SHA-256 {shown}), to which {missing.who} refers without a grant"
 
 
-UNGRANTED = Rule(id="cert-not-granted", check=check_ungranted)
+MISSING_GRANT = Rule(id="cert-not-granted", check=check_missing_grant)
 
 
-def check_stored_chain(rule: Rule, case: Case) -> Iterator[Finding]:
-    """The listener sends the chain that is stored with its certificate."""
-    stored = case.expectation.certificate.stored
-    if stored is None or not stored.wanted or not stored.leaves:
+def check_declared_chain(rule: Rule, case: Case) -> Iterator[Finding]:
+    """The listener sends the chain of its Secret."""
+    declared = case.expectation.certificate.declared
+    if declared is None or not declared.wanted or not declared.leaves:
         return
     chain = served.everything(case)
     if isinstance(chain, Unknown):
-        message = f"whether it sends the chain that is stored could not be determined: {chain.reason}"
+        message = f"whether it sends the chain of its Secret could not be determined: {chain.reason}"
         yield replace(inconclusive(rule, message, (chain.reason,)), severity="info")
         return
-    same = [each for each in stored.leaves if each.sha256 == chain[0].sha256]
+    same = [each for each in declared.leaves if each.sha256 == chain[0].sha256]
     if not same:
-        message = "it serves another certificate than is stored, so what it sends behind it is not compared"
+        message = "the chain is not compared, because the listener serves another certificate than its Secret contains"
         yield remark(rule, message, verdict="not_applicable")
         return
     best = min((_compared_chain(each, chain[1:]) for each in same), key=lambda each: each.weight)
-    found = _told(rule, case, best, chain[1:])
-    yield promised(found) if stored.exact else found
+    found = _chain_finding(rule, case, best, chain[1:])
+    yield promised(found) if declared.exact else found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Difference:
-    """Between what is stored and what is sent."""
+    """The difference between the declared and the sent chain."""
 
-    stored: StoredLeaf
+    declared: DeclaredLeaf
     severity: Severity | None
-    """None: there is none, or none that matters."""
-    said: str = ""
+    """None if there is no difference that matters."""
+    message: str = ""
     weight: int = 0
 
 
-def _compared_chain(stored: StoredLeaf, sent: Sequence[CertificateFacts]) -> _Difference:
-    wanted, seen = [each.sha256 for each in stored.issuers], [each.sha256 for each in sent]
-    missing = [each for each in stored.issuers if each.sha256 not in seen]
-    needed = [each for each in missing if _needed(each, stored, sent)]
+def _compared_chain(declared: DeclaredLeaf, sent: Sequence[CertificateFacts]) -> _Difference:
+    expected, seen = [each.sha256 for each in declared.issuers], [each.sha256 for each in sent]
+    missing = [each for each in declared.issuers if each.sha256 not in seen]
+    needed = [each for each in missing if _needed(each, declared, sent)]
     if needed:
-        said = f"it does not send {_named(needed)}, which {stored.place} has behind its certificate"
-        return _Difference(stored=stored, severity="medium", said=said, weight=3)
-    if _without_roots(stored.issuers) != _without_roots(sent):
-        said = f"it sends other certificates behind its own than {stored.place} has, or in another order"
-        return _Difference(stored=stored, severity="low", said=said, weight=2)
-    more = "more" if len(seen) > len(wanted) else "less"
-    said = f"it sends a self-signed certificate {more} than {stored.place} has" if wanted != seen else ""
-    return _Difference(stored=stored, severity=None, said=said, weight=1 if said else 0)
+        message = f"it does not send the intermediate {_named(needed)} of {declared.place}"
+        return _Difference(declared=declared, severity="medium", message=message, weight=3)
+    if _without_roots(declared.issuers) != _without_roots(sent):
+        message = f"it sends other intermediates than {declared.place} contains, or in another order"
+        return _Difference(declared=declared, severity="low", message=message, weight=2)
+    if expected == seen:
+        return _Difference(declared=declared, severity=None)
+    root = (
+        "also sends a self-signed certificate that is not in"
+        if len(seen) > len(expected)
+        else "does not send the root of"
+    )
+    return _Difference(declared=declared, severity=None, message=f"it {root} {declared.place}", weight=1)
 
 
-def _needed(issuer: StoredIssuer, stored: StoredLeaf, sent: Sequence[CertificateFacts]) -> bool:
-    """Whether the way of a client leads over ``issuer``: no root, signed something here, and nobody takes its place."""
+def _needed(issuer: DeclaredIssuer, declared: DeclaredLeaf, sent: Sequence[CertificateFacts]) -> bool:
+    """True if clients need ``issuer``: it is no root, signed a certificate here, and no sent one replaces it."""
     if issuer.self_issued:
         return False
-    signed = {stored.issuer, *(each.issuer for each in stored.issuers if each.sha256 != issuer.sha256)}
+    signed = {declared.issuer, *(each.issuer for each in declared.issuers if each.sha256 != issuer.sha256)}
     return issuer.subject in signed - {None, *(each.subject for each in sent)}
 
 
-def _without_roots(issuers: Sequence[StoredIssuer] | Sequence[CertificateFacts]) -> list[str]:
+def _without_roots(issuers: Sequence[DeclaredIssuer] | Sequence[CertificateFacts]) -> list[str]:
     return [each.sha256 for each in issuers if not each.self_issued]
 
 
-def _named(issuers: Sequence[StoredIssuer]) -> str:
+def _named(issuers: Sequence[DeclaredIssuer]) -> str:
     names = [served.short(each.subject) if each.subject else each.sha256 for each in issuers[:3]]
     return ", ".join(names) + (f" and {len(issuers) - 3} more" if len(issuers) > 3 else "")
 
 
-def _told(rule: Rule, case: Case, found: _Difference, sent: Sequence[CertificateFacts]) -> Finding:
+def _chain_finding(rule: Rule, case: Case, found: _Difference, sent: Sequence[CertificateFacts]) -> Finding:
     if found.severity is None:
-        message = found.said or f"it sends the chain of {found.stored.place}"
+        message = found.message or f"it sends the chain of {found.declared.place}"
         passed = Finding(rule=rule.id, severity=rule.severity, verdict="pass", status="ok", message=message)
-        return replace(passed, severity="info", status="informational") if found.said else passed
+        return replace(passed, severity="info", status="informational") if found.message else passed
     return Finding(
         rule=rule.id,
         severity=found.severity,
         verdict="fail",
         status=status_of_failure(case),
-        message=found.said,
-        expected=listed(f"{served.short(each.subject or '')} {each.sha256}".strip() for each in found.stored.issuers),
+        message=found.message,
+        expected=listed(f"{served.short(each.subject or '')} {each.sha256}".strip() for each in found.declared.issuers),
         observed=listed(f"{served.short(each.subject or '')} {each.sha256}".strip() for each in sent),
-        fix=f"have the proxy read all certificates of {found.stored.place}, and load them again",
+        fix=f"configure the proxy to send all certificates of {found.declared.place}, and reload it",
         reproduce=remediation.scan(case.endpoint),
     )
 
 
-STORED_CHAIN = Rule(id="cert-stored-chain", check=check_stored_chain)
+DECLARED_CHAIN = Rule(id="cert-stored-chain", check=check_declared_chain)

@@ -1,4 +1,4 @@
-"""Requests without TLS: on the listener itself, and on the HTTP port beside it."""
+"""Requests without TLS: to the listener itself, and to the plaintext HTTP port at the same address."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from scanner.model.finding import Finding
 from scanner.model.rule import Case, Rule
 
 _NOTHING: Final = ("400", "404", "421", "426", "503")
-"""No content of anybody's: not understood, not here, not so, and what OpenShift's router says of a Route that is not
-to be had without TLS."""
+"""Answers without content. OpenShift's router answers 503 for a Route that is not served without TLS."""
 _REDIRECTS: Final = ("301", "302", "303", "307", "308")
 
 
-def check_from_plaintext(rule: Rule, case: Case) -> Iterator[Finding]:
-    """What is served with TLS is not had without it, on the port beside it."""
-    found, wanted = case.observation.plain_port, case.expectation.plain_port
-    if wanted is None or (isinstance(found, Unknown) and "--active-http" in found.reason):
+def check_http_redirect(rule: Rule, case: Case) -> Iterator[Finding]:
+    """The plaintext HTTP port does not serve the listener's server name."""
+    found, plain = case.observation.plain_port, case.expectation.plain_port
+    if plain is None or (isinstance(found, Unknown) and "--active-http" in found.reason):
         return
-    answer = _read(found, wanted) if not isinstance(found, Unknown) else found
-    says = f", as {wanted.because} has it" if wanted.owed == "served" else ""
+    answer = _objection(found, plain) if not isinstance(found, Unknown) else found
+    declared = f", as declared by {plain.because}" if plain.owed == "served" else ""
+    what = f"plaintext HTTP port {plain.port}"
     finding = conclude(
         rule,
         case,
@@ -34,50 +34,49 @@ def check_from_plaintext(rule: Rule, case: Case) -> Iterator[Finding]:
             unknown=(answer.reason,) if isinstance(answer, Unknown) else (),
         ),
         Words(
-            passed="the port without TLS does not serve this name" + (f": {found}" if isinstance(found, str) else ""),
-            failed=f"the port without TLS serves this name, too{says}",
-            unclear="whether the port without TLS serves this name could not be determined",
+            passed=f"{what} does not serve this server name" + (f": {found}" if isinstance(found, str) else ""),
+            failed=f"{what} also serves this server name{declared}",
+            unclear=f"whether {what} serves this server name could not be determined",
         ),
-        expected=(_expected(wanted),),
-        fix=f"have port {wanted.port} lead to https ({wanted.because})",
-        reproduce=remediation.head(case.endpoint, case.endpoint.server_name or "", port=wanted.port, path=wanted.path),
+        expected=(_expected(plain),),
+        fix=f"redirect port {plain.port} to HTTPS ({plain.because})",
+        reproduce=remediation.head(case.endpoint, case.endpoint.server_name or "", port=plain.port, path=plain.path),
     )
-    yield finding if wanted.owed in (None, "served") else promised(finding)
+    yield finding if plain.owed in (None, "served") else promised(finding)
 
 
-def _read(found: str | None, wanted: PlainPort) -> str | Unknown | None:
-    """What is wrong with the answer."""
-    status, _, leads = (found or "").partition(" ")[2].partition(" to ")
+def _objection(found: str | None, plain: PlainPort) -> str | Unknown | None:
+    status, _, location = (found or "").partition(" ")[2].partition(" to ")
     nothing = found is None or status in _NOTHING
-    leads_to_tls = status in _REDIRECTS and leads.partition(":")[0] == "https"
-    if wanted.owed == "served" and (nothing or (leads_to_tls and wanted.conditional)):
-        return Unknown(f"{found or 'no answer'} on port {wanted.port}, although {wanted.because}")
-    if found is not None and nothing and wanted.conditional:
-        return Unknown(f"{found} for {wanted.path} on port {wanted.port}, where there may be other paths")
-    if nothing or leads_to_tls:
+    redirected = status in _REDIRECTS and location.partition(":")[0] == "https"
+    if plain.owed == "served" and (nothing or (redirected and plain.conditional)):
+        return Unknown(f"{found or 'no answer'} on port {plain.port}, although {plain.because}")
+    if found is not None and nothing and plain.conditional:
+        return Unknown(f"{found} for {plain.path} on port {plain.port}; other paths may be served")
+    if nothing or redirected:
         return None
-    return f"a request without TLS to port {wanted.port} is answered with {found}"
+    return f"a plaintext request to port {plain.port} is answered with {found}"
 
 
-def _expected(wanted: PlainPort) -> str:
-    words = {"nothing": "nothing", "redirect": "a redirect to https", "served": "a redirect to https, or nothing"}
-    return f"{words[wanted.owed or 'served']} on port {wanted.port} ({wanted.because})"
+def _expected(plain: PlainPort) -> str:
+    words = {"nothing": "no content", "redirect": "a redirect to https", "served": "a redirect to https or no content"}
+    return f"{words[plain.owed or 'served']} on port {plain.port} ({plain.because})"
 
 
-FROM_PLAINTEXT = Rule(id="http-redirect", check=check_from_plaintext)
+HTTP_REDIRECT = Rule(id="http-redirect", check=check_http_redirect)
 
 
 _REFUSALS = ("400", "426")
-"""What servers say who mean that this is the wrong protocol (nginx and Go: 400; RFC 9110, section 15.5.22: 426)."""
+"""Answers that mean "wrong protocol" (nginx and Go: 400; RFC 9110, section 15.5.22: 426)."""
 
 
 def check_cleartext(rule: Rule, case: Case) -> Iterator[Finding]:
-    """A listener that speaks TLS serves nothing without it."""
+    """A TLS listener does not serve plaintext HTTP on the same port."""
     found = case.observation.cleartext
     if isinstance(found, Unknown) and "--active-http" in found.reason:
         subject = case.endpoint.subject
         if subject is not None and subject.kind == BACKEND_TLS_POLICY.name:
-            message = "whether this backend also answers without TLS was not tested (--active-http)"
+            message = "not tested whether this backend also answers plaintext HTTP (--active-http)"
             yield remark(rule, message, verdict="not_applicable")
         return
     served = isinstance(found, str) and found.partition(" ")[2] not in _REFUSALS and not found.endswith(" to https")
@@ -85,16 +84,16 @@ def check_cleartext(rule: Rule, case: Case) -> Iterator[Finding]:
         rule,
         case,
         Tally(
-            seen=(f"a request without TLS is answered with {found}",) if served else (),
+            seen=(f"a plaintext request is answered with {found}",) if served else (),
             unknown=(found.reason,) if isinstance(found, Unknown) else (),
         ),
         Words(
-            passed="requests without TLS are not served",
-            failed="the listener that speaks TLS also answers without it",
-            unclear="whether the listener also answers without TLS could not be determined",
+            passed="the TLS listener does not serve plaintext HTTP",
+            failed="the TLS listener also serves plaintext HTTP on the same port",
+            unclear="whether the TLS listener also serves plaintext HTTP could not be determined",
         ),
-        expected=("no answer without TLS",),
-        fix=remediation.in_the_listener(case.endpoint, "take requests by TLS only"),
+        expected=("no content without TLS",),
+        fix=remediation.in_the_listener(case.endpoint, "accept requests over TLS only"),
         reproduce=f"{remediation.scan(case.endpoint)} --active-http",
     )
 

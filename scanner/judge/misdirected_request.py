@@ -1,4 +1,4 @@
-"""Requests for another name on a connection that was made for one (RFC 9110, section 15.5.20)."""
+"""Requests for another server name on a connection that was opened for this one (RFC 9110, section 15.5.20)."""
 
 from __future__ import annotations
 
@@ -15,48 +15,50 @@ from scanner.model.finding import Finding
 from scanner.model.observation import HttpVersion, Observation
 from scanner.model.rule import Case, Rule
 
-Heard: TypeAlias = Mapping[tuple[str, str], Known[str]]
-"""Answers by the connection's name and the request's."""
-_CALLED: Mapping[HttpVersion, str] = {"http/1.1": "HTTP/1.1", "h2": "HTTP/2"}
+AnswersByName: TypeAlias = Mapping[tuple[str, str], Known[str]]
+"""Answers by the connection's server name and the request's authority."""
+_PROTOCOL_NAMES: Mapping[HttpVersion, str] = {"http/1.1": "HTTP/1.1", "h2": "HTTP/2"}
 _MISDIRECTED: Final = "421"
 _NOTHING: Final = ("404", "400")
-"""Nothing there, or not understood: no content of anybody's, but where it is just what the neighbour itself says."""
+"""Answers without content, unless the neighbour itself answers the same."""
 _CONTENT: Final = re.compile(r"2\d\d|3\d\d|401")
-"""What somebody answers who has it. Proxies refuse in many other words: 403 and 503 are the most frequent ones."""
+"""Status codes of a server that has content. Proxies refuse with many others, most often 403 and 503."""
 _PASSING: Final = ("content-length: ", "etag: ", "last-modified: ")
-"""What may be another one for each request."""
+"""Headers that may differ for each request."""
 
 
 def check_misdirected(rule: Rule, case: Case) -> Iterator[Finding]:
-    """A connection for one name does not give the content of another."""
-    wanted = case.expectation.neighbours
-    if not wanted or not case.observation.answered:
+    """A connection for one server name does not serve the content of another."""
+    neighbours = case.expectation.neighbours
+    if not neighbours or not case.observation.answered:
         return
-    here, spoken = case.endpoint.server_name or "", _spoken(case.observation)
-    told = [(http, each, _wrong(each, here, spoken, http)) for http in spoken for each in wanted]
-    guarded = any(each.guarded for _, each, wrong in told if isinstance(wrong, str))
+    here, answers = case.endpoint.server_name or "", _answers(case.observation)
+    results = [(http, each, _served(each, here, answers, http)) for http in answers for each in neighbours]
+    guarded = any(each.guarded for _, each, wrong in results if isinstance(wrong, str))
+    alpn = case.observation.alpn
     finding = conclude(
         rule,
         case,
         Tally(
-            seen=tuple(wrong for *_, wrong in told if isinstance(wrong, str)),
+            seen=tuple(wrong for *_, wrong in results if isinstance(wrong, str)),
             unknown=(
-                *(wrong.reason for *_, wrong in told if isinstance(wrong, Unknown)),
-                *_unspoken(case.observation),
+                *(wrong.reason for *_, wrong in results if isinstance(wrong, Unknown)),
+                *((f"whether it supports HTTP/2: {alpn.reason}",) if isinstance(alpn, Unknown) else ()),
             ),
         ),
         Words(
-            passed="requests for its neighbours are not answered with their content",
-            failed="a connection for this name gives the content of another",
-            unclear="whether a connection for this name gives the content of another could not be determined",
+            passed="a connection for this server name does not serve the content of other names on the port",
+            failed="a connection for this server name also serves the content of another name",
+            unclear="whether a connection for this server name also serves the content of another name could not be "
+            "determined",
         ),
         severity="critical" if guarded else None,
-        expected=(f"not the content of {each.name} ({each.because})" for each in wanted),
-        fix="have the proxy answer 421 where the request's authority is not that of the connection",
+        expected=(f"not the content of {each.name} ({each.because})" for each in neighbours),
+        fix="configure the proxy to answer 421 if the request's authority differs from the connection's server name",
         reproduce=next(
             (
                 remediation.head(case.endpoint, each.name, http=http)
-                for http, each, wrong in told
+                for http, each, wrong in results
                 if isinstance(wrong, str)
             ),
             None,
@@ -65,54 +67,50 @@ def check_misdirected(rule: Rule, case: Case) -> Iterator[Finding]:
     yield promised(finding)
 
 
-def _spoken(observation: Observation) -> Mapping[HttpVersion, Heard]:
-    """The answers in each protocol that there are any in or have to be."""
-    heard: dict[HttpVersion, dict[tuple[str, str], Known[str]]] = {"h2": {}} if observation.alpn == "h2" else {}
+def _answers(observation: Observation) -> Mapping[HttpVersion, AnswersByName]:
+    """The answers by protocol; HTTP/2 is included without answers if it was negotiated."""
+    found: dict[HttpVersion, dict[tuple[str, str], Known[str]]] = {"h2": {}} if observation.alpn == "h2" else {}
     for each in observation.answered:
-        heard.setdefault(each.protocol, {})[each.server_name, each.authority] = each.answer
-    return heard
+        found.setdefault(each.protocol, {})[each.server_name, each.authority] = each.answer
+    return found
 
 
-def _unspoken(observation: Observation) -> tuple[str, ...]:
-    return (f"whether it speaks HTTP/2: {observation.alpn.reason}",) if isinstance(observation.alpn, Unknown) else ()
-
-
-def _wrong(
-    neighbour: Neighbour, here: str, spoken: Mapping[HttpVersion, Heard], protocol: HttpVersion
+def _served(
+    neighbour: Neighbour, here: str, answers: Mapping[HttpVersion, AnswersByName], protocol: HttpVersion
 ) -> str | Unknown | None:
-    heard, called, missing = spoken[protocol], _CALLED[protocol], Unknown("not tested")
-    crossed = heard.get((here, neighbour.name), missing)
+    """The proof that the neighbour's content is served on a connection for ``here``; None if it is not."""
+    own, version, missing = answers[protocol], _PROTOCOL_NAMES[protocol], Unknown("not tested")
+    crossed = own.get((here, neighbour.name), missing)
     if isinstance(crossed, Unknown):
-        return Unknown(f"{neighbour.name} in {called}: {crossed.reason}")
+        return Unknown(f"{neighbour.name} over {version}: {crossed.reason}")
     status = _status(crossed)
     if status == _MISDIRECTED:
         return None
-    harmless = {each: heard.get((here, each), missing) for each in (here, NO_SUCH_NAME) if each}
+    harmless = {each: own.get((here, each), missing) for each in (here, NO_SUCH_NAME) if each}
     key = neighbour.name, neighbour.name
-    theirs = heard.get(key, missing)
-    said = f"{neighbour.name} in {called}: {status}"
-    known = [each[key] for each in spoken.values() if not isinstance(each.get(key, missing), Unknown)]
-    if any(_alike(crossed, neighbour.name, answer, name) for name, answer in harmless.items()):
-        # Of a guarded one nobody can know more.
+    theirs = own.get(key, missing)
+    answered = f"{neighbour.name} over {version} is answered with {status}"
+    known = [each[key] for each in answers.values() if not isinstance(each.get(key, missing), Unknown)]
+    if any(_same(crossed, neighbour.name, answer, name) for name, answer in harmless.items()):
+        # A guarded neighbour has no known answer of its own.
         nothing = status in _NOTHING and (neighbour.guarded or known)
-        alike = crossed in known or (isinstance(theirs, Unknown) and not nothing)
-        return Unknown(f"{said}, as both names may answer") if alike else None
+        ambiguous = crossed in known or (isinstance(theirs, Unknown) and not nothing)
+        return Unknown(f"{answered}, which both names may answer") if ambiguous else None
     if crossed in known:
-        return f"{said}, as on a connection of its own"
+        return f"{answered}, the same as on its own connection"
     if status in _NOTHING and not isinstance(theirs, Unknown):
         return None
     if neighbour.guarded and isinstance(theirs, Unknown) and _cannot_be_ours(crossed, neighbour, here, harmless):
-        return f"{said}, which neither this name nor an unknown name answers with"
-    return Unknown(f"{said}, and whose content that is cannot be determined")
+        return f"{answered}, unlike this name and unknown names"
+    return Unknown(f"{answered}; it is unknown whether this is its content")
 
 
 def _status(answer: str) -> str:
     return answer.partition(";")[0]
 
 
-def _alike(answer: str, name: str, other: Known[str], others: str) -> bool:
-    """Whether ``answer``, for ``name``, is ``other``, for ``others``: also where each only repeats what it was asked
-    for, as most redirects do."""
+def _same(answer: str, name: str, other: Known[str], others: str) -> bool:
+    """True if the answers for two names are equal, apart from the requested name, which most redirects repeat."""
     if isinstance(other, Unknown):
         return False
     return answer == other or _neutral(answer, name) == _neutral(other, others)
@@ -123,21 +121,19 @@ def _neutral(answer: str, name: str) -> str:
 
 
 def _cannot_be_ours(answer: str, neighbour: Neighbour, here: str, harmless: Mapping[str, Known[str]]) -> bool:
-    """Whether ``answer`` is content, and of a kind with which a name that nobody has is not answered: a page that
-    repeats its name, or the time, has another length for each, and says nothing. Where a wildcard stands for both
-    names, so may this one's own content."""
+    """True if ``answer`` is content of another kind than an unknown name gets. The length is not compared, because
+    pages may contain their name or the time. If a wildcard covers both names, this name's own content is compared too.
+    """
     known = {name: each for name, each in harmless.items() if not isinstance(each, Unknown)}
     if len(known) < len(harmless) or not _CONTENT.match(_status(answer)):
         return False
-    said, others = (
-        _kind(_neutral(answer, neighbour.name)),
-        (NO_SUCH_NAME, here) if neighbour.covered else (NO_SUCH_NAME,),
-    )
-    return all(said != _kind(_neutral(known[name], name)) for name in others if name in known)
+    kind = _kind(_neutral(answer, neighbour.name))
+    others = (NO_SUCH_NAME, here) if neighbour.covered else (NO_SUCH_NAME,)
+    return all(kind != _kind(_neutral(known[name], name)) for name in others if name in known)
 
 
 def _kind(answer: str) -> list[str]:
     return [each for each in answer.split("; ") if not each.startswith(_PASSING)]
 
 
-MISDIRECTED = Rule(id="tls-misdirected", check=check_misdirected)
+MISDIRECTED_REQUEST = Rule(id="tls-misdirected", check=check_misdirected)

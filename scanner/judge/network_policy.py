@@ -1,8 +1,8 @@
-"""NetworkPolicies that explain why a listener did not answer: evidence for ``tls-reach``, never a verdict.
+"""NetworkPolicies that may explain why a listener did not answer: evidence for ``tls-reach``, never a verdict.
 
-Which pod the packets of a scan seem to come from is not known here, so that nothing is said of whether a rule admits
-the scanner, only of whom it admits. A port that any policy leaves open to everybody is explained by none (policies add
-up: Kubernetes API reference, NetworkPolicySpec v1 networking.k8s.io, ``ingress``).
+The source address of the scan's packets is not known here, so a finding lists the admitted clients and does not decide
+whether the scanner is one of them. If any policy opens the port to all clients, no policy explains the silence
+(policies add up: Kubernetes API reference, NetworkPolicySpec v1 networking.k8s.io, ``ingress``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from scanner.model.observation import Observation, Reach
 
 
 class PolicyPort(View):
-    """Ports that a rule is about: one, several to ``end_port``, or all. One by its name has no number."""
+    """Ports of a rule: one, a range to ``end_port``, or all. A named port has no number."""
 
     port = Number()
     end_port = Number()
@@ -28,30 +28,30 @@ class PolicyPort(View):
     """TCP by default."""
 
     def may_be(self, port: int) -> bool:
-        """Whether it is about that TCP port; a name may be that of any port."""
+        """True if it may include the TCP port; a named port may be any."""
         first = self.port
         return self.protocol in ("", "TCP") and (first is None or first <= port <= (self.end_port or first))
 
 
 class Peer(View):
-    """Whom a rule admits."""
+    """Clients that a rule admits."""
 
     cidr = Text("ipBlock", "cidr")
     except_ = Texts("ipBlock", "except")
     pods = Part(LabelSelector, "podSelector")
     namespaces = Part(LabelSelector, "namespaceSelector")
     has_namespaces = Present("namespaceSelector")
-    """Without a selector of namespaces, it is about pods of the policy's own."""
+    """Without a namespace selector, the peers are pods of the policy's own namespace."""
 
 
 class IngressRule(View):
-    """Whom a policy admits to which ports; without ports to all, without peers everybody."""
+    """A rule of a policy: the clients (all, without peers) that it admits to ports (all, without ports)."""
 
     ports = Parts(PolicyPort)
     peers = Parts(Peer, "from")
 
     def covers(self, port: int) -> bool:
-        """Whether the rule may be about ``port``."""
+        """True if the rule may include ``port``."""
         ports = self.ports
         return not ports or any(each.may_be(port) for each in ports)
 
@@ -65,23 +65,23 @@ class NetworkPolicy(KubeObject):
 
     @property
     def is_about_ingress(self) -> bool:
-        """Whether it restricts what comes in; without types it does."""
+        """True if it restricts ingress, which is the default."""
         return not self.types or "Ingress" in self.types
 
 
 READS: tuple[Kind, ...] = (NETWORK_POLICY,)
 
 _NAMED = 3
-"""Policies named for one listener, and peers for one policy; whoever writes them decides how many there are."""
+"""Most policies named for one listener, and most peers for one policy; users control how many there are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closing:
-    """A policy that keeps at least some from a port."""
+    """A policy that closes a port to at least some clients."""
 
     policy: Reference
     admits: tuple[str, ...]
-    """Whom it lets in to that port; empty for nobody."""
+    """The clients that it admits to the port; empty for none."""
 
     def __str__(self) -> str:
         if not self.admits:
@@ -92,7 +92,7 @@ class Closing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explained:
-    """Findings with what explains them, and the policies that do."""
+    """Findings with policies as evidence, and these policies."""
 
     findings: tuple[Finding, ...]
     blocked_by: tuple[Reference, ...] = ()
@@ -107,10 +107,10 @@ class NetworkPolicies:
             self._of.setdefault(each.namespace or "", []).append(each)
 
     def closing(self, endpoint: Endpoint) -> tuple[Closing, ...]:
-        """The policies that close the endpoint's port to somebody; none where one of them opens it to everybody.
+        """The policies that close the endpoint's port to some clients; none if one of them opens it to all.
 
-        Only for pods with an address of their own: no policy binds those that share the node's (same reference,
-        ``podSelector``; the behaviour of hostNetwork pods is undefined, and nearly always that they are left out).
+        Only for pods with their own address: the behaviour of hostNetwork pods is undefined, and nearly always policies
+        do not apply to them (same reference, ``podSelector``).
         """
         if endpoint.pod is None or endpoint.node is not None:
             return ()
@@ -128,13 +128,13 @@ class NetworkPolicies:
 def explain(
     policies: NetworkPolicies, endpoint: Endpoint, observation: Observation, findings: Iterable[Finding]
 ) -> Explained:
-    """``findings`` with the policies that explain them named on ``tls-reach``, where nothing answered at all."""
-    told = tuple(findings)
+    """``findings``, with the closing policies as evidence of ``tls-reach`` if there was no answer at all."""
+    every = tuple(findings)
     closing = policies.closing(endpoint) if observation.reach is Reach.FILTERED else ()
     if not closing:
-        return Explained(findings=told)
+        return Explained(findings=every)
     return Explained(
-        findings=tuple(_with_evidence(one, endpoint, closing) for one in told),
+        findings=tuple(_with_evidence(one, endpoint, closing) for one in every),
         blocked_by=tuple(each.policy for each in closing[:_NAMED]),
     )
 
@@ -145,12 +145,12 @@ def _with_evidence(finding: Finding, endpoint: Endpoint, closing: tuple[Closing,
     return replace(
         finding,
         evidence=(*finding.evidence, *map(str, closing[:_NAMED])),
-        fix=f"admit the scanner to port {endpoint.port} in {closing[0].policy}, or scan from where it admits",
+        fix=f"admit the scanner to port {endpoint.port} in {closing[0].policy}, or scan from a client that it admits",
     )
 
 
 def _admitted(policy: NetworkPolicy, port: int) -> Iterator[str | None]:
-    """Whom each rule lets in to ``port``, as a reader would say it; None for everybody."""
+    """The clients that each rule admits to ``port``, as text; None for all clients."""
     for rule in policy.ingress:
         if not rule.covers(port):
             continue
@@ -163,7 +163,7 @@ _EVERYWHERE = frozenset({"0.0.0.0/0", "::/0"})
 
 
 def _peer(peer: Peer) -> str | None:
-    """``namespaces with team=a``; None for everybody."""
+    """``namespaces with team=a``; None for all clients."""
     if block := peer.cidr:
         return None if block in _EVERYWHERE and not peer.except_ else f"addresses in {block}"
     pods = _words(peer.pods)
@@ -177,7 +177,7 @@ def _peer(peer: Peer) -> str | None:
 
 
 def _words(selector: LabelSelector) -> str:
-    """``a=b, c in (d, e)``: what a selector asks for, the first few of it; empty for one that asks for nothing."""
+    """``a=b, c in (d, e)``: the first few requirements of a selector; empty if it has none."""
     labels = [f"{key}={value}" for key, value in selector.match_labels.items()]
     for each in selector.match_expressions:
         values = ", ".join(each.values[:_NAMED])

@@ -1,7 +1,7 @@
-"""What is passed through a router or gateway: is it the backend's certificate that its name shows?
+"""TLS passthrough by a router or gateway: the server name must show the certificate of one of its backends.
 
-Near ends and backends are endpoints of the same scan, each with its own observation; what is kept of one is whom it
-said it was. The finding stands on the near end, once the backends have been asked.
+Passthrough endpoints and backends are endpoints of the same scan. Their leaves are recorded, and compared after the
+scan; the finding is about the passthrough endpoint.
 """
 
 from __future__ import annotations
@@ -25,45 +25,45 @@ _NAMED = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Near:
-    """One instance of an endpoint that passes connections on."""
+class PassthroughEndpoint:
+    """One instance of an endpoint that passes TLS through."""
 
     endpoint: str
     instance: str
     where: str
     passed_on: PassedOn
     leaf: str | None
-    """SHA-256 of what it showed; None: nothing was seen."""
+    """SHA-256 of its certificate; None if none was seen."""
     unseen: str
-    """Why it may show something else as well; empty: it does not."""
+    """Reason why it may show another certificate too; empty if it does not."""
     binding: Binding
     reproduce: str
-    """The command that shows it again."""
+    """Command line of ``adhere scan``."""
 
 
-class _Open(NamedTuple):
-    """What keeps it from being told."""
+class _Undecided(NamedTuple):
+    """The reason why the comparison is inconclusive."""
 
     why: str
     fix: str = ""
-    """What would settle it; empty: whatever the object's status says."""
+    """Next step; empty for "see the object's status"."""
 
 
 _Name: TypeAlias = tuple[str, str | None]
-"""An endpoint's id, and the server name that it was asked for."""
+"""An endpoint's id and the requested server name."""
 
 
 @dataclass(slots=True)
-class Passages:
-    """The leaves that a scan has seen, by endpoint id and server name, and whoever merely passes others' on."""
+class PassthroughBackends:
+    """The leaves of a scan by endpoint id and server name, and the endpoints that pass TLS through."""
 
     _shown: dict[str, dict[str | None, set[str]]] = field(default_factory=dict)
     _unseen: set[_Name] = field(default_factory=set)
-    """Where one instance at least showed no certificate."""
-    _near: list[Near] = field(default_factory=list)
+    """Names for which at least one instance showed no certificate."""
+    _passing: list[PassthroughEndpoint] = field(default_factory=list)
 
     def add(self, endpoint: Endpoint, expectation: Expectation, observation: Observation) -> None:
-        """Remember what one endpoint showed."""
+        """Record the leaves of one endpoint."""
         first = observation.chain
         unseen = first.reason if isinstance(first, Unknown) else ""
         chains = (() if isinstance(first, Unknown) else first, *observation.other_chains)
@@ -77,15 +77,13 @@ class Passages:
         missed = (each.name for each in expectation.other_names if each.owed == "compared")
         self._unseen.update((endpoint.id, name) for name in missed if name not in asked)
         if expectation.passed_on is not None:
-            where = endpoint.instance.removeprefix(f"{endpoint.id} @ ")
-            said, leaf = expectation.passed_on, leaves[0] if leaves else None
-            self._near.append(
-                Near(
+            self._passing.append(
+                PassthroughEndpoint(
                     endpoint=endpoint.id,
                     instance=endpoint.instance,
-                    where=where,
-                    passed_on=said,
-                    leaf=leaf,
+                    where=endpoint.instance.removeprefix(f"{endpoint.id} @ "),
+                    passed_on=expectation.passed_on,
+                    leaf=leaves[0] if leaves else None,
                     unseen=unseen,
                     binding=expectation.binding,
                     reproduce=remediation.scan(endpoint),
@@ -98,54 +96,52 @@ class Passages:
             self._unseen.add((endpoint, name))
 
     def findings(self) -> Iterator[tuple[str, Finding]]:
-        """One for each instance, by its name, that shows another certificate than its backends, or is unknown."""
-        for near in self._near:
-            for found in PASSAGE.check(PASSAGE, near, self):
-                yield near.instance, found
+        """Each finding with its instance: the certificate is not one of the backends', or that is unknown."""
+        for passing in self._passing:
+            for found in PASSTHROUGH.check(PASSTHROUGH, passing, self):
+                yield passing.instance, found
 
-    def shows(self, near: Near) -> bool:
-        """Whether one of the backends has shown what ``near`` shows, under whatever name."""
-        return any(near.leaf in leaves for each in _behind(near) for leaves in self._shown.get(each, {}).values())
+    def shows(self, passing: PassthroughEndpoint) -> bool:
+        """True if a backend showed the certificate of ``passing``, under any server name."""
+        return any(passing.leaf in leaves for each in _behind(passing) for leaves in self._shown.get(each, {}).values())
 
-    def open(self, near: Near) -> _Open | None:
-        """Why the backends do not decide what ``near`` has to show; None: they do."""
-        ids, name = _behind(near), near.passed_on.name
-        if near.leaf is None:
-            return _Open("the name showed no certificate", "see why it shows no certificate")
+    def undecided(self, passing: PassthroughEndpoint) -> _Undecided | None:
+        """The reason why another certificate than the backends' proves nothing; None if it proves a violation."""
+        ids, name = _behind(passing), passing.passed_on.name
+        if passing.leaf is None:
+            return _Undecided("the server name showed no certificate", "find out why it shows no certificate")
         if not ids:
-            return _Open("none of its backends is a known listener")
-        if unasked := [each for each in ids if each not in self._shown]:
-            return _left_out(near, unasked)
+            return _Undecided("none of its backends is a known listener")
+        if unscanned := [each for each in ids if each not in self._shown]:
+            return _left_out(passing, unscanned)
         if unseen := [each for each in ids if (each, name) in self._unseen]:
             why = f"not all of its backends showed a certificate ({_first(unseen)})"
-            return _Open(why, f"see why {unseen[0]} shows no certificate")
+            return _Undecided(why, f"find out why {unseen[0]} shows no certificate")
         named = all(name in self._shown[each] for each in ids)
-        return None if named else _Open("its backends were asked under other names than this one")
+        return None if named else _Undecided("its backends were scanned with other server names")
 
-    def who_shows(self, leaf: str, beside: Near) -> Iterator[str]:
-        """Ids of other endpoints that have shown ``leaf``."""
-        passing = {beside.endpoint, *(each.endpoint for each in self._near)}
+    def others_with(self, leaf: str, beside: PassthroughEndpoint) -> Iterator[str]:
+        """Ids of other endpoints that showed ``leaf``."""
+        passing = {beside.endpoint, *(each.endpoint for each in self._passing)}
         for each, names in self._shown.items():
             if each not in passing and any(leaf in leaves for leaves in names.values()):
                 yield each
 
 
-def _behind(near: Near) -> list[str]:
-    return [f"{_cluster(near)}{each}" for each in near.passed_on.backends]
+def _behind(passing: PassthroughEndpoint) -> list[str]:
+    return [f"{_cluster(passing)}{each}" for each in passing.passed_on.backends]
 
 
-def _cluster(near: Near) -> str:
-    """With whose name ids begin where there are several."""
-    return near.endpoint.removesuffix(near.passed_on.here)
+def _cluster(passing: PassthroughEndpoint) -> str:
+    """The cluster's name, with which ids begin in a scan of several clusters."""
+    return passing.endpoint.removesuffix(passing.passed_on.here)
 
 
-def _left_out(near: Near, ids: list[str]) -> _Open:
-    """Whoever chooses what is scanned may not know that one listener decides about another."""
-    selector = f"--include endpoint={ids[0].removeprefix(_cluster(near))}"
-    return _Open(
-        f"not all of its backends were asked in this scan ({_first(ids)})",
-        f"scan it together with its backends ({selector} beside what else is included): "
-        "they were left out, or the scan ended before it came to them",
+def _left_out(passing: PassthroughEndpoint, ids: list[str]) -> _Undecided:
+    selector = f"--include endpoint={ids[0].removeprefix(_cluster(passing))}"
+    return _Undecided(
+        f"not all of its backends were scanned ({_first(ids)})",
+        f"scan its backends in the same scan (add {selector}): they were excluded, or the scan ended early",
     )
 
 
@@ -153,34 +149,39 @@ def _first(ids: list[str]) -> str:
     return f"{ids[0]} and {len(ids) - 1} more" if len(ids) > 1 else ids[0]
 
 
-def check_passage(rule: ScanRule, near: Near, passages: Passages) -> Iterator[Finding]:
-    """What is passed through shows the certificate of its backend, and not the router's or the gateway's own."""
-    if near.leaf is None or not passages.shows(near):
-        yield _told(rule, near, passages, passages.open(near))
-    elif near.unseen:
-        yield _told(rule, near, passages, _Open(near.unseen, "see why its handshake is not completed"))
+def check_passthrough(rule: ScanRule, passing: PassthroughEndpoint, backends: PassthroughBackends) -> Iterator[Finding]:
+    """A passthrough endpoint shows the certificate of its backend, not one of the router or gateway."""
+    if passing.leaf is None or not backends.shows(passing):
+        yield _finding(rule, passing, backends, backends.undecided(passing))
+    elif passing.unseen:
+        unknown = _Undecided(passing.unseen, "find out why its handshake is not completed")
+        yield _finding(rule, passing, backends, unknown)
 
 
-def _told(rule: ScanRule, near: Near, passages: Passages, unknown: _Open | None) -> Finding:
-    source, backends = near.passed_on.source, near.passed_on.backends
-    status = f"see the status of {source.partition(' ')[0]}"
-    others = tuple(islice(passages.who_shows(near.leaf, near), _NAMED)) if near.leaf else ()
+def _finding(
+    rule: ScanRule, passing: PassthroughEndpoint, seen: PassthroughBackends, unknown: _Undecided | None
+) -> Finding:
+    source, backends = passing.passed_on.source, passing.passed_on.backends
+    status = f"check the status of {source.partition(' ')[0]}"
+    others = tuple(islice(seen.others_with(passing.leaf, passing), _NAMED)) if passing.leaf else ()
     return Finding(
         rule=rule.id,
         severity=rule.severity if unknown is None else "info",
         verdict="fail" if unknown is None else "inconclusive",
-        # An object asks for it, so it is a violation also of what no profile binds.
-        status="not-tested" if unknown else "converging" if near.binding == "settling" else "violation",
-        message=f"{near.where} shows another certificate than the backends that {source} passes it through to"
+        # An object declares the passthrough, so it is a violation even if no profile is enforced.
+        status="not-tested" if unknown else "converging" if passing.binding == "settling" else "violation",
+        message=f"{passing.where} shows another certificate than its passthrough backends ({source})"
         if unknown is None
-        else f"whether {near.where} shows the certificate of its backends could not be determined: {unknown.why}",
+        else f"whether {passing.where} shows the certificate of its backends could not be determined: {unknown.why}",
         expected=tuple(f"a certificate that {each} shows" for each in backends[:_NAMED]),
-        observed=(f"certificate {near.leaf}",) if near.leaf else (),
-        fix=f"find what terminates this name instead, and {status}" if unknown is None else unknown.fix or status,
-        reproduce=near.reproduce,
+        observed=(f"certificate {passing.leaf}",) if passing.leaf else (),
+        fix=f"find the listener that terminates TLS for this name, and {status}"
+        if unknown is None
+        else unknown.fix or status,
+        reproduce=passing.reproduce,
         evidence=listed(f"the same certificate is shown by {each}" for each in others),
-        about=near.endpoint,
+        about=passing.endpoint,
     )
 
 
-PASSAGE = ScanRule(id="passthrough-backend", check=check_passage)
+PASSTHROUGH = ScanRule(id="passthrough-backend", check=check_passthrough)

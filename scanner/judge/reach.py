@@ -1,4 +1,4 @@
-"""Whether there was TLS to judge at all: the outcome taxonomy (``Reach``) as verdicts."""
+"""Reachability: each outcome of connecting (``Reach``) as a verdict."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from scanner.model.observation import JUDGEABLE, Reach
 from scanner.model.rule import Case, Rule
 
 _SHOWS_NOTHING = frozenset({Reach.CLOSED, Reach.HUNG_UP, Reach.RESET, Reach.REJECTED, Reach.NAME_REQUIRED})
-"""What a proxy does that has no listener for a name, or nothing on a port. Silence shows nothing either way."""
+"""Outcomes that prove that no listener serves the name. Silence proves nothing."""
 _SHOWN = 3
 """Objects named that lead to one endpoint."""
 
 
 class _Obstacle(NamedTuple):
-    """Why nothing could be asked, and what to do next."""
+    """Reason why there is no TLS to judge, and the next step."""
 
     status: Status
     happened: str
@@ -31,48 +31,48 @@ _OBSTACLES: Mapping[Reach, _Obstacle] = {
     Reach.CLOSED: _Obstacle("unreachable", "port is closed", "start the listener, or take the address off the list"),
     Reach.FILTERED: _Obstacle(
         "unreachable",
-        "the connection was never answered",
+        "no answer to the connection attempt",
         "open the firewall or NetworkPolicy for the scanner, or scan from another place",
     ),
     Reach.UNREACHABLE: _Obstacle(
-        "unreachable", "there is no way there", "check the name, DNS and routing from where the scan runs"
+        "unreachable", "no route to the address", "check the name, DNS and routing on the machine that scans"
     ),
     Reach.HUNG_UP: _Obstacle(
         "not-tested",
-        "every connection was accepted and closed without a byte",
-        "look into the listener's log: it may restrict source addresses or expect a PROXY header",
+        "connections are accepted and closed without a byte",
+        "check the listener's log: it may restrict source addresses or expect a PROXY header",
     ),
     Reach.RESET: _Obstacle(
         "not-tested",
-        "the connection was reset on the ClientHello",
-        "look for a firewall or load balancer in between, and into the listener's log",
+        "the connection was reset after the ClientHello",
+        "check firewalls and load balancers in the path, and the listener's log",
     ),
     Reach.SILENT: _Obstacle(
         "not-tested",
-        "the connection was accepted and nothing was ever said",
-        "check that it is a TLS port; a slow listener needs a longer --timeout",
+        "the connection was accepted, but no byte was received",
+        "check that it is a TLS port; for a slow listener raise --timeout",
     ),
     Reach.REJECTED: _Obstacle(
         "not-tested",
-        "it refused every offer",
-        "try another server name (--sni) and look into the listener's log for the reason",
+        "it refused every ClientHello",
+        "try another server name (--sni), and check the listener's log for the reason",
     ),
     Reach.NAME_REQUIRED: _Obstacle(
         "not-tested",
-        "it speaks TLS only for a server name that it knows",
-        "give that name: tls://address:port#name, or --sni NAME",
+        "it accepts TLS only with a server name that it knows",
+        "add that name: tls://address:port#name, or --sni NAME",
     ),
     Reach.MALFORMED: _Obstacle(
         "not-tested",
-        "it answered with bytes that are neither TLS nor a protocol that adhere knows",
-        "check which protocol the port speaks",
+        "it answered with bytes of an unknown protocol, not TLS",
+        "check which protocol the port uses",
     ),
     Reach.INTERRUPTED: _Obstacle("not-tested", "not finished", "the deadline was reached; raise --deadline"),
 }
 
 
 def check_reach(rule: Rule, case: Case) -> Iterator[Finding]:
-    """A listener that should speak TLS does, and can be asked."""
+    """A listener that should speak TLS is reachable and speaks TLS."""
     reach = case.observation.reach
     if reach in JUDGEABLE and case.endpoint.sampled:
         yield _finding(rule, case, "inconclusive", "sampled", _SAMPLED)
@@ -80,9 +80,9 @@ def check_reach(rule: Rule, case: Case) -> Iterator[Finding]:
         yield _finding(rule, case, "pass", "ok", "it speaks TLS")
     elif reach in (Reach.PLAINTEXT, Reach.STARTTLS_NEEDED):
         yield _plaintext(rule, case)
-    elif reach in _SHOWS_NOTHING and case.expectation.withheld:
-        said = f"nothing is served there, as it must be: {case.expectation.withheld}"
-        yield _finding(rule, case, "not_applicable", "informational", said)
+    elif reach in _SHOWS_NOTHING and case.expectation.rejection:
+        message = f"not served, as expected: {case.expectation.rejection}"
+        yield _finding(rule, case, "not_applicable", "informational", message)
     elif reach is Reach.CLOSED and _may_be_closed(case.endpoint):
         yield _finding(
             rule, case, "not_applicable", "unreachable", "port is closed; no object declares a listener here"
@@ -96,9 +96,10 @@ def check_reach(rule: Rule, case: Case) -> Iterator[Finding]:
 
 
 def _not_dialled(rule: Rule, case: Case) -> Finding:
-    """There is nothing that a command could show again: whoever runs it dials what this scan was not to."""
-    leading = dict.fromkeys(each.named for each in case.endpoint.origins)
-    origins = ", ".join(list(leading)[:_SHOWN])
+    """An endpoint outside the dial scope. No reproduce command: it would connect to an address that the scope
+    excludes."""
+    named = dict.fromkeys(each.named for each in case.endpoint.origins)
+    origins = ", ".join(list(named)[:_SHOWN])
     outside = case.endpoint.tunnel is None and origins
     fix = f"check the address in {origins}, which refers to it" if outside else None
     found = _finding(rule, case, "inconclusive", "unreachable", case.observation.detail, fix=fix)
@@ -106,14 +107,13 @@ def _not_dialled(rule: Rule, case: Case) -> Finding:
 
 
 def _may_be_closed(endpoint: Endpoint) -> bool:
-    """A port of which nobody says that somebody listens: a container's that is merely listed, a Service's without ready
-    endpoints. What an object declares as TLS should be there."""
+    """True for a port that need not have a listener: a mere container port, or a Service's without ready endpoints."""
     return endpoint.certainty == "candidate" or (not endpoint.ready and endpoint.certainty == "hinted")
 
 
 _SAMPLED = (
-    "this address is balanced, and only one of its backends has answered: scan from where they can be dialled, or with "
-    "--via port-forward"
+    "this address is a load balancer, so only one of its backends was tested: scan from a place that reaches every "
+    "backend, or with --via port-forward"
 )
 
 _CANDIDATE: Mapping[str, tuple[Verdict, Severity]] = {
@@ -126,26 +126,26 @@ _CANDIDATE: Mapping[str, tuple[Verdict, Severity]] = {
 def _plaintext(rule: Rule, case: Case) -> Finding:
     protocol = case.observation.protocol or "an unknown protocol"
     if case.observation.reach is Reach.STARTTLS_NEEDED:
-        said = f"it speaks {protocol}, which upgrades to TLS by a command"
-        fix = f"give the target as {protocol}://host:port, or serve TLS from the first byte there"
+        message = f"it speaks {protocol}, which starts TLS with a command (STARTTLS)"
+        fix = f"write the target as {protocol}://host:port, or serve TLS from the first byte"
     else:
-        said = f"it answers in plaintext ({protocol})"
+        message = f"it answers in plaintext ({protocol})"
         declaring = next((each.named for each in case.endpoint.origins if each.reference and not each.foreign), None)
         fix = "enable TLS on the listener, or " + (
             f"correct {declaring}, which declares TLS there" if declaring else "remove it from the targets"
         )
     if case.endpoint.certainty == "hinted":
-        hint = f"{said}, and only its name or port suggests that it should: declare it, or name it otherwise"
+        hint = f"{message}, but its name or port suggests TLS: declare TLS in an object, or rename the port"
         return _finding(rule, case, "inconclusive", "not-tls", hint)
     verdict: Verdict = "fail"
     severity = rule.severity
     if case.endpoint.certainty == "candidate":
         verdict, severity = _CANDIDATE[case.policy.plaintext_candidate]
     if verdict != "fail":
-        return _finding(rule, case, verdict, "not-tls", f"{said}; no object requires TLS here", severity=severity)
-    # An object or the policy file requires TLS here, not the cluster's profile: users are bound too.
+        return _finding(rule, case, verdict, "not-tls", f"{message}; no object requires TLS here", severity=severity)
+    # An object or the policy file requires TLS here, not the cluster's profile, so it is enforced for users too.
     status = status_of_failure(case, "not-tls")
-    return promised(_finding(rule, case, "fail", status, said, severity=severity, fix=fix), "not-tls")
+    return promised(_finding(rule, case, "fail", status, message, severity=severity, fix=fix), "not-tls")
 
 
 def _finding(
@@ -177,16 +177,16 @@ REACH = Rule(id="tls-reach", check=check_reach)
 
 
 def unfinished(findings: Iterable[Finding], case: Case) -> tuple[Finding, ...]:
-    """``findings``, with one in place of all that are open because the scan was stopped during this endpoint."""
-    told = tuple(findings)
-    is_open = any(each.verdict == "inconclusive" and each.severity != "info" for each in told)
-    if case.observation.stopped is None or not is_open:
-        return told
+    """``findings``; if the scan of this endpoint was stopped, one "not finished" replaces all inconclusive ones."""
+    every = tuple(findings)
+    undecided = any(each.verdict == "inconclusive" and each.severity != "info" for each in every)
+    if case.observation.stopped is None or not undecided:
+        return every
     message = f"not finished: the scan was stopped ({case.observation.stopped})"
     stopped = Finding(
         rule=REACH.id, severity=REACH.severity, verdict="inconclusive", status="interrupted", message=message
     )
-    settled = (
-        each for each in told if each.verdict == "fail" or (each.verdict != "inconclusive" and each.rule != REACH.id)
+    decided = (
+        each for each in every if each.verdict == "fail" or (each.verdict != "inconclusive" and each.rule != REACH.id)
     )
-    return (stopped, *settled)
+    return (stopped, *decided)

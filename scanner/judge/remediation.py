@@ -1,4 +1,4 @@
-"""What a failing finding tells its reader to do: the command that shows it again, and what to change."""
+"""Remediation of a finding: the command that reproduces it, and the setting to change."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scanner.tls import names
 from scanner.tls.codepoints import TLS10, TLS11, TLS12, TLS13
 
 VERSION_ARGUMENTS = {TLS10: "1.0", TLS11: "1.1", TLS12: "1.2", TLS13: "1.3"}
-"""How ``adhere ask --version`` spells a version in short; the others go by their names."""
+"""Short spellings of ``adhere ask --version``; other versions are spelled with their names."""
 
 _CURL: Mapping[HttpVersion, str] = {"http/1.1": "http1.1", "h2": "http2"}
 _PLAIN = re.compile(r"[\w@%+=:,./#-]+", re.ASCII)
@@ -43,12 +43,12 @@ def ask(
 
 
 def scan(endpoint: Endpoint) -> str:
-    """The ``adhere scan`` command for what only a full handshake shows: the chain, and who must show a certificate."""
+    """The ``adhere scan`` command, for results of a full handshake: the chain and client certificates."""
     return f"adhere scan {target(endpoint)}"
 
 
 def scan_as(endpoint: Endpoint, names: Iterable[str | None]) -> str:
-    """The same under other server names, or none."""
+    """The ``adhere scan`` command for other server names; None is no server name."""
     targets = (target(replace(endpoint, server_name=name)) for name in dict.fromkeys(names))
     return " ".join(("adhere scan", *targets))
 
@@ -69,13 +69,13 @@ def head(
     return _quoted(words)
 
 
-def as_a_stranger(endpoint: Endpoint) -> str:
-    """The ``openssl`` commands that show a client certificate that nobody has signed but itself."""
-    files = ("nobody.key", "nobody.pem")
-    made = f"openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=untrusted -keyout {files[0]} -out {files[1]}"
+def with_untrusted_certificate(endpoint: Endpoint) -> str:
+    """The ``openssl`` commands that connect with a self-signed client certificate."""
+    files = ("untrusted.key", "untrusted.pem")
+    create = f"openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=untrusted -keyout {files[0]} -out {files[1]}"
     words = ["openssl", "s_client", "-connect", host_port(endpoint.address, endpoint.port)]
     words += ["-servername", endpoint.server_name] if endpoint.server_name else ["-noservername"]
-    return f"{made} && {_quoted([*words, '-key', files[0], '-cert', files[1]])}"
+    return f"{create} && {_quoted([*words, '-key', files[0], '-cert', files[1]])}"
 
 
 def _quoted(words: Iterable[str]) -> str:
@@ -83,12 +83,12 @@ def _quoted(words: Iterable[str]) -> str:
 
 
 def bug(endpoint: Endpoint) -> str:
-    """The command that prints a report to file. ``DIR`` is what ``adhere scan --save`` was given."""
+    """The command that writes a bug report. ``DIR`` is the directory of ``adhere scan --save``."""
     return f"adhere explain {shlex.quote(endpoint.id)} --bug --results DIR"
 
 
 def minimum(endpoint: Endpoint, expectation: Expectation, least: int) -> str:
-    """What to do so that no version below ``least`` is accepted."""
+    """The fix for accepted versions below ``least``."""
     lever = expectation.lever
     set_ = f"set the minimum version to {names.version_name(least)}"
     if lever is not None and lever.minimum:
@@ -97,57 +97,57 @@ def minimum(endpoint: Endpoint, expectation: Expectation, least: int) -> str:
 
 
 def suites(endpoint: Endpoint, expectation: Expectation, allowed: Iterable[int]) -> str:
-    """What to do so that only ``allowed`` suites are accepted; flags get the list to paste."""
+    """The fix for accepted suites outside ``allowed``; for flags with the value to paste."""
     lever, set_ = expectation.lever, "allow only the expected suites"
     older = [names.suite_name(code) for code in allowed if not names.is_tls13(code)]
     if lever is not None and lever.suites and older:
         set_ = f"set {_assigned(lever.suites, ','.join(older))}"
-    elif lever is not None and lever.minimum:  # nothing but TLS 1.3, whose suites Go does not let anybody choose
+    elif lever is not None and lever.minimum:  # only TLS 1.3, whose suites cannot be configured in Go
         return minimum(endpoint, expectation, TLS13)
     return _set(endpoint, expectation, set_)
 
 
 def groups(endpoint: Endpoint, expectation: Expectation, allowed: Iterable[int]) -> str:
-    """What to do so that only ``allowed`` groups are accepted; flags get the list to paste.
+    """The fix for accepted groups outside ``allowed``; for flags with the value to paste.
 
-    ``k8s.io/apiserver`` (``SecureServingOptions``) and ``KubeletConfiguration`` have a setting from 0.36 on, by Go's
+    ``k8s.io/apiserver`` (``SecureServingOptions``) and ``KubeletConfiguration`` have a setting since 0.36, with Go's
     numbers (kubernetes/kubernetes pull request 137115). etcd's flags (3.6) have none.
     """
     lever, set_ = expectation.lever, "allow only the expected groups"
     if lever is None or not lever.minimum or lever.spelling == "openssl":
         return _set(endpoint, expectation, set_)
     if lever.spelling == "etcd":
-        return f"{lever.where} has no setting for groups: they are those of the Go release that it was built with"
+        return f"{lever.where} has no setting for groups: the Go release of its build decides"
     codes = ",".join(map(str, allowed))
     set_ = f"tlsCurvePreferences: [{codes}]"
     if lever.minimum.startswith("--"):
         set_ = f"--tls-curve-preferences={codes}"
-    since = "from Kubernetes 1.36 on; earlier releases have no setting for groups"
+    since = "Kubernetes 1.36 or later; earlier releases have no setting for groups"
     return f"set {set_} {_place(lever)} ({since})"
 
 
 def client_certificate(endpoint: Endpoint, expectation: Expectation, expected: str) -> str:
-    """What to do so that clients are asked for a certificate as they should be."""
+    """The fix for a client certificate that is not requested or required as expected."""
     lever, by = expectation.lever, expectation.client_source
     if lever is not None and lever.field and lever.applied_by:
         return _not_followed(endpoint, lever, by)
     setting = _CLIENTS.get(lever.spelling if lever and lever.minimum.startswith("--") else "", "")
     if setting and lever is not None:
-        return f"set {setting} {_place(lever)}: {by} requires a client certificate to be {expected}"
+        return f"set {setting} {_place(lever)}: {by} expects that a client certificate is {expected}"
     return in_the_listener(endpoint, f"set the client certificate to {expected}", by)
 
 
 _CLIENTS: Mapping[str, str] = {"etcd": "--client-cert-auth=true", "component-base": "--client-ca-file"}
-"""Flags by which a process asks its clients for a certificate."""
+"""Flags that make a process ask its clients for a certificate."""
 
 
 def in_the_listener(endpoint: Endpoint, what: str, by: str = "") -> str:
-    """``what`` is to be set where the listener is configured; ``by`` names what requires it."""
+    """The fix for a setting in the listener's own configuration; ``by`` is the object that requires it."""
     return f"{what} in {_configuration(endpoint)}" + (f": {by} requires it" if by else "")
 
 
 def required_by(expectation: Expectation) -> str:
-    """The object or file, and field, that the profile is from; empty for a profile of the command line."""
+    """The object or file, and the field, that requires the profile; empty for a profile of the command line."""
     step = _deciding(expectation)
     if step is None or step.source.startswith("--"):
         return ""
@@ -163,7 +163,7 @@ _VERSIONS: Mapping[str, Mapping[int, str]] = {
     "component-base": {version: f"VersionTLS{short.replace('.', '')}" for version, short in VERSION_ARGUMENTS.items()},
     "etcd": {version: f"TLS{short}" for version, short in VERSION_ARGUMENTS.items()},
 }
-"""How each spelling of a ``Lever`` writes a version."""
+"""Version names in each spelling of a ``Lever``."""
 
 
 def _assigned(setting: str, value: str) -> str:
@@ -171,33 +171,31 @@ def _assigned(setting: str, value: str) -> str:
 
 
 def _set(endpoint: Endpoint, expectation: Expectation, what: str) -> str:
-    """Who can do it: whoever owns the flags or the field that the listener takes it from, else its operator."""
+    """Add where to set ``what``: the flags or the field that the listener reads, or its operator."""
     lever, by = expectation.lever, required_by(expectation)
     if lever is None:
         return _of_product(in_the_listener(endpoint, what, by), expectation)
     if not lever.field:
-        said = f"; it says {lever.told} now" if lever.told else ""
-        again = "" if lever.told else "; where it is set so already, restart the process"
-        return f"{what} {_place(lever)}{said}{again}" + (f" ({by} requires it)" if by else "")
+        note = f"; the current value is {lever.told}" if lever.told else "; if it is already set, restart the process"
+        return f"{what} {_place(lever)}{note}" + (f" ({by} requires it)" if by else "")
     if expectation.binding == "not-enforced" and expectation.standing == "platform":
-        strict = "; with spec.tlsAdherence: StrictAllComponents it would" if expectation.adherence else ""
-        return f"{lever.where} {lever.field} does not bind it today{strict}"
+        strict = "; spec.tlsAdherence: StrictAllComponents would enforce it" if expectation.adherence else ""
+        return f"{lever.where} {lever.field} is not enforced for this component{strict}"
     decided = _deciding(expectation)
     if decided is not None and decided.source not in (lever.where, *lever.others):
         others = f", or in {', '.join(lever.others)}" if lever.others else ""
-        return f"{what} by {lever.field} of {lever.where}{others}" + (f": {by} requires it" if by else "")
+        return f"{what} in {lever.field} of {lever.where}{others}" + (f": {by} requires it" if by else "")
     return _not_followed(endpoint, lever, by)
 
 
 def _not_followed(endpoint: Endpoint, lever: Lever, by: str) -> str:
-    """The object says it already, and nobody can set anything in the component's configuration: its operator stopped
-    somewhere, or it has a bug."""
+    """The fix if the object already requires it: the component's operator is stuck, or has a bug."""
     if not lever.applied_by:
-        return f"{by or lever.where} requires it already: see whether what reads it has accepted and applied it"
+        return f"{by or lever.where} requires it already: check in its status that its controller applied it"
     doctor = f"adhere doctor {shlex.quote(lever.applied_by)}"
     return (
-        f"{by or lever.where} requires it already: run '{doctor}' to find the step that does not apply it; if there is"
-        f" none, the component has a bug to report ({bug(endpoint)})"
+        f"{by or lever.where} requires it already: run '{doctor}' to find the step that does not apply it; if every"
+        f" step does, report a bug in the component ({bug(endpoint)})"
     )
 
 
@@ -208,14 +206,14 @@ def _of_product(text: str, expectation: Expectation) -> str:
 
 
 def _place(lever: Lever) -> str:
-    """Where flags and files are: the container, the object, the files of the node, and what else has a copy."""
-    held = f"for container {lever.container} of {lever.where}" if lever.container else f"for {lever.where}"
+    """The place of flags and files: container, object, files of the node, and other objects with a copy."""
+    place = f"for container {lever.container} of {lever.where}" if lever.container else f"for {lever.where}"
     files = f" ({', '.join(lever.files)} on its node)" if lever.files else ""
-    return f"{held}{files}" + (f", and in {', '.join(lever.others)}" if lever.others else "")
+    return f"{place}{files}" + (f", and in {', '.join(lever.others)}" if lever.others else "")
 
 
 def _configuration(endpoint: Endpoint) -> str:
-    """The listener's own configuration, by whose it is."""
+    """The name of the listener's own configuration, with its owner."""
     owner = endpoint.owner
     if owner.kind in ("Target", ""):
         return "the listener's own configuration"

@@ -1,6 +1,7 @@
-"""Replicas of one workload that do not do the same: a finding of their own, on the id that they share.
+"""Replicas of one workload that behave differently: one finding about the endpoint id that they share.
 
-Each observation leaves a digest; equal ones are kept once, so that 20,000 replicas cost little more than their names.
+Each observation becomes a digest; equal digests are stored once, so that 20,000 replicas cost little more than their
+names.
 """
 
 from __future__ import annotations
@@ -20,24 +21,24 @@ from scanner.tls.names import group_label, suite_label, version_label, version_n
 _SHOWN = 5
 """Replicas named on each side of a difference."""
 _KINDS = 20
-"""Different behaviours of one workload that a finding describes."""
+"""Most different behaviours of one workload that a finding describes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaf:
-    """The certificate of one replica, as far as replicas can be compared by it."""
+    """The certificate of one replica."""
 
     sha256: str
     names: frozenset[str] | None
-    """Subject alternative names; None where they cannot be read."""
+    """Subject alternative names; None if they cannot be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Behaviour:
-    """What one listener accepts and refuses. Equal for most replicas."""
+    """Accepted and refused parameters of one listener. Equal for most replicas."""
 
     answers: tuple[tuple[str, frozenset[int], frozenset[int]], ...]
-    """What was asked (``versions``, ``TLSv1.2 suites`` ...), accepted, refused."""
+    """Topic (``versions``, ``TLSv1.2 suites`` ...), accepted and refused code points."""
     leaf: Leaf | None
 
 
@@ -48,51 +49,50 @@ class _Workload:
 
 
 class Replicas:
-    """Digests of a scan's observations, by endpoint id and what is owed: kubelets of two pools, of which one has a
-    KubeletConfig of its own, are meant to differ."""
+    """Digests of a scan's observations, by endpoint id and expectation: kubelets of two pools may differ if one pool
+    has its own KubeletConfig."""
 
     def __init__(self) -> None:
         self._workloads: dict[tuple[str, ...], _Workload] = {}
         self._behaviours: dict[Behaviour, Behaviour] = {}
 
     def add(
-        self, endpoint: Endpoint, expectation: Expectation, observation: Observation, *, owed_then: str = ""
+        self, endpoint: Endpoint, expectation: Expectation, observation: Observation, *, profile_then: str = ""
     ) -> None:
-        """Remember what one replica did. One that could not be asked differs from nobody.
+        """Record one replica, unless it could not be tested.
 
-        ``owed_then``: the profile that it owed when it was seen, where ``expectation`` is another one. What was
-        configured differently was meant to differ, whatever is owed now.
+        ``profile_then``: the profile that was required when it was observed, if ``expectation`` has another one.
+        Replicas that were configured differently may differ.
         """
         if observation.reach not in JUDGEABLE:
             return
         seen = behaviour(observation)
         same = self._behaviours.setdefault(seen, seen)
-        owed = _configured(expectation)
-        workload = self._workloads.setdefault((endpoint.id, owed, owed_then), _Workload())
+        workload = self._workloads.setdefault((endpoint.id, _configured(expectation), profile_then), _Workload())
         workload.bindings.add(expectation.binding)
         workload.replicas.setdefault(same, []).append(endpoint.instance.removeprefix(f"{endpoint.id} @ "))
 
     def findings(self) -> tuple[Finding, ...]:
         """One finding for each id whose replicas differ, in the order of the ids."""
-        differing = sorted(key for key, each in self._workloads.items() if len(each.replicas) > 1)
-        return tuple(finding for key in differing for finding in self._of(key))
-
-    def _of(self, key: tuple[str, ...]) -> Iterable[Finding]:
-        workload = self._workloads[key]
-        return REPLICAS.check(REPLICAS, key[0], workload.replicas, workload.bindings)
+        return tuple(
+            finding
+            for key, workload in sorted(self._workloads.items(), key=lambda each: each[0])
+            if len(workload.replicas) > 1
+            for finding in REPLICAS.check(REPLICAS, key[0], workload.replicas, workload.bindings)
+        )
 
 
 def _configured(expectation: Expectation) -> str:
-    """The profile with what tightens it, and what is configured weaker: replicas that differ in either are meant to."""
+    """The required profile and the current weaker setting: replicas that differ in either are meant to differ."""
     profile, lever = expectation.profile, expectation.lever
-    told = lever.told if lever else ""
+    current = lever.told if lever else ""
     if isinstance(profile, Unknown):
-        return told
-    return f"{profile.name} {profile.min_version} {sorted(profile.suites)} {told}"
+        return current
+    return f"{profile.name} {profile.min_version} {sorted(profile.suites)} {current}"
 
 
 def behaviour(observation: Observation) -> Behaviour:
-    """The digest of an observation: what was accepted and soundly refused, and who it said that it was."""
+    """The digest of an observation: accepted and refused parameters, and the leaf."""
     chain = observation.chain
     leaf = None
     if not isinstance(chain, Unknown) and chain:
@@ -143,14 +143,14 @@ def check_replicas(
         expected=("all replicas behave the same",),
         observed=listed(items or certificates),
         fix="find out why these replicas differ (a stuck rollout, a file that was not reloaded), and "
-        "restart the ones that lag behind",
+        "restart the outdated ones",
         evidence=tuple(_sides(replicas)),
         about=workload,
     )
 
 
 def _differences(replicas: Mapping[Behaviour, list[str]]) -> Iterator[str]:
-    """What one replica accepts and another one refuses, with an example of each."""
+    """Items that one replica accepts and another one refuses, with an example of each."""
     accepting: dict[tuple[str, int], list[list[str]]] = {}
     refusing: dict[tuple[str, int], list[list[str]]] = {}
     for each, names in replicas.items():
@@ -173,7 +173,7 @@ def _some(groups: list[list[str]]) -> str:
 
 
 def _certificates(behaviours: Iterable[Behaviour]) -> list[str]:
-    """Certificates that share their names with another one."""
+    """Certificates with the same names as another one."""
     by_names: dict[frozenset[str], dict[str, None]] = {}
     for each in behaviours:
         if each.leaf and each.leaf.names:
@@ -182,7 +182,7 @@ def _certificates(behaviours: Iterable[Behaviour]) -> list[str]:
 
 
 def _sides(replicas: Mapping[Behaviour, list[str]]) -> Iterator[str]:
-    """Who does alike: one line for each behaviour."""
+    """One line for each behaviour, with its replicas."""
     for number, (each, names) in enumerate(list(replicas.items())[:_KINDS], start=1):
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         leaf = f", certificate {each.leaf.sha256[:16]}…" if each.leaf else ""

@@ -1,7 +1,7 @@
-"""What the policy file requires of a scan as a whole (``require``): findings without an endpoint.
+"""Requirements of the policy file on a scan (``require``): findings without an endpoint.
 
-They guard against the scan that is green because it saw nothing: no permission, an empty namespace, a cluster whose
-components need not follow.
+They prevent that a scan passes because it saw too little: missing permissions, an empty namespace, or a cluster whose
+components do not enforce the profile.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ _FIELD = "APIServer/cluster spec.tlsAdherence"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What came of a scan, as far as ``require`` asks for it."""
+    """The results of a scan that ``require`` checks."""
 
     endpoints: int
-    """Endpoints of the report, without those to which nothing was applicable."""
+    """Endpoints of the report, without those that are not applicable."""
     inconclusive: int
-    """Those of them without a verdict of pass or fail."""
+    """Endpoints without a verdict of pass or fail."""
     strict: Known[bool]
-    """Whether every component of the cluster has to follow its profile (``spec.tlsAdherence``)."""
+    """True if every component of the cluster must follow its profile (``spec.tlsAdherence``)."""
     adherence: str = ""
-    """The object and field that say so, and what they say: ``APIServer/cluster spec.tlsAdherence: not set, which means
+    """The object, field and value of it: ``APIServer/cluster spec.tlsAdherence: not set, which means
     LegacyAdheringComponentsOnly``."""
     interrupted: str | None = None
-    """Why not everything was seen."""
+    """Reason why the scan is incomplete."""
     names_seen: tuple[NamesRow, ...] = ()
-    """What was seen of the certificate names that the PKI configuration of each cluster governs."""
+    """Coverage of the certificate names that the PKI configuration of each cluster governs."""
 
 
 def required(policy: Require, outcome: Outcome) -> tuple[Finding, ...]:
-    """What ``policy`` requires, and whether it is so. Nothing is required by default, then there are no findings.
+    """One finding for each requirement of ``policy``; none by default.
 
-    One that is inconclusive means that the scan is incomplete: whoever computes the exit code has to count it.
+    An inconclusive finding means that the scan is incomplete; the caller's exit code must include it.
     """
     return tuple(finding for rule in REQUIRE_RULES for finding in rule.check(rule, policy, outcome))
 
@@ -51,7 +51,7 @@ def check_endpoints(rule: ScanRule, policy: Require, outcome: Outcome) -> Iterat
     if least is None:
         return
     doubt = outcome.interrupted if count < least else None
-    few = f"endpoints found: {count}, fewer than the policy requires ({least})"
+    few = f"endpoints found: {count}; the policy requires {least} or more"
     yield _finding(
         rule,
         policy,
@@ -60,25 +60,25 @@ def check_endpoints(rule: ScanRule, policy: Require, outcome: Outcome) -> Iterat
         message=few if count < least else f"endpoints found: {count}",
         expected=f"endpoints: {least} or more",
         observed=f"endpoints: {count}",
-        fix="look into the coverage of the report: what could not be read, and what was left out",
+        fix="check the coverage section of the report: what could not be read, and what was excluded",
     )
 
 
 def check_inconclusive(rule: ScanRule, policy: Require, outcome: Outcome) -> Iterator[Finding]:
-    """No more listeners are left undetermined than the policy allows."""
+    """The number of inconclusive listeners is not above the policy's limit."""
     most, count = policy.max_inconclusive, outcome.inconclusive
     if most is None:
         return
-    many = f"endpoints that could not be judged: {count}, more than the policy allows ({most})"
+    many = f"inconclusive endpoints: {count}; the policy allows at most {most}"
     yield _finding(
         rule,
         policy,
         fails=count > most,
         doubt=outcome.interrupted if count <= most else None,
-        message=many if count > most else f"endpoints that could not be judged: {count}",
+        message=many if count > most else f"inconclusive endpoints: {count}",
         expected=f"inconclusive endpoints: {most} or fewer",
         observed=f"inconclusive endpoints: {count}",
-        fix="read what each of them says: a NetworkPolicy, a listener that is down, a deadline",
+        fix="correct the reason that each inconclusive endpoint shows: a NetworkPolicy, a stopped listener, a deadline",
     )
 
 
@@ -88,11 +88,11 @@ def check_adherence(rule: ScanRule, policy: Require, outcome: Outcome) -> Iterat
         return
     strict = outcome.strict
     doubt = strict.reason if isinstance(strict, Unknown) else None
-    message = "every component has to follow the cluster's profile"
+    message = "every component must follow the cluster's profile"
     if doubt is not None:
-        message = "it is unknown whether every component must follow the cluster's profile"
+        message = "unknown whether every component must follow the cluster's profile"
     elif not strict:
-        message = "not every component has to follow the cluster's profile"
+        message = "not every component must follow the cluster's profile"
     yield _finding(
         rule,
         policy,
@@ -100,28 +100,28 @@ def check_adherence(rule: ScanRule, policy: Require, outcome: Outcome) -> Iterat
         doubt=doubt,
         message=message,
         expected=f"{_FIELD}: StrictAllComponents",
-        observed=outcome.adherence or "not known",
+        observed=outcome.adherence or "unknown",
         fix=f"set {_FIELD} to StrictAllComponents; adhere whatif lists what would fail then",
     )
 
 
 def check_pki_coverage(rule: ScanRule, policy: Require, outcome: Outcome) -> Iterator[Finding]:
-    """Every certificate that the PKI object governs was seen and judged."""
+    """Every certificate that the PKI object governs was judged."""
     if not policy.pki_coverage:
         return
     missing = [row for row in outcome.names_seen if not row["complete"]]
     asked = [name for row in outcome.names_seen for name in (*row["judged"], *row["unknown"], *row["never_seen"])]
     judged = sum(len(row["judged"]) for row in outcome.names_seen)
-    said = "; ".join(f"{row['cluster']}: {row['why']}" if row["cluster"] else row["why"] for row in missing)
+    reasons = "; ".join(f"{row['cluster']}: {row['why']}" if row["cluster"] else row["why"] for row in missing)
     yield _finding(
         rule,
         policy,
         fails=False,
-        doubt=said or None,
+        doubt=reasons or None,
         message="not every certificate name was judged" if missing else "every certificate name was judged",
         expected="every certificate name that PKI/cluster governs is judged",
         observed=f"certificate names judged: {judged} of {len(asked)}",
-        fix="scan with --secrets, with the role that adhere rbac --with secrets prints",
+        fix="scan with --secrets and with the role that 'adhere rbac --with secrets' prints",
     )
 
 
@@ -136,7 +136,7 @@ def _finding(
     observed: str,
     fix: str,
 ) -> Finding:
-    """Of three kinds: a requirement that is met, one that is not, and one of which nobody can tell."""
+    """A finding: inconclusive with ``doubt``, else failed if ``fails``, else passed."""
     wrong = fails or doubt is not None
     return Finding(
         rule=rule.id,

@@ -1,4 +1,4 @@
-"""The served certificates as a rule goes through them: which ones, what is wrong with each, how each is called."""
+"""Access to the served certificates for rules: select them, check each, and label it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 Served: TypeAlias = tuple[CertificateFacts, ...] | Unknown
-"""Certificates as they were sent, never none; or why they are not known."""
+"""The sent certificates, at least one; or the reason why they are unknown."""
 
 
 def finding(
@@ -43,30 +43,31 @@ def finding(
     fix: str,
     severity: Severity | None = None,
 ) -> Finding:
-    """What the tally earns, with what all rules on certificates have in common."""
+    """Build the finding for a tally, with the reproduce command of all certificate rules."""
     reproduce = remediation.scan(case.endpoint) if tally.seen else None
     return conclude(rule, case, tally, words, expected=[expected], fix=fix, reproduce=reproduce, severity=severity)
 
 
 def everything(case: Case) -> Served:
-    """Everything that was sent; never empty."""
+    """Every sent certificate; at least one."""
     return case.observation.chain or Unknown("the listener sent no certificate")
 
 
 def leaf(case: Case) -> Served:
-    """The first one, with which the listener identifies itself."""
+    """The first certificate, with which the listener identifies itself."""
     chain = everything(case)
     return chain if isinstance(chain, Unknown) else chain[:1]
 
 
 def signed(case: Case) -> Served:
-    """The leaf, and whatever else is not its own issuer: the certificates that a client has to take from the wire."""
+    """The leaf and the sent intermediates, without self-issued ones: the certificates that clients need from the
+    listener."""
     chain = everything(case)
     return chain if isinstance(chain, Unknown) else (*chain[:1], *(c for c in chain[1:] if not c.self_issued))
 
 
 def tally(certificates: Served, reading: Callable[[CertificateFacts], Reading]) -> Tally[str]:
-    """Each certificate's reading, under its name."""
+    """Apply ``reading`` to each certificate, and label the results with the certificates' names."""
     if isinstance(certificates, Unknown):
         return Tally(unknown=(certificates.reason,))
     seen, unknown = [], []

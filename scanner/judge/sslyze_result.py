@@ -1,7 +1,7 @@
-"""Apply sslyze's result (``--deep``): what to ask it, what it changes in a finding, and the rules that only it answers.
+"""Apply sslyze's results (``--confirm``, ``--deep``): what to scan, how it changes a finding, and vulnerability rules.
 
-A violation that the witness could have repeated and did not is no longer certain, so it becomes inconclusive, never a
-pass: adhere saw the listener accept something, and that stays true. Both sides' evidence is in the finding.
+A violation that sslyze could have confirmed and did not becomes inconclusive, never a pass: adhere saw the listener
+accept something. The finding contains the evidence of both scanners.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from scanner.judge.reach import unfinished
-from scanner.judge.suites import TLS13_ALWAYS
+from scanner.judge.tls_parameters import TLS13_ALWAYS
 from scanner.judge.verdicts import Tally, Words, conclude, forbidden, listed
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.finding import Finding, SecondOpinion, Severity
@@ -21,10 +21,10 @@ from scanner.tls import names
 from scanner.tls.codepoints import SSL2
 
 
-def deep_findings(case: Case) -> tuple[Finding, ...]:
-    """What ``DEEP_RULES`` say of ``case.opinion``; nothing where there was no TLS to ask for.
+def vulnerability_findings(case: Case) -> tuple[Finding, ...]:
+    """The findings of ``DEEP_RULES`` with ``--deep``; none if the endpoint did not speak TLS.
 
-    Call it where they were wanted: without an answer (the deadline came first, or a signal) each is inconclusive.
+    Without a result of sslyze (deadline, signal) each is inconclusive.
     """
     if case.observation.reach not in JUDGEABLE:
         return ()
@@ -32,74 +32,75 @@ def deep_findings(case: Case) -> tuple[Finding, ...]:
 
 
 def check_heartbleed(rule: Rule, case: Case) -> Iterator[Finding]:
-    """The listener does not answer a heartbeat with more than it was sent."""
+    """The listener answers a heartbeat with no more bytes than were sent."""
     yield _judged(
-        rule, case, {"heartbleed": "memory in the answer to a heartbeat"}, "replace the TLS library and the key"
+        rule,
+        case,
+        {"heartbleed": "memory content in a heartbeat response"},
+        "update the TLS library and replace the key",
     )
 
 
 def check_robot(rule: Rule, case: Case) -> Iterator[Finding]:
-    """The listener gives no sign by which an RSA decryption can be guessed."""
-    yield _judged(rule, case, {"robot": "an oracle for RSA decryption"}, "switch off suites with RSA key exchange")
+    """The listener is no oracle for RSA decryption."""
+    yield _judged(rule, case, {"robot": "an oracle for RSA decryption"}, "disable suites with RSA key exchange")
 
 
 def check_ccs_injection(rule: Rule, case: Case) -> Iterator[Finding]:
     """The listener refuses a ChangeCipherSpec that comes too early."""
-    yield _judged(rule, case, {"ccs-injection": "an early ChangeCipherSpec is accepted"}, "replace the TLS library")
+    yield _judged(rule, case, {"ccs-injection": "an early ChangeCipherSpec is accepted"}, "update the TLS library")
 
 
 def check_renegotiation(rule: Rule, case: Case) -> Iterator[Finding]:
-    """The listener renegotiates securely, and not whenever a client wants to."""
+    """The listener supports secure renegotiation only, and limits renegotiation by clients."""
     flaws: Mapping[Flaw, str] = {
         "insecure-renegotiation": "no secure renegotiation (RFC 5746)",
-        "client-renegotiation": "a client can renegotiate again and again",
+        "client-renegotiation": "a client can renegotiate without limit",
     }
     secure = case.opinion is not None and case.opinion.flaws.get("insecure-renegotiation") is False
-    yield _judged(rule, case, flaws, "switch renegotiation off", severity="low" if secure else None)
+    yield _judged(rule, case, flaws, "disable renegotiation", severity="low" if secure else None)
 
 
 def check_compression(rule: Rule, case: Case) -> Iterator[Finding]:
-    """The listener does not compress."""
-    yield _judged(rule, case, {"compression": "TLS compression"}, "switch TLS compression off")
+    """The listener does not use TLS compression."""
+    yield _judged(rule, case, {"compression": "TLS compression"}, "disable TLS compression")
 
 
 def check_fallback_scsv(rule: Rule, case: Case) -> Iterator[Finding]:
-    """The listener notices a client that was made to fall back to an older version."""
-    yield _judged(rule, case, {"no-fallback-scsv": "a fallback is accepted"}, "switch off the old versions")
+    """The listener rejects a client that was forced to fall back to an older version."""
+    fix = "disable the old versions"
+    yield _judged(rule, case, {"no-fallback-scsv": "a fallback to an older version is accepted"}, fix)
 
 
 def _judged(
     rule: Rule, case: Case, flaws: Mapping[Flaw, str], fix: str, *, severity: Severity | None = None
 ) -> Finding:
-    """One finding on one or more flaws, each with what to call it."""
-    witness = case.opinion.witness if case.opinion is not None else "nobody"
-    told = {flaw: _told(case, flaw) for flaw in flaws}
+    """One finding for one or more flaws, each with its description."""
+    scanner = case.opinion.witness if case.opinion is not None else "sslyze"
+    results = {flaw: _result(case, flaw) for flaw in flaws}
+    seen = tuple(words for flaw, words in flaws.items() if results[flaw] is True)
     return conclude(
         rule,
         case,
         Tally(
-            seen=tuple(words for flaw, words in flaws.items() if told[flaw] is True),
-            unknown=tuple(_reasons(told.values())),
+            seen=seen,
+            unknown=tuple(each.reason for each in results.values() if isinstance(each, Unknown)),
         ),
         Words(
-            passed=f"{witness} found it not vulnerable",
-            failed=f"{witness} found it vulnerable",
+            passed=f"not vulnerable, according to {scanner}",
+            failed=f"vulnerable, according to {scanner}: {', '.join(seen)}",
             unclear="whether it is vulnerable could not be determined",
         ),
         severity=severity,
         fix=fix,
-        evidence=(f"asked by {witness}",),
+        evidence=(f"tested by {scanner}",),
     )
 
 
-def _told(case: Case, flaw: Flaw) -> Known[bool]:
+def _result(case: Case, flaw: Flaw) -> Known[bool]:
     if case.opinion is None:
-        return Unknown("sslyze had not answered when the time was over")
-    return case.opinion.flaws.get(flaw, Unknown(case.opinion.failure or "not asked"))
-
-
-def _reasons(told: Iterable[Known[bool]]) -> Iterator[str]:
-    return (each.reason for each in told if isinstance(each, Unknown))
+        return Unknown("sslyze did not finish before the deadline")
+    return case.opinion.flaws.get(flaw, Unknown(case.opinion.failure or "not tested"))
 
 
 DEEP_RULES: tuple[Rule, ...] = (
@@ -128,7 +129,7 @@ DEEP_RULES: tuple[Rule, ...] = (
         check=check_fallback_scsv,
     ),
 )
-"""Every rule that needs the second witness."""
+"""Rules on vulnerabilities, which only sslyze tests."""
 
 
 Seen = tuple[int, int]
@@ -136,22 +137,22 @@ Seen = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Testimony:
-    """What the witness says of the items of one finding."""
+class SslyzeEvidence:
+    """sslyze's results for the items of one finding."""
 
     confirmed: tuple[str, ...] = ()
-    """It saw them too."""
+    """Items that sslyze saw too."""
     denied: tuple[str, ...] = ()
-    """It asked for the same and was refused, or was shown something else."""
-    blind: tuple[str, ...] = ()
-    """It could not have seen them, or did not look."""
+    """Items that were refused or different for sslyze."""
+    not_visible: tuple[str, ...] = ()
+    """Items that sslyze cannot see or did not test."""
 
 
 def inquiry(findings: Iterable[Finding], case: Case, *, confirm: bool, deep: bool) -> Inquiry | None:
-    """What to ask the witness of this endpoint; None where there is nothing that it could answer."""
+    """The scan to request from sslyze for this endpoint; None if sslyze can add nothing."""
     if case.observation.reach not in JUDGEABLE:
         return None
-    rules = {finding.rule for finding in findings if _counts(finding)} & set(WITNESSES) if confirm else set()
+    rules = {finding.rule for finding in findings if _counts(finding)} & set(SSLYZE_EVIDENCE) if confirm else set()
     if not rules and not deep:
         return None
     versions = _accepted_versions(case) if "tls-version" in rules else ()
@@ -165,34 +166,34 @@ def inquiry(findings: Iterable[Finding], case: Case, *, confirm: bool, deep: boo
 
 
 def confirm(findings: Iterable[Finding], case: Case) -> tuple[Finding, ...]:
-    """The findings, each violation with what ``case.opinion`` says of it.
+    """The findings, each violation with sslyze's result (``case.opinion``).
 
-    One that the witness saw, even in part, is ``confirmed``. One of which it was refused every item is
+    A violation that sslyze saw, even in part, is ``confirmed``. If every item was refused for sslyze, it is
     ``contradicted`` and inconclusive. Everything else is ``not-visible-to-sslyze`` and stays a violation: sslyze 6.3
-    knows no post-quantum group and not every suite, and always sends a server name. The same goes where there is
-    no opinion: ``inquiry`` had nothing to ask.
+    knows no post-quantum group and not every suite, and always sends a server name. So does a violation without a
+    result, because ``inquiry`` requested none.
     """
-    opinion = case.opinion or Opinion(witness="sslyze", failure="it was not asked")
-    return tuple(_heard(finding, case, opinion) if _counts(finding) else finding for finding in findings)
+    opinion = case.opinion or Opinion(witness="sslyze", failure="not tested")
+    return tuple(_compared_with(opinion, finding, case) if _counts(finding) else finding for finding in findings)
 
 
 def _counts(finding: Finding) -> bool:
     return finding.verdict == "fail" and finding.status not in NEVER_FAILS
 
 
-def _heard(finding: Finding, case: Case, opinion: Opinion) -> Finding:
-    says = _testimony(finding, case, opinion)
-    if says.confirmed:
-        return _noted(finding, f"{opinion.witness} saw it too", says.confirmed, "confirmed")
-    if says.blind or not says.denied:
-        return _noted(finding, f"{opinion.witness} cannot determine it", says.blind, "not-visible-to-sslyze")
+def _compared_with(opinion: Opinion, finding: Finding, case: Case) -> Finding:
+    result = _evidence(finding, case, opinion)
+    if result.confirmed:
+        return _noted(finding, f"confirmed by {opinion.witness}", result.confirmed, "confirmed")
+    if result.not_visible or not result.denied:
+        return _noted(finding, f"{opinion.witness} cannot determine it", result.not_visible, "not-visible-to-sslyze")
     seen_by_us = ", ".join(finding.observed[:5]) or finding.message
-    doubted = _noted(finding, f"{opinion.witness} did not see it", says.denied, "contradicted")
+    doubted = _noted(finding, f"{opinion.witness} did not see it", result.denied, "contradicted")
     return replace(
         doubted,
         verdict="inconclusive",
         status="not-tested",
-        message=f"{finding.message}, but {opinion.witness} did not see that again",
+        message=f"{finding.message}, but {opinion.witness} did not confirm it",
         evidence=(f"adhere saw: {seen_by_us}", *doubted.evidence),
     )
 
@@ -202,19 +203,20 @@ def _noted(finding: Finding, what: str, items: Iterable[str], opinion: SecondOpi
     return replace(finding, second_opinion=opinion, evidence=(*finding.evidence, note))
 
 
-def _testimony(finding: Finding, case: Case, opinion: Opinion) -> Testimony:
-    ask = WITNESSES.get(finding.rule)
-    if ask is None:
-        return Testimony(blind=("it does not judge this",))
+def _evidence(finding: Finding, case: Case, opinion: Opinion) -> SslyzeEvidence:
+    compare = SSLYZE_EVIDENCE.get(finding.rule)
+    if compare is None:
+        return SslyzeEvidence(not_visible=("it does not test this",))
     if opinion.failure is not None:
-        return Testimony(blind=(opinion.failure,))
-    says = ask(case, opinion)
-    if says.denied and case.endpoint.server_name is None:
-        return replace(says, denied=(), blind=(*says.blind, "it sends a server name, and adhere sent none"))
-    return says
+        return SslyzeEvidence(not_visible=(opinion.failure,))
+    result = compare(case, opinion)
+    if result.denied and case.endpoint.server_name is None:
+        reason = "it sends a server name, and adhere sent none"
+        return replace(result, denied=(), not_visible=(*result.not_visible, reason))
+    return result
 
 
-# --- one witness for each rule ----------------------------------------------------------------------------------------
+# --- comparison for each rule -----------------------------------------------------------------------------------------
 
 
 def _accepted_versions(case: Case) -> tuple[int, ...]:
@@ -245,65 +247,65 @@ def _accepted_groups(case: Case) -> tuple[Seen, ...]:
 def _outside(answers: Mapping[int, Answers], allowed: tuple[int, ...]) -> tuple[Seen, ...]:
     return tuple(
         (version, code)
-        for version, told in answers.items()
+        for version, each in answers.items()
         if version > SSL2
-        for code in forbidden(told, allowed, ()).accepted
+        for code in forbidden(each, allowed, ()).accepted
     )
 
 
-def _versions(case: Case, opinion: Opinion) -> Testimony:
-    """It saw a version where any suite was accepted. A refusal counts where it tried a suite that adhere got."""
-    confirmed, denied, blind = [], [], []
+def _versions(case: Case, opinion: Opinion) -> SslyzeEvidence:
+    """A version is confirmed by any accepted suite. It is denied if a suite that adhere negotiated was refused."""
+    confirmed, denied, not_visible = [], [], []
     for version in _accepted_versions(case):
-        told, label = opinion.suites.get(version, Answers()), names.version_name(version)
+        theirs, label = opinion.suites.get(version, Answers()), names.version_name(version)
         ours = case.observation.suites.get(version, Answers()).accepted
-        if told.accepted:
+        if theirs.accepted:
             confirmed.append(label)
-        elif told.refused and (version == SSL2 or set(ours) & told.refused):
-            denied.append(f"{label}, {len(told.refused)} suites refused")
+        elif theirs.refused and (version == SSL2 or set(ours) & theirs.refused):
+            denied.append(f"{label}, {len(theirs.refused)} suites refused")
         else:
-            blind.append(f"{label} (none of the suites that were accepted is known to it)")
-    return Testimony(tuple(confirmed), tuple(denied), tuple(blind))
+            not_visible.append(f"{label} (it does not know the accepted suites)")
+    return SslyzeEvidence(tuple(confirmed), tuple(denied), tuple(not_visible))
 
 
-def _suites(case: Case, opinion: Opinion) -> Testimony:
+def _suites(case: Case, opinion: Opinion) -> SslyzeEvidence:
     return _compared(_accepted_suites(case), opinion.suites, names.suite_label)
 
 
-def _groups(case: Case, opinion: Opinion) -> Testimony:
-    told = {opinion.highest: opinion.groups} if opinion.highest is not None else {}
-    return _compared(_accepted_groups(case), told, names.group_label)
+def _groups(case: Case, opinion: Opinion) -> SslyzeEvidence:
+    theirs = {opinion.highest: opinion.groups} if opinion.highest is not None else {}
+    return _compared(_accepted_groups(case), theirs, names.group_label)
 
 
-def _compared(seen: tuple[Seen, ...], told: Mapping[int, Answers], label: Callable[[int], str]) -> Testimony:
-    """Each item by what the witness was answered to the same."""
+def _compared(seen: tuple[Seen, ...], theirs: Mapping[int, Answers], label: Callable[[int], str]) -> SslyzeEvidence:
+    """Sort the items by sslyze's result for each."""
     by_state: dict[str, list[str]] = {"accepted": [], "refused": [], "unknown": []}
     for version, code in seen:
-        state = told.get(version, Answers()).state(code)
+        state = theirs.get(version, Answers()).state(code)
         by_state[state].append(f"{label(code)} in {names.version_name(version)}")
-    return Testimony(tuple(by_state["accepted"]), tuple(by_state["refused"]), tuple(by_state["unknown"]))
+    return SslyzeEvidence(tuple(by_state["accepted"]), tuple(by_state["refused"]), tuple(by_state["unknown"]))
 
 
-def _client_certificate(case: Case, opinion: Opinion) -> Testimony:
-    ours, told = case.observation.client_certificate, opinion.client_certificate
-    if isinstance(told, Unknown):
-        return Testimony(blind=(told.reason,))
-    item = (f"a client certificate is {told}" if told != "none" else "no client certificate is asked for",)
-    return Testimony(confirmed=item) if told == ours else Testimony(denied=item)
+def _client_certificate(case: Case, opinion: Opinion) -> SslyzeEvidence:
+    ours, theirs = case.observation.client_certificate, opinion.client_certificate
+    if isinstance(theirs, Unknown):
+        return SslyzeEvidence(not_visible=(theirs.reason,))
+    item = (f"a client certificate is {theirs}" if theirs != "none" else "no client certificate is requested",)
+    return SslyzeEvidence(confirmed=item) if theirs == ours else SslyzeEvidence(denied=item)
 
 
-def _certificate(case: Case, opinion: Opinion) -> Testimony:
-    """The same leaf was served to it. What is wrong with a certificate does not depend on who reads it."""
-    first, told = case.observation.chain, opinion.certificates
-    if isinstance(told, Unknown):
-        return Testimony(blind=(told.reason,))
+def _certificate(case: Case, opinion: Opinion) -> SslyzeEvidence:
+    """Confirmed if sslyze received the same leaf, whatever the rule."""
+    first, theirs = case.observation.chain, opinion.certificates
+    if isinstance(theirs, Unknown):
+        return SslyzeEvidence(not_visible=(theirs.reason,))
     chains = case.observation.other_chains if isinstance(first, Unknown) else (first,)
     leaves = [each[0].sha256 for each in chains if each]
     if not leaves:
-        return Testimony(blind=("there is no chain to compare",))
-    if same := [each for each in leaves if each in told]:
-        return Testimony(confirmed=(f"the certificate with SHA-256 {same[0]}",))
-    return Testimony(denied=tuple(f"it was served the certificate with SHA-256 {each}" for each in sorted(told)))
+        return SslyzeEvidence(not_visible=("there is no chain to compare",))
+    if same := [each for each in leaves if each in theirs]:
+        return SslyzeEvidence(confirmed=(f"the certificate with SHA-256 {same[0]}",))
+    return SslyzeEvidence(denied=tuple(f"it received the certificate with SHA-256 {each}" for each in sorted(theirs)))
 
 
 CERTIFICATE_RULES = (
@@ -320,17 +322,17 @@ CERTIFICATE_RULES = (
     "cert-not-granted",
 )
 
-WITNESSES: Mapping[str, Callable[[Case, Opinion], Testimony]] = {
+SSLYZE_EVIDENCE: Mapping[str, Callable[[Case, Opinion], SslyzeEvidence]] = {
     "tls-version": _versions,
     "tls-cipher-suite": _suites,
     "tls-group": _groups,
     "tls-client-certificate": _client_certificate,
     **dict.fromkeys(CERTIFICATE_RULES, _certificate),
 }
-"""Rules whose violations sslyze can repeat, and how its opinion bears on each."""
+"""Rules whose violations sslyze can confirm, and the comparison for each."""
 
 
-def heard(findings: Iterable[Finding], case: Case, *, confirmed: bool, deep: bool) -> tuple[Finding, ...]:
-    """The findings, with what ``case.opinion`` says of violations (``confirmed``) and of flaws (``deep``)."""
-    told = confirm(findings, case) if confirmed else tuple(findings)
-    return unfinished((*told, *(deep_findings(case) if deep else ())), case)
+def apply_sslyze_result(findings: Iterable[Finding], case: Case, *, confirmed: bool, deep: bool) -> tuple[Finding, ...]:
+    """The findings, with sslyze's results for violations (``confirmed``) and vulnerabilities (``deep``)."""
+    every = confirm(findings, case) if confirmed else tuple(findings)
+    return unfinished((*every, *(vulnerability_findings(case) if deep else ())), case)

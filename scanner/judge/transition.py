@@ -1,8 +1,8 @@
-"""Transitions: a listener on its way from one profile to another, or from one release to the next.
+"""Rollouts and upgrades: how they change the result of a rule.
 
-What it owed before is as good as what it is to owe, until the rollout has settled. Nothing else about it is excused: no
-change of a profile makes a certificate end. What an object promises is another matter where its controller has not
-said yet that it took it: then nobody can tell whose fault it is that something else is served.
+While a profile is rolled out, a listener may follow the previous profile or the new one. This applies to the rules on
+profiles only: a rollout does not make a certificate expire. Failures of what an object declares are inconclusive while
+its status shows that the controller has not processed its latest generation.
 """
 
 from __future__ import annotations
@@ -11,29 +11,33 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from scanner.judge.client_certificate import CLIENT_CERTIFICATE, UNTRUSTED_CLIENT
-from scanner.judge.declared_certificate import STORED
-from scanner.judge.groups import GROUP
-from scanner.judge.http_redirect import FROM_PLAINTEXT
-from scanner.judge.suites import SUITE
-from scanner.judge.unmatched_sni import OTHER_NAMES
-from scanner.judge.versions import VERSION
+from scanner.judge.declared_certificate import DECLARED_CERTIFICATE
+from scanner.judge.http_redirect import HTTP_REDIRECT
+from scanner.judge.tls_parameters import GROUP, SUITE, VERSION
+from scanner.judge.unmatched_sni import UNMATCHED_SNI
 from scanner.kube.tls_profile import Profile
 from scanner.model.finding import Finding
 from scanner.model.rule import Case, Rule
 from scanner.tls.codepoints import TLS10
 
 PROFILE_RULES: tuple[Rule, ...] = (VERSION, SUITE, GROUP)
-"""The rules whose answer depends on the profile, hence all that a rollout of one can explain."""
+"""The rules on the profile: only their failures can be explained by a rollout."""
 
-PROMISES: tuple[Rule, ...] = (CLIENT_CERTIFICATE, UNTRUSTED_CLIENT, OTHER_NAMES, FROM_PLAINTEXT, STORED)
-"""The rules on what the spec of an object says of one listener. A pass stands: what is seen is what is declared."""
+OBJECT_DECLARATIONS: tuple[Rule, ...] = (
+    CLIENT_CERTIFICATE,
+    UNTRUSTED_CLIENT,
+    UNMATCHED_SNI,
+    HTTP_REDIRECT,
+    DECLARED_CERTIFICATE,
+)
+"""The rules on what an object declares for one listener. A pass stays a pass, whatever the object's status shows."""
 
 Check = Callable[[Rule, Case], Iterable[Finding]]
 
 
 def findings(rule: Rule, case: Case, check: Check) -> Iterable[Finding]:
-    """What ``rule`` says, with what a rollout or an upgrade explains."""
-    if rule in PROMISES and case.expectation.stale:
+    """The findings of ``rule``, changed where a rollout or an upgrade explains a failure."""
+    if rule in OBJECT_DECLARATIONS and case.expectation.stale_status:
         return [_too_early(case, each) if each.verdict == "fail" else each for each in check(rule, case)]
     if rule not in PROFILE_RULES:
         return check(rule, _binding(case))
@@ -41,7 +45,7 @@ def findings(rule: Rule, case: Case, check: Check) -> Iterable[Finding]:
 
 
 def _too_early(case: Case, failure: Finding) -> Finding:
-    why = f"{case.expectation.stale}, so it is unknown whether its proxy has the change"
+    why = f"{case.expectation.stale_status}, so it is unknown whether the proxy already applies the change"
     return replace(failure, verdict="inconclusive", status="not-tested", message=f"{failure.message}: {why}")
 
 
@@ -52,22 +56,22 @@ def _binding(case: Case) -> Case:
 
 
 def _explained(case: Case, failure: Finding) -> Finding:
-    """A failure under the profile that stands; another profile explains it if it allows all that was seen."""
-    owed = case.expectation
-    if other := _allows(case, owed.skewed):
-        why = f"{other.name} allows it: what its configuration means in the other release or text that is in play"
+    """A failure under the required profile; another profile explains it if it allows everything that was seen."""
+    expectation = case.expectation
+    if other := _allows(case, expectation.skewed):
+        why = f"{other.name} allows it: the same configuration has this meaning in the other release or document"
         return replace(failure, verdict="inconclusive", status="version-skew", evidence=(*failure.evidence, why))
-    if owed.binding != "settling":
+    if expectation.binding != "settling":
         return failure
     if any(version < TLS10 for version in case.observation.versions.accepted):
         return replace(failure, status="violation")  # SSL, which no profile can allow
-    if not owed.alternatives:
-        why = "a change is being rolled out, and the profile before is unknown"
-        told = f"{failure.message}: {why}, so it is unknown whether it may still serve this"
-        return replace(failure, verdict="inconclusive", status="converging", message=told)
-    if other := _allows(case, owed.alternatives):
-        return replace(failure, evidence=(*failure.evidence, f"{other.name} allows it, the profile before the change"))
-    why = "neither the profile before the change allows it, nor the one after"
+    if not expectation.alternatives:
+        message = f"{failure.message}: the profile is being rolled out, and the previous profile is unknown"
+        return replace(failure, verdict="inconclusive", status="converging", message=message)
+    if other := _allows(case, expectation.alternatives):
+        why = f"the profile is being rolled out, and the previous profile ({other.name}) allows it"
+        return replace(failure, evidence=(*failure.evidence, why))
+    why = "the profile is being rolled out, but neither the previous nor the new profile allows it"
     return replace(failure, status="violation", evidence=(*failure.evidence, why))
 
 

@@ -1,4 +1,4 @@
-"""Server names that no object configures, and every name below a wildcard Route."""
+"""Server names beside the endpoint's own: unconfigured ones, names below a wildcard Route, and rejected ones."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from scanner.model.observation import Stray
 from scanner.model.rule import Case, Rule
 
 
-def check_other_names(rule: Rule, case: Case) -> Iterator[Finding]:
-    """Names that nobody configured lead nowhere, and around no client validation."""
-    owed = [each for each in case.expectation.other_names if each.owed not in ("compared", "same")]
-    if not owed:
+def check_unmatched_sni(rule: Rule, case: Case) -> Iterator[Finding]:
+    """Server names that no object configures are rejected, and do not bypass client certificate validation."""
+    names = [each for each in case.expectation.other_names if each.owed not in ("compared", "same")]
+    if not names:
         return
     found = {each.name: each for each in case.observation.strays}
-    readings = [(each, _wrong(each, found.get(each.name), case)) for each in owed]
+    readings = [(each, _unmatched(each, found.get(each.name), case)) for each in names]
     open_door = any(isinstance(wrong, str) and each.owed == "validated" for each, wrong in readings)
     finding = conclude(
         rule,
@@ -29,39 +29,40 @@ def check_other_names(rule: Rule, case: Case) -> Iterator[Finding]:
             unknown=tuple(wrong.reason for _, wrong in readings if isinstance(wrong, Unknown)),
         ),
         Words(
-            passed="names that no object gives to this port lead nowhere",
-            failed="names that no object gives to this port are served"
-            + (" without client validation" if open_door else ""),
-            unclear="what the port does with names that no object gives to it could not be determined",
+            passed="server names that no object configures are rejected",
+            failed="server names that no object configures are served"
+            + (" without a client certificate" if open_door else ""),
+            unclear="whether server names that no object configures are rejected could not be determined",
         ),
         severity="high" if open_door else None,
-        expected=dict.fromkeys(each.because for each in owed),
-        fix="find the listener, virtual host or default certificate that answers every name, and take it away",
+        expected=dict.fromkeys(each.because for each in names),
+        fix="find the listener, virtual host or default certificate that serves every name, and remove it",
         reproduce=remediation.scan_as(case.endpoint, [each.name for each, wrong in readings if isinstance(wrong, str)]),
     )
     yield promised(finding)
 
 
-def _wrong(owed: OtherName, seen: Stray | None, case: Case) -> str | Unknown | None:
-    if owed.owed == "unasked":
-        return Unknown(owed.because)
-    called = f"the name {owed.name}" if owed.name else "no server name"
-    if seen is None or isinstance(seen.answer, Unknown):
-        return Unknown(f"{called}: {seen.answer.reason if seen and isinstance(seen.answer, Unknown) else 'not tested'}")
-    if seen.answer == "refused":
+def _unmatched(name: OtherName, seen: Stray | None, case: Case) -> str | Unknown | None:
+    if name.owed == "unasked":
+        return Unknown(name.because)
+    label = f"server name {name.name}" if name.name else "no server name"
+    answer = seen.answer if seen else Unknown("not tested")
+    if seen is None or isinstance(answer, Unknown):
+        return Unknown(f"{label}: {answer.reason if isinstance(answer, Unknown) else answer}")
+    if answer == "refused":
         return None
-    if owed.owed == "default" and (same := as_its_own(seen, case)) is not False:
-        return Unknown(f"{called}: {same.reason}") if isinstance(same, Unknown) else None
-    if owed.owed in ("refused", "default"):
+    if name.owed == "default" and (same := has_own_certificate(seen, case)) is not False:
+        return Unknown(f"{label}: {same.reason}") if isinstance(same, Unknown) else None
+    if name.owed in ("refused", "default"):
         subject = served.short(seen.leaf.subject or seen.leaf.sha256) if seen.leaf else "a certificate"
-        return f"{called} is answered with the certificate {subject}"
+        return f"{label}: served with the certificate {subject}"
     if isinstance(seen.client_certificate, Unknown):
-        return Unknown(f"{called}: {seen.client_certificate.reason}")
-    return f"{called}: no client certificate is asked for" if seen.client_certificate == "none" else None
+        return Unknown(f"{label}: {seen.client_certificate.reason}")
+    return f"{label}: no client certificate is requested" if seen.client_certificate == "none" else None
 
 
-def as_its_own(seen: Stray, case: Case) -> Known[bool]:
-    """Whether the name is answered with one of the certificates that the endpoint itself shows."""
+def has_own_certificate(seen: Stray, case: Case) -> Known[bool]:
+    """True if the name is served with one of the endpoint's own certificates."""
     chains = case.observation.chain
     if isinstance(chains, Unknown):
         return chains
@@ -69,17 +70,17 @@ def as_its_own(seen: Stray, case: Case) -> Known[bool]:
     return seen.leaf is not None and seen.leaf.sha256 in leaves
 
 
-OTHER_NAMES = Rule(id="tls-other-names", check=check_other_names)
+UNMATCHED_SNI = Rule(id="tls-other-names", check=check_unmatched_sni)
 
 
 def check_subdomain(rule: Rule, case: Case) -> Iterator[Finding]:
-    """A Route for a whole subdomain shows its certificate under any name of it."""
-    owed = [each for each in case.expectation.other_names if each.owed == "same"]
-    if not owed:
+    """A Route for a subdomain serves the same certificate for every name below it."""
+    names = [each for each in case.expectation.other_names if each.owed == "same"]
+    if not names:
         return
     found = {each.name: each for each in case.observation.strays}
-    readings = [_wrong_answers(each, found.get(each.name), case) for each in owed]
-    wrong = [each.name for each, reading in zip(owed, readings, strict=True) if isinstance(reading, str)]
+    readings = [_other_certificate(each, found.get(each.name), case) for each in names]
+    wrong = [each.name for each, reading in zip(names, readings, strict=True) if isinstance(reading, str)]
     finding = conclude(
         rule,
         case,
@@ -88,29 +89,58 @@ def check_subdomain(rule: Rule, case: Case) -> Iterator[Finding]:
             unknown=tuple(each.reason for each in readings if isinstance(each, Unknown)),
         ),
         Words(
-            passed="any name of its subdomain shows the same certificate",
-            failed="a name of its subdomain does not show the same certificate",
-            unclear="whether any name of its subdomain shows the same certificate could not be determined",
+            passed="every tested name of the Route's subdomain serves the same certificate",
+            failed="a name of the Route's subdomain does not serve the same certificate",
+            unclear="whether every name of the Route's subdomain serves the same certificate could not be determined",
         ),
-        expected=(each.because for each in owed),
-        fix="see whether the IngressController admits wildcards, and renew the Route",
+        expected=(each.because for each in names),
+        fix="check that the IngressController admits wildcards (spec.routeAdmission.wildcardPolicy), and recreate the "
+        "Route",
         reproduce=remediation.scan_as(case.endpoint, wrong),
     )
     yield promised(finding)
 
 
-def _wrong_answers(owed: OtherName, seen: Stray | None, case: Case) -> str | Unknown | None:
+def _other_certificate(name: OtherName, seen: Stray | None, case: Case) -> str | Unknown | None:
     if seen is None or isinstance(seen.answer, Unknown):
-        return Unknown(
-            f"{owed.name}: {seen.answer.reason if seen and isinstance(seen.answer, Unknown) else 'not tested'}"
-        )
+        reason = seen.answer.reason if seen and isinstance(seen.answer, Unknown) else "not tested"
+        return Unknown(f"{name.name}: {reason}")
     if seen.answer == "refused":
-        return f"{owed.name} is refused"
-    same = as_its_own(seen, case)
+        return f"{name.name} is refused"
+    same = has_own_certificate(seen, case)
     if isinstance(same, Unknown):
-        return Unknown(f"{owed.name}: {same.reason}")
+        return Unknown(f"{name.name}: {same.reason}")
     subject = served.short(seen.leaf.subject or seen.leaf.sha256) if seen.leaf else "none"
-    return None if same else f"{owed.name} is answered with the certificate {subject}"
+    return None if same else f"{name.name} is served with the certificate {subject}"
 
 
 SUBDOMAIN = Rule(id="tls-subdomain", check=check_subdomain)
+
+
+def check_rejected_name(rule: Rule, case: Case) -> Iterator[Finding]:
+    """No certificate is served for a server name that an object declares and the controller rejected."""
+    why = case.expectation.rejection
+    if not why:
+        return
+    leaves = served.leaf(case)
+    if isinstance(leaves, Unknown):
+        tally: Tally[str] = Tally(unknown=(leaves.reason,))
+    else:
+        tally = Tally(seen=(f"the certificate {served.short(leaves[0].subject or leaves[0].sha256)}",))
+    finding = conclude(
+        rule,
+        case,
+        tally,
+        Words(
+            passed="",  # a certificate is seen or unknown
+            failed=f"a certificate is served for a rejected server name: {why}",
+            unclear="whether a certificate is served for this rejected server name could not be determined",
+        ),
+        expected=(f"no certificate: {why}",),
+        fix="correct what the object's status reports, and find out why the proxy serves the name",
+        reproduce=remediation.scan(case.endpoint) if tally.seen else None,
+    )
+    yield promised(finding)
+
+
+REJECTED_NAME = Rule(id="tls-withheld", check=check_rejected_name)

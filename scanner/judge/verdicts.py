@@ -1,8 +1,8 @@
-"""The three-valued logic of every rule, once, and the findings that it leads to.
+"""Turn observed and unknown items into a verdict and a finding; used by every rule.
 
-Something forbidden that was seen fails, whatever else is not known. Something forbidden that may or may not be there
-is inconclusive. Only where every forbidden thing is known to be absent is there a pass. No rule says "pass" by itself:
-each fills a ``Tally`` and hands it to ``conclude``.
+A forbidden item that was observed fails, whatever else is unknown. If any forbidden item is unknown, the result is
+inconclusive. It passes only if every forbidden item is known to be absent. No rule decides "pass" itself: it fills a
+``Tally`` and calls ``conclude``.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from scanner.model.rule import Case, Rule
 T = TypeVar("T")
 
 LISTED = 50
-"""How many items a finding lists; a server decides how long a list gets, for example by its certificate's names."""
+"""Most items that a finding lists; a server controls the length, for example with its certificate's names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally(Generic[T]):
-    """What was found out about things that must not be."""
+    """Forbidden items, observed or unknown."""
 
     seen: tuple[T, ...] = ()
-    """Forbidden, and there."""
+    """Forbidden items that were observed."""
     unknown: tuple[str, ...] = ()
-    """What could not be determined, one clause each with its reason."""
+    """Items that could not be determined, each with its reason."""
 
     @property
     def verdict(self) -> Literal["fail", "inconclusive", "pass"]:
-        """Fail by what was seen, else inconclusive by what is not known, else pass."""
+        """Fail if anything was seen, else inconclusive if anything is unknown, else pass."""
         if self.seen:
             return "fail"
         return "inconclusive" if self.unknown else "pass"
@@ -42,14 +42,14 @@ class Tally(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Split:
-    """The code points that must not be accepted, by what is known of each."""
+    """The code points that must not be accepted: those that were, and those that may have been."""
 
     accepted: tuple[int, ...]
     unknown: tuple[int, ...]
 
 
 def forbidden(answers: Answers, allowed: Iterable[int], known: Iterable[int]) -> Split:
-    """Sort everything outside ``allowed``: the ``known`` code points, and whatever else the listener accepted.
+    """Sort the code points outside ``allowed``: the ``known`` ones, and others that the listener accepted.
 
     A known code point that was neither accepted nor refused is unknown, whatever ``answers.unasked`` says.
     """
@@ -74,24 +74,24 @@ _FAILS_AS: Mapping[Binding, Status] = {
 
 
 def status_of_failure(case: Case, otherwise: Status = "violation") -> Status:
-    """A failure's status: ``otherwise`` where the expectation binds, else why it does not count (yet)."""
+    """A failure's status: ``otherwise`` if the expectation is enforced, else ``converging`` or ``readiness``."""
     status = _FAILS_AS[case.expectation.binding]
     return otherwise if status == "violation" else status
 
 
 def promised(finding: Finding, otherwise: Status = "violation") -> Finding:
-    """What an object declares about this listener binds the object's author, also where no profile binds."""
+    """Enforce what an object declares about this listener, even if no profile is enforced for it."""
     return replace(finding, status=otherwise) if finding.status == "readiness" else finding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """What a finding says in each of the three cases, without what ``expected`` and ``observed`` list anyway."""
+    """A finding's message for each verdict, without the items that ``expected`` and ``observed`` list."""
 
     passed: str
     failed: str
     unclear: str
-    """Followed by the first thing that could not be determined."""
+    """Completed with the first unknown item."""
 
 
 def conclude(  # noqa: PLR0913 - the fields of a finding
@@ -106,7 +106,7 @@ def conclude(  # noqa: PLR0913 - the fields of a finding
     reproduce: str | None = None,
     evidence: Iterable[str] = (),
 ) -> Finding:
-    """The finding that a tally earns. ``severity`` overrides the rule's, for a failure only."""
+    """Build the finding for a tally. ``severity`` overrides the rule's, for a failure only."""
     verdict = tally.verdict
     if verdict == "inconclusive":
         return inconclusive(rule, f"{words.unclear}: {tally.unknown[0]}", tally.unknown, expected=expected)
@@ -135,7 +135,7 @@ def conclude(  # noqa: PLR0913 - the fields of a finding
 
 
 def inconclusive(rule: Rule, message: str, unknown: Iterable[str] = (), *, expected: Iterable[str] = ()) -> Finding:
-    """Nobody could tell: said with everything that is missing."""
+    """Build an inconclusive finding that lists everything ``unknown``."""
     return Finding(
         rule=rule.id,
         severity=rule.severity,
@@ -148,7 +148,7 @@ def inconclusive(rule: Rule, message: str, unknown: Iterable[str] = (), *, expec
 
 
 def remark(rule: Rule, message: str, *, verdict: Verdict = "pass", observed: Iterable[str] = ()) -> Finding:
-    """Something worth knowing that is nobody's violation."""
+    """Build an informational finding, which is never a violation."""
     return Finding(
         rule=rule.id,
         severity="info",

@@ -1,8 +1,7 @@
-"""Waivers: failures that somebody answers for, for some time. They are kept, counted, and never reach ``--fail-on``.
+"""Waivers: accepted failures with an owner and an expiry date. Reports count them, ``--fail-on`` ignores them.
 
-A waiver is about a failure, which someone has seen and decided to live with. It never covers an unknown:
-nobody knows yet what they would be answering for, and unknown is never a pass. What cannot be reached at all is left
-out of the scan by the policy's ``scope``, where everyone sees it.
+A waiver accepts a failure that its owner knows. It never covers an inconclusive finding, because unknown is never a
+pass. Endpoints that cannot be reached are excluded with the policy's ``scope`` instead, which reports show.
 """
 
 from __future__ import annotations
@@ -21,25 +20,26 @@ from scanner.model.scan_policy import Waiver
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waived:
-    """Findings after the waivers, and which of these had something to do with them."""
+    """Findings after the waivers, and the waivers that matched."""
 
     findings: tuple[Finding, ...]
     matched: frozenset[Waiver] = frozenset()
-    """About a finding that failed or could not be determined: still needed."""
+    """Waivers that match a failed or inconclusive finding, so that they are still needed."""
     overdue: frozenset[Waiver] = frozenset()
-    """Would have waived a failure, had they not expired."""
+    """Expired waivers that would otherwise have waived a failure."""
 
 
 def waive(findings: Iterable[Finding], waivers: Iterable[Waiver], today: date) -> Waived:
-    """Apply waivers whose selector holds for what ``findings`` are about.
+    """Apply the waivers that select the endpoint of ``findings``.
 
-    A failure that counts becomes ``waived``: its verdict stays ``fail``. One that does not count anyway (readiness,
-    converging) stays what it is, and so does everything that is inconclusive. ``today`` is the day in UTC.
+    A failure that counts for the exit code becomes ``waived``; its verdict stays ``fail``. Failures that do not count
+    (readiness, converging) and inconclusive findings do not change. ``today`` is the day in UTC.
     """
-    mine = tuple(waivers)
-    results = [_result(finding, _about(finding, mine), today) for finding in findings] if mine else None
-    if results is None:
-        return Waived(findings=tuple(findings))
+    every = tuple(waivers)
+    results = [
+        _result(finding, tuple(each for each in every if fnmatchcase(finding.rule, each.rule)), today)
+        for finding in findings
+    ]
     return Waived(
         findings=tuple(each.findings[0] for each in results),
         matched=frozenset[Waiver]().union(*(each.matched for each in results)),
@@ -47,25 +47,22 @@ def waive(findings: Iterable[Finding], waivers: Iterable[Waiver], today: date) -
     )
 
 
-def _about(finding: Finding, waivers: Iterable[Waiver]) -> tuple[Waiver, ...]:
-    return tuple(each for each in waivers if fnmatchcase(finding.rule, each.rule))
-
-
 def _result(finding: Finding, waivers: tuple[Waiver, ...], today: date) -> Waived:
     if not waivers or finding.verdict not in ("fail", "inconclusive"):
         return Waived(findings=(finding,))
     matched = frozenset(waivers)
     if finding.verdict == "inconclusive":
-        said = f"the waiver in {waivers[0].source} is about failures, and this could not be determined"
-        return Waived(findings=(_with(finding, said),), matched=matched)
+        note = f"the waiver in {waivers[0].source} waives failures only, and this finding is inconclusive"
+        return Waived(findings=(_with(finding, note),), matched=matched)
     if finding.status in NEVER_FAILS:
         return Waived(findings=(finding,), matched=matched)
     valid = [each for each in waivers if not expired(each, today)]
     if valid:
-        done = replace(finding, status="waived", waiver=said_by(max(valid, key=lambda each: each.expires)))
+        done = replace(finding, status="waived", waiver=waiver_text(max(valid, key=lambda each: each.expires)))
         return Waived(findings=(done,), matched=matched)
     latest = max(waivers, key=lambda each: each.expires)
-    return Waived(findings=(_with(finding, f"no longer waived: {said_by(latest)}"),), matched=matched, overdue=matched)
+    note = f"the waiver has expired: {waiver_text(latest)}"
+    return Waived(findings=(_with(finding, note),), matched=matched, overdue=matched)
 
 
 def _with(finding: Finding, evidence: str) -> Finding:
@@ -73,54 +70,53 @@ def _with(finding: Finding, evidence: str) -> Finding:
 
 
 def expired(waiver: Waiver, today: date) -> bool:
-    """Whether its last day is over."""
+    """True after the waiver's last day."""
     return today > waiver.expires
 
 
-def said_by(waiver: Waiver) -> str:
-    """Who answers for it, until when, why, and where that is written."""
+def waiver_text(waiver: Waiver) -> str:
+    """The waiver's owner, expiry date, reason and source."""
     return f"{waiver.owner} until {waiver.expires.isoformat()}: {waiver.reason} ({waiver.source})"
 
 
 @dataclass(slots=True)
 class _Use:
-    """What became of one waiver."""
+    """Counters of one waiver."""
 
     endpoints: int = 0
-    """Endpoints that its selector meant."""
+    """Endpoints that it selects."""
     matched: int = 0
-    """Those of which a finding is of its rule, and not in order."""
+    """Selected endpoints with a failed or inconclusive finding of its rule."""
     overdue: int = 0
     ids: set[str] = field(default_factory=set)
-    """Of these endpoints, where its rule may be one across endpoints."""
+    """Ids of the selected endpoints, if its rule may be one across endpoints."""
 
 
 class WaiverLedger:
-    """A run's waivers: applies them, and remembers which were of any use."""
+    """The waivers of one scan: applies them and counts their uses."""
 
     def __init__(self, waivers: Iterable[Waiver], today: date, *, across: Collection[str] = ()) -> None:
-        """``across`` are the ids of rules whose findings are about several endpoints (``Finding.about`` is the id that
-        they share)."""
+        """``across``: ids of the rules across endpoints, where ``Finding.about`` is the endpoints' common id."""
         self._today = today
         self._uses: dict[Waiver, _Use] = {each: _Use() for each in waivers}
         self._across = frozenset(each for each in self._uses if any(fnmatchcase(rule, each.rule) for rule in across))
 
     def waive(self, findings: Iterable[Finding], endpoint: Endpoint) -> tuple[Finding, ...]:
-        """An endpoint's findings, as its waivers leave them."""
-        meant = [each for each in self._uses if each.selector.matches(endpoint)]
-        for each in meant:
+        """Apply the waivers to one endpoint's findings."""
+        selected = [each for each in self._uses if each.selector.matches(endpoint)]
+        for each in selected:
             self._uses[each].endpoints += 1
             if each in self._across:
                 self._uses[each].ids.add(endpoint.id)
-        return self._note(waive(findings, meant, self._today))
+        return self._note(waive(findings, selected, self._today))
 
     def waive_across(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
-        """Findings about several endpoints: a waiver holds for those that share an id which its selector has meant.
-        Call it after every endpoint was seen."""
+        """Apply the waivers to findings across endpoints, after every endpoint went through ``waive``: a waiver
+        applies if it selected an endpoint with the finding's id."""
         done: list[Finding] = []
         for finding in findings:
-            meant = [each for each in self._across if finding.about in self._uses[each].ids]
-            done.extend(self._note(waive((finding,), meant, self._today)))
+            selected = [each for each in self._across if finding.about in self._uses[each].ids]
+            done.extend(self._note(waive((finding,), selected, self._today)))
         return tuple(done)
 
     def _note(self, waived: Waived) -> tuple[Finding, ...]:
@@ -131,43 +127,43 @@ class WaiverLedger:
         return waived.findings
 
     def findings(self, *, rules: Collection[str], complete: bool = True) -> tuple[Finding, ...]:
-        """What is wrong with the waivers themselves, in the order of the policy file.
+        """Findings on unused and expired waivers, in the order of the policy file.
 
-        ``rules`` are the ids of the rules that were applied in this run; ``complete`` says whether every endpoint was
-        seen. Of a waiver that may have been of use otherwise nobody can tell.
+        ``rules`` are the ids of the rules that were applied in this scan; ``complete`` is False if endpoints were left
+        out. A waiver that could have matched otherwise is inconclusive.
         """
-        return tuple(self._findings(rules, complete=complete))
-
-    def _findings(self, rules: Collection[str], *, complete: bool) -> Iterator[Finding]:
+        found: list[Finding] = []
         for each, use in self._uses.items():
-            asked = any(fnmatchcase(rule, each.rule) for rule in rules)
-            told = "" if complete else "the scan ended early"
-            yield from check_unused(UNUSED, each, use, told if asked else "its rule was not applied in this scan")
-            yield from check_expired(EXPIRED, each, use)
+            doubt = "" if complete else "the scan ended early"
+            if not any(fnmatchcase(rule, each.rule) for rule in rules):
+                doubt = "its rule was not applied in this scan"
+            found += check_unused(UNUSED, each, use, doubt)
+            found += check_expired(EXPIRED, each, use)
+        return tuple(found)
 
 
 def check_unused(rule: ScanRule, waiver: Waiver, use: _Use, doubt: str = "") -> Iterator[Finding]:
-    """Every waiver of the policy file has something to waive."""
+    """Every waiver of the policy file matches a finding."""
     if use.matched:
         return
-    seen = f"selects {_counted(use.endpoints)}, and {waiver.rule} finds nothing wrong there"
-    text = f"the waiver of {waiver.rule} {seen if use.endpoints else 'selects no endpoint of this scan'}"
+    unmatched = f"selects {_counted(use.endpoints)}, but the rule does not fail there"
+    text = f"the waiver of {waiver.rule} {unmatched if use.endpoints else 'selects no endpoint of this scan'}"
     yield Finding(
         rule=rule.id,
         severity=rule.severity,
         verdict="inconclusive" if doubt else "fail",
         status="not-tested" if doubt else "violation",
         message=f"{text}: {doubt}" if doubt else text,
-        expected=("a finding that it waives",),
-        observed=("none",),
-        fix=f"remove it from {waiver.source}, or correct its rule or select",
-        evidence=(said_by(waiver),),
+        expected=("a finding that matches the waiver",),
+        observed=("no finding",),
+        fix=f"remove the waiver from {waiver.source}, or correct its rule or select",
+        evidence=(waiver_text(waiver),),
         about=waiver.source,
     )
 
 
 def check_expired(rule: ScanRule, waiver: Waiver, use: _Use) -> Iterator[Finding]:
-    """No waiver has expired while what it waived is still there."""
+    """No waiver has expired while its rule still fails."""
     if not use.overdue:
         return
     yield Finding(
@@ -175,11 +171,11 @@ def check_expired(rule: ScanRule, waiver: Waiver, use: _Use) -> Iterator[Finding
         severity=rule.severity,
         verdict="fail",
         status="violation",
-        message=f"the waiver of {waiver.rule} has expired and is still needed on {_counted(use.overdue)}",
-        expected=("corrected, or renewed, in time",),
+        message=f"the waiver of {waiver.rule} has expired, but the rule still fails on {_counted(use.overdue)}",
+        expected=("the failure corrected, or the waiver renewed, before it expires",),
         observed=(f"expired after {waiver.expires.isoformat()}",),
-        fix=f"correct what it waived, or change expires in {waiver.source}",
-        evidence=(said_by(waiver),),
+        fix=f"correct what fails, or set a later expires in {waiver.source}",
+        evidence=(waiver_text(waiver),),
         about=waiver.source,
     )
 

@@ -64,7 +64,7 @@ class Lever:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoredIssuer:
+class DeclaredIssuer:
     """A certificate behind the first one of a Secret."""
 
     sha256: str
@@ -78,7 +78,7 @@ class StoredIssuer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoredLeaf:
+class DeclaredLeaf:
     """The certificate in a Secret that a listener is known to serve."""
 
     place: str
@@ -91,15 +91,15 @@ class StoredLeaf:
     not_before: datetime | None
     kept_by: str = ""
     """The cert-manager Certificate that the Secret belongs to: what to edit instead."""
-    issuers: tuple[StoredIssuer, ...] = ()
+    issuers: tuple[DeclaredIssuer, ...] = ()
     """What stands behind it, in that order, to be sent with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
+class DeclaredCertificates:
     """The certificates of which a listener serves one, in Secrets or in an object itself."""
 
-    leaves: tuple[StoredLeaf, ...] = ()
+    leaves: tuple[DeclaredLeaf, ...] = ()
     """Of those that were read."""
     unread: tuple[str, ...] = ()
     """Those that were not, each with the reason."""
@@ -107,21 +107,21 @@ class Stored:
     """Whether anybody asked for Secrets at all."""
     exact: bool = False
     """Whether an object says that it is one of these; else the listener may have others that no object names."""
-    default: StoredLeaf | None = None
+    default: DeclaredLeaf | None = None
     """What a router serves where a certificate that an object names is not in use; None: not known, or not another."""
     condition: str = ""
     """What the status of that object says of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ungranted:
+class MissingGrant:
     """A Secret of another namespace that an object names for a listener, and that its owner has not let it name."""
 
     who: str
     """The object and field: ``Gateway/edge/front listener one``."""
     secret: str
     """``Secret/certs/web-tls``."""
-    leaf: Known[StoredLeaf]
+    leaf: Known[DeclaredLeaf]
     """Its certificate, or why that is not known."""
     asked: bool = True
     """Whether anybody asked for Secrets at all."""
@@ -159,9 +159,9 @@ class CertificateExpectation:
     """Where the anchors come from, for the reader: a file, an object and field."""
     clients: tuple[Client, ...] = ()
     """Clients that are known one by one, each with its own trust; those without any are left out."""
-    stored: Stored | None = None
+    declared: DeclaredCertificates | None = None
     """The Secrets whose certificate it serves; None where no object says which."""
-    ungranted: tuple[Ungranted, ...] = ()
+    missing_grants: tuple[MissingGrant, ...] = ()
     """The Secrets whose certificate it may not serve, although an object names them for it."""
     beside: frozenset[str] = frozenset()
     """Where there are such: SHA-256 of the certificates that other names of the same place may be served with."""
@@ -259,9 +259,9 @@ class Expectation:
     so."""
     client_unasked: str | None = None
     """The object and field by which no client is asked for a certificate, where one says how clients are dealt with."""
-    withheld: str = ""
+    rejection: str = ""
     """Why nothing is to be served under its name, although an object leads here; empty: something is."""
-    stale: str = ""
+    stale_status: str = ""
     """Why what objects promise of it may not be what its proxy was told yet; empty: nothing says so."""
     passed_on: PassedOn | None = None
     """Where it is passed through; None: it answers itself."""

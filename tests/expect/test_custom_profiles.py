@@ -54,17 +54,15 @@ def test_what_is_dropped_is_a_finding_of_its_own() -> None:
     _, finding = custom_findings([uses["APIServer/cluster"]])
     assert (finding.rule, finding.verdict, finding.severity) == ("profile-names-dropped", "fail", "medium")
     assert finding.message == (
-        "APIServer/cluster lists cipher names that its components drop without an error: "
+        "APIServer/cluster lists cipher names that components drop without an error: "
         "DHE-RSA-AES128-GCM-SHA256, TLS_RSA_WITH_AES_128_CBC_SHA"
     )
     go, haproxy = finding.observed
     assert go.startswith(
-        "library-go drops DHE-RSA-AES128-GCM-SHA256, TLS_RSA_WITH_AES_128_CBC_SHA; what remains: "
+        "library-go drops DHE-RSA-AES128-GCM-SHA256, TLS_RSA_WITH_AES_128_CBC_SHA; remaining: "
         "TLSv1.1 or later with TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, TLS_AES"
     )
-    assert haproxy.startswith(
-        "the ingress operator may drop TLS_RSA_WITH_AES_128_CBC_SHA; what remains: TLSv1.1 or later"
-    )
+    assert haproxy.startswith("the ingress operator may drop TLS_RSA_WITH_AES_128_CBC_SHA; remaining: TLSv1.1 or later")
     assert finding.fix == "DHE-RSA-AES128-GCM-SHA256: remove it; TLS_RSA_WITH_AES_128_CBC_SHA: write AES128-SHA"
     assert finding.about == "APIServer/cluster spec.tlsSecurityProfile.custom.ciphers"
     use = uses["APIServer/cluster"]

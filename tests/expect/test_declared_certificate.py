@@ -12,7 +12,7 @@ from scanner.config.component_catalogue import load_catalogue
 from scanner.expect import Expectations
 from scanner.kube.kinds import SECRET
 from scanner.kube.snapshot import Unreadable
-from scanner.model.expectation import Stored
+from scanner.model.expectation import DeclaredCertificates
 from scanner.model.scan_policy import ScanPolicy
 from scanner.tls.certificate import parse_certificate
 from tests.certs import Authority
@@ -57,16 +57,16 @@ def found(
     *objects: dict[str, Any],
     said: dict[str, Any] | None = None,
     gap: Literal["forbidden", "not-asked"] | None = None,
-) -> Stored | None:
+) -> DeclaredCertificates | None:
     where = endpoint(name, said or {})
     snapshot = snapshot_of(list(objects))
     if gap:
         missing = Unreadable(kind=SECRET, gap=gap, reason=f"it is {gap}")
         snapshot = replace(snapshot, unreadable={**snapshot.unreadable, SECRET: missing})
-    return Expectations(snapshot, CATALOGUE, ScanPolicy()).of(where).certificate.stored
+    return Expectations(snapshot, CATALOGUE, ScanPolicy()).of(where).certificate.declared
 
 
-def places(stored: Stored | None) -> list[str]:
+def places(stored: DeclaredCertificates | None) -> list[str]:
     assert stored is not None
     assert stored.unread == ()
     return [each.place for each in stored.leaves]
@@ -121,7 +121,7 @@ def test_what_stands_behind_a_certificate_is_kept_in_its_order() -> None:
     ]
 
 
-def _issuers(stored: Stored | None) -> list[str]:
+def _issuers(stored: DeclaredCertificates | None) -> list[str]:
     assert stored is not None
     (leaf,) = stored.leaves
     return [(each.subject or "").rpartition(",")[2] for each in leaf.issuers]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scanner.expect import Expectations
-from scanner.model.expectation import Stored
+from scanner.model.expectation import DeclaredCertificates
 from scanner.model.scan_policy import ScanPolicy
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_declared_certificate import CATALOGUE, made, secret
@@ -17,12 +17,12 @@ PROXY = "Deployment/edge/proxy:8443#web.example"
 GATEWAY_API = "gateway.networking.k8s.io/v1"
 
 
-def found(origin: str, *objects: dict[str, Any], name: str = PROXY, **more: Any) -> Stored | None:  # noqa: ANN401
+def found(origin: str, *objects: dict[str, Any], name: str = PROXY, **more: Any) -> DeclaredCertificates | None:  # noqa: ANN401
     where = replace(endpoint(name, {"origins": [origin]}), **more)
-    return Expectations(snapshot_of(list(objects)), CATALOGUE, ScanPolicy()).of(where).certificate.stored
+    return Expectations(snapshot_of(list(objects)), CATALOGUE, ScanPolicy()).of(where).certificate.declared
 
 
-def wanted(stored: Stored | None) -> list[str]:
+def wanted(stored: DeclaredCertificates | None) -> list[str]:
     assert stored is not None
     assert stored.exact
     return sorted(text.split()[0] for text in (*(each.place for each in stored.leaves), *stored.unread))
@@ -113,8 +113,8 @@ def test_contours_fallback_is_for_whoever_gives_no_name() -> None:
     bare = endpoint(PROXY.partition("#")[0], {"address": "10.0.0.1"})
     snapshot = snapshot_of([falls, contour, delegation("any"), secret("certs", "any"), secret("shop", "web")])
     expectations = Expectations(snapshot, CATALOGUE, ScanPolicy(), endpoints=(named, bare))
-    assert wanted(expectations.of(bare).certificate.stored) == ["Secret/certs/any"]
-    assert wanted(expectations.of(named).certificate.stored) == ["Secret/shop/web"]
+    assert wanted(expectations.of(bare).certificate.declared) == ["Secret/certs/any"]
+    assert wanted(expectations.of(named).certificate.declared) == ["Secret/shop/web"]
 
 
 def test_a_name_on_a_backend_is_not_the_gateways() -> None:

@@ -42,19 +42,19 @@ def listened(*objects: dict[str, Any], **more: Any) -> Expectation:  # noqa: ANN
 
 def test_a_gateway_without_a_grant_is_to_serve_nothing() -> None:
     found = listened()
-    (ungranted,) = found.certificate.ungranted
+    (ungranted,) = found.certificate.missing_grants
     assert (ungranted.who, ungranted.secret, ungranted.doubt) == (LISTENER, "Secret/certs/shared", "")
     assert not isinstance(ungranted.leaf, Unknown)
     assert ungranted.leaf.sha256 == FACTS.sha256
-    assert found.certificate.stored is None
-    assert found.withheld == f"{LISTENER} names Secret/certs/shared, which is not granted to it"
+    assert found.certificate.declared is None
+    assert found.rejection == f"{LISTENER} names Secret/certs/shared, which is not granted to it"
 
 
 def test_of_a_secret_that_is_refused_nothing_stays_unread() -> None:
     """Only where nobody knows whether it may be named, it may be what is served."""
     found = owed(at(LISTENER), gateway(listener("https", {"name": "web"}, SHARED)), HELD, secret("edge", "web"))
-    assert [each.secret for each in found.certificate.ungranted] == ["Secret/certs/shared"]
-    stored = found.certificate.stored
+    assert [each.secret for each in found.certificate.missing_grants] == ["Secret/certs/shared"]
+    stored = found.certificate.declared
     assert stored is not None
     assert ([each.place for each in stored.leaves], stored.unread) == (["Secret/edge/web data[tls.crt]"], ())
 
@@ -62,9 +62,9 @@ def test_of_a_secret_that_is_refused_nothing_stays_unread() -> None:
 @pytest.mark.parametrize("to", [{}, {"name": "shared"}])
 def test_with_a_grant_it_is_to_serve_it(to: dict[str, str]) -> None:
     found = listened(grant(**to))
-    assert (found.certificate.ungranted, found.withheld) == ((), "")
-    assert found.certificate.stored is not None
-    assert [each.sha256 for each in found.certificate.stored.leaves] == [FACTS.sha256]
+    assert (found.certificate.missing_grants, found.rejection) == ((), "")
+    assert found.certificate.declared is not None
+    assert [each.sha256 for each in found.certificate.declared.leaves] == [FACTS.sha256]
 
 
 def wrong_name() -> dict[str, Any]:
@@ -83,33 +83,33 @@ def wrong_kind() -> dict[str, Any]:
 
 @pytest.mark.parametrize("other", [wrong_name(), wrong_namespace(), wrong_kind()])
 def test_a_grant_for_something_else_grants_nothing(other: dict[str, Any]) -> None:
-    assert listened(other).withheld
+    assert listened(other).rejection
 
 
 def test_a_listener_set_has_none_of_its_gateways_grants() -> None:
     parent = {"name": "gw", "namespace": "edge"}
     spec = {"parentRef": parent, "listeners": [listener("https", SHARED)]}
     more = made("ListenerSet", "edge", "more", GATEWAY_API, spec=spec)
-    assert owed(at("ListenerSet/edge/more listener https"), more, gateway(), grant()).withheld
+    assert owed(at("ListenerSet/edge/more listener https"), more, gateway(), grant()).rejection
 
 
 def test_where_grants_could_not_be_read_nobody_knows() -> None:
     found = listened(unreadable={"referencegrants.gateway.networking.k8s.io": "403 Forbidden"})
-    (ungranted,) = found.certificate.ungranted
+    (ungranted,) = found.certificate.missing_grants
     assert ungranted.doubt == "a ReferenceGrant in certs may allow it: 403 Forbidden"
-    assert found.withheld == ""
-    assert found.certificate.stored is not None
+    assert found.rejection == ""
+    assert found.certificate.declared is not None
     assert "whether Gateway/edge/gw listener https may name Secret/certs/shared is not known" in (
-        found.certificate.stored.unread
+        found.certificate.declared.unread
     )
 
 
 def test_of_several_secrets_the_others_are_served() -> None:
     found = owed(at(LISTENER), gateway(listener("https", {"name": "web"}, SHARED)), HELD, secret("edge", "web"))
-    assert found.withheld == ""
-    assert found.certificate.stored is not None
-    assert [each.place for each in found.certificate.stored.leaves] == ["Secret/edge/web data[tls.crt]"]
-    assert [each.secret for each in found.certificate.ungranted] == ["Secret/certs/shared"]
+    assert found.rejection == ""
+    assert found.certificate.declared is not None
+    assert [each.place for each in found.certificate.declared.leaves] == ["Secret/edge/web data[tls.crt]"]
+    assert [each.secret for each in found.certificate.missing_grants] == ["Secret/certs/shared"]
 
 
 def test_a_listener_for_more_names_may_answer_this_one() -> None:
@@ -119,10 +119,10 @@ def test_a_listener_for_more_names_may_answer_this_one() -> None:
     beside = at("Gateway/edge/gw listener many", "Deployment/edge/proxy:8443#adhere-probe.example")
     beside = replace(beside, port=at(LISTENER).port)
     found = owed(at(LISTENER), gateway(one, many), HELD, secret("edge", "web"), beside=(beside,))
-    assert found.withheld == ""
+    assert found.rejection == ""
     assert found.certificate.beside == {FACTS.sha256}
     other = {**many, "hostname": "*.other"}
-    assert owed(at(LISTENER), gateway(one, other), HELD, beside=(beside,)).withheld
+    assert owed(at(LISTENER), gateway(one, other), HELD, beside=(beside,)).rejection
 
 
 def test_what_is_behind_a_gateway_answers_no_name_of_its_front() -> None:
@@ -133,7 +133,7 @@ def test_what_is_behind_a_gateway_answers_no_name_of_its_front() -> None:
     behind = replace(at("Gateway/edge/gw listener many", name), port=at(LISTENER).port, segment="Backend")
     found = owed(at(LISTENER), gateway(one, many), HELD, secret("edge", "web"), beside=(behind,))
     assert found.certificate.beside == frozenset()
-    assert found.withheld
+    assert found.rejection
 
 
 SAYS = "HTTPProxy/shop/web"
@@ -146,26 +146,26 @@ def proxied(*objects: dict[str, Any], **more: Any) -> Expectation:  # noqa: ANN4
 @pytest.mark.parametrize("namespaces", [("shop",), ("other", "shop"), ("*",)])
 def test_a_delegation_allows_it(namespaces: tuple[str, ...]) -> None:
     found = proxied(delegation("shared", *namespaces))
-    assert (found.certificate.ungranted, found.withheld) == ((), "")
+    assert (found.certificate.missing_grants, found.rejection) == ((), "")
 
 
 @pytest.mark.parametrize(("name", "namespaces"), [("shared", ("other", "*")), ("*", ("shop",)), ("other", ("shop",))])
 def test_an_asterisk_beside_others_means_itself(name: str, namespaces: tuple[str, ...]) -> None:
     found = proxied(delegation(name, *namespaces))
-    assert found.withheld == f"{SAYS} spec.virtualhost.tls names Secret/certs/shared, which is not granted to it"
+    assert found.rejection == f"{SAYS} spec.virtualhost.tls names Secret/certs/shared, which is not granted to it"
 
 
 def test_a_delegation_of_the_former_group_is_a_doubt() -> None:
-    (ungranted,) = proxied(delegation("shared", group="contour.heptio.com/v1beta1")).certificate.ungranted
+    (ungranted,) = proxied(delegation("shared", group="contour.heptio.com/v1beta1")).certificate.missing_grants
     assert "contour.heptio.com" in ungranted.doubt
 
 
 @pytest.mark.parametrize("group", ["projectcontour.io", "contour.heptio.com"])
 def test_where_delegations_could_not_be_read_nobody_knows(group: str) -> None:
     found = proxied(unreadable={f"tlscertificatedelegations.{group}": "403 Forbidden"})
-    (ungranted,) = found.certificate.ungranted
+    (ungranted,) = found.certificate.missing_grants
     assert ungranted.doubt == "a TLSCertificateDelegation in certs may allow it: 403 Forbidden"
-    assert found.withheld == ""
+    assert found.rejection == ""
 
 
 def test_an_ingress_with_contours_annotation_needs_one_too() -> None:
@@ -177,8 +177,8 @@ def test_an_ingress_with_contours_annotation_needs_one_too() -> None:
         metadata={"annotations": {"projectcontour.io/tls-cert-namespace": "certs"}},
         spec={"tls": [{"hosts": ["web.example"], "secretName": "shared"}]},
     )
-    assert owed(at("Ingress/shop/web"), one, HELD).withheld
-    assert not owed(at("Ingress/shop/web"), one, HELD, delegation("shared")).withheld
+    assert owed(at("Ingress/shop/web"), one, HELD).rejection
+    assert not owed(at("Ingress/shop/web"), one, HELD, delegation("shared")).rejection
 
 
 def annotated(classed: str, given: str = "spec") -> dict[str, Any]:
@@ -196,21 +196,21 @@ def annotated(classed: str, given: str = "spec") -> dict[str, Any]:
 def test_of_a_class_of_unknown_controller_nobody_knows_whether_the_annotation_means_anything(given: str) -> None:
     one = annotated("public", given)
     found = owed(at("Ingress/shop/web"), one, HELD, secret("shop", "shared"))
-    assert found.withheld == ""
-    (ungranted,) = found.certificate.ungranted
+    assert found.rejection == ""
+    (ungranted,) = found.certificate.missing_grants
     assert "whether the class 'public' is its is not known" in ungranted.doubt
-    stored = found.certificate.stored
+    stored = found.certificate.declared
     assert stored is not None
     assert "Secret/shop/shared data[tls.crt]" in [each.place for each in stored.leaves]
-    assert owed(at("Ingress/shop/web"), one, HELD, delegation("shared")).certificate.ungranted == ()
+    assert owed(at("Ingress/shop/web"), one, HELD, delegation("shared")).certificate.missing_grants == ()
 
 
 @pytest.mark.parametrize("given", ["spec", "annotation"])
 def test_to_another_controllers_class_the_annotation_says_nothing(given: str) -> None:
     found = owed(at("Ingress/shop/web"), annotated("nginx", given), HELD, secret("shop", "shared"))
-    assert (found.withheld, found.certificate.ungranted) == ("", ())
-    assert found.certificate.stored is not None
-    assert [each.place for each in found.certificate.stored.leaves] == ["Secret/shop/shared data[tls.crt]"]
+    assert (found.rejection, found.certificate.missing_grants) == ("", ())
+    assert found.certificate.declared is not None
+    assert [each.place for each in found.certificate.declared.leaves] == ["Secret/shop/shared data[tls.crt]"]
 
 
 @pytest.mark.parametrize(
@@ -228,14 +228,14 @@ def test_the_class_that_an_ingress_names_says_whose_it_is(controllers: dict[str,
         for name, controller in controllers.items()
     ]
     found = owed(at("Ingress/shop/web"), annotated("public"), *classes, HELD, secret("shop", "shared"))
-    assert bool(found.withheld) is is_contours
-    assert [each.doubt for each in found.certificate.ungranted] == ([""] if is_contours else [])
+    assert bool(found.rejection) is is_contours
+    assert [each.doubt for each in found.certificate.missing_grants] == ([""] if is_contours else [])
 
 
 def test_of_a_class_that_was_not_found_another_class_says_nothing() -> None:
     other = made("IngressClass", "", "other", "networking.k8s.io/v1", spec={"controller": "k8s.io/ingress-nginx"})
     found = owed(at("Ingress/shop/web"), annotated("public"), other, HELD, secret("shop", "shared"))
-    assert [bool(each.doubt) for each in found.certificate.ungranted] == [True]
+    assert [bool(each.doubt) for each in found.certificate.missing_grants] == [True]
 
 
 def test_the_fallback_certificate_is_for_those_it_is_delegated_to() -> None:
@@ -245,4 +245,4 @@ def test_the_fallback_certificate_is_for_those_it_is_delegated_to() -> None:
     bare = endpoint(PROXY.partition("#")[0], {"address": "10.0.0.1"})
     for objects, refused in (([], ["HTTPProxy/shop/web enableFallbackCertificate"]), ([delegation("shared")], [])):
         found = owed(bare, falls, contour, HELD, *objects, beside=(at(SAYS),))
-        assert [each.who for each in found.certificate.ungranted] == refused
+        assert [each.who for each in found.certificate.missing_grants] == refused

@@ -41,8 +41,8 @@ INVALID = status("ResolvedRefs", "False", "InvalidCertificateRef")
 )
 def test_a_listener_that_is_not_served_by_its_status(condition: dict[str, Any]) -> None:
     said = owed(at(LISTENER), reported(condition))
-    assert said.remarks[-1] == f"nothing is to be served under its name: {said.withheld}"
-    assert said.withheld == (
+    assert said.remarks[-1] == f"nothing is to be served under its name: {said.rejection}"
+    assert said.rejection == (
         f"Gateway/edge/gw status.listeners[https]: {condition['type']} is {condition['status']}, {condition['reason']}"
     )
 
@@ -58,19 +58,19 @@ def test_a_listener_that_is_not_served_by_its_status(condition: dict[str, Any]) 
     ],
 )
 def test_what_other_conditions_say_withholds_nothing(condition: dict[str, Any]) -> None:
-    assert owed(at(LISTENER), reported(condition)).withheld == ""
+    assert owed(at(LISTENER), reported(condition)).rejection == ""
 
 
 def test_of_several_certificates_some_may_be_served() -> None:
-    assert owed(at(LISTENER), reported(INVALID, of=listener("https", WEB, OTHER))).withheld == ""
+    assert owed(at(LISTENER), reported(INVALID, of=listener("https", WEB, OTHER))).rejection == ""
 
 
 def test_a_status_of_an_older_generation_is_said() -> None:
     old = reported(status("Programmed", "True", "Programmed", seen=1))
-    assert owed(at(LISTENER), old).stale == "the status of Gateway/edge/gw is that of an older generation"
-    assert owed(at(LISTENER), reported(status("Programmed", "True", "Programmed"))).stale == ""
+    assert owed(at(LISTENER), old).stale_status == "the status of Gateway/edge/gw is that of an older generation"
+    assert owed(at(LISTENER), reported(status("Programmed", "True", "Programmed"))).stale_status == ""
     pending = reported(status("Programmed", "False", "Pending"))
-    assert owed(at(LISTENER), pending).stale == "Gateway/edge/gw is not programmed ('False', 'Pending')"
+    assert owed(at(LISTENER), pending).stale_status == "Gateway/edge/gw is not programmed ('False', 'Pending')"
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_gateway_of_which_some_listener_is_not_valid_programs_the_others(
     found["status"]["conditions"] = [status("Programmed", "False", reason)]
     if own is None:
         found["status"]["listeners"] = []
-    assert owed(at(LISTENER), found).stale == stale
+    assert owed(at(LISTENER), found).stale_status == stale
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_an_ingress_that_answers_the_same_name_withholds_nothing(
     said = {"address": "10.0.0.1", "origins": ["Ingress/shop/web"], "subject": subject}
     where = at(LISTENER, "Deployment/edge/proxy:8443#web.example")
     beside = endpoint(f"Deployment/edge/other:8443#{name}", said)
-    assert bool(owed(where, reported(INVALID), beside=(beside,)).withheld) == withheld
+    assert bool(owed(where, reported(INVALID), beside=(beside,)).rejection) == withheld
 
 
 def test_what_nobody_has_been_told_yet_withholds_nothing() -> None:
@@ -118,12 +118,12 @@ def test_what_nobody_has_been_told_yet_withholds_nothing() -> None:
     named["metadata"]["generation"] = 2
     for seen, withheld in ((1, False), (2, True)):
         named["status"] = {"conditions": [status("Programmed", "False", "Invalid", seen)]}
-        assert bool(owed(at(LISTENER), named).withheld) == withheld
+        assert bool(owed(at(LISTENER), named).rejection) == withheld
     one = proxy(secretName="certs/shared")
     one["metadata"]["generation"] = 3
     for seen, withheld in ((2, False), (3, True)):
         one["status"] = {"conditions": [status("Valid", "False", "x", seen)]}
-        assert bool(owed(at(SAYS), one).withheld) == withheld
+        assert bool(owed(at(SAYS), one).rejection) == withheld
 
 
 def test_an_http_proxys_too() -> None:
@@ -131,11 +131,11 @@ def test_an_http_proxys_too() -> None:
     one["metadata"]["generation"] = 3
     for seen, stale in ((2, "the status of HTTPProxy/shop/web is that of an older generation"), (3, "")):
         one["status"] = {"conditions": [status("Valid", "True", "Valid", seen)]}
-        assert owed(at(SAYS), one, secret("shop", "web")).stale == stale
+        assert owed(at(SAYS), one, secret("shop", "web")).stale_status == stale
 
 
 @pytest.mark.parametrize("odd", [7, [7], [{"name": 7, "conditions": 7}], [{"name": "https", "conditions": [{}]}]])
 def test_an_odd_status_says_nothing(odd: object) -> None:
     found = {**reported(), "status": {"listeners": odd, "conditions": odd}}
     said = owed(at(LISTENER), found)
-    assert (said.withheld, said.stale) == ("", "")
+    assert (said.rejection, said.stale_status) == ("", "")

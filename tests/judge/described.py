@@ -10,7 +10,7 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
-from scanner.model.expectation import StoredIssuer, StoredLeaf
+from scanner.model.expectation import DeclaredIssuer, DeclaredLeaf
 from scanner.tls.certificate import CertificateFacts
 from tests.judge.cases import LEAF
 from tests.judge.words_served import moment
@@ -39,15 +39,15 @@ def chain(said: Iterable[Mapping[str, Any]]) -> tuple[CertificateFacts, ...]:
     return tuple(certificate(each) for each in said)
 
 
-def stored(place: str, certificates: Iterable[Mapping[str, Any]]) -> StoredLeaf:
+def stored(place: str, certificates: Iterable[Mapping[str, Any]]) -> DeclaredLeaf:
     """The first of several as what an object has, with the others behind it."""
     first, *behind = chain(certificates)
-    return StoredLeaf(
+    return DeclaredLeaf(
         place=place,
         sha256=first.sha256,
         serial=first.serial,
         names=frozenset(first.sans or ()),
         issuer=first.issuer,
         not_before=first.not_before,
-        issuers=tuple(StoredIssuer(sha256=each.sha256, subject=each.subject, issuer=each.issuer) for each in behind),
+        issuers=tuple(DeclaredIssuer(sha256=each.sha256, subject=each.subject, issuer=each.issuer) for each in behind),
     )

@@ -19,8 +19,7 @@ from scanner.config.scan_policy import parse
 from scanner.cross_endpoint import CrossEndpoint, cross_endpoint
 from scanner.files.yaml_values import load
 from scanner.jobs import Surroundings
-from scanner.judge import RULES, judge, judgement
-from scanner.judge.scan_rules import WAIVABLE
+from scanner.judge import RULES, WAIVABLE, judge, judgement
 from scanner.model.finding import Finding
 from scanner.model.rule import Case, ScanRule
 from scanner.model.scan_policy import ScanPolicy

@@ -64,18 +64,18 @@ def test_the_leaf_can_be_the_anchor(root: Authority) -> None:
 def test_an_intermediate_that_is_not_sent_fails_by_name(root: Authority, intermediate: Authority) -> None:
     found = judged((root.der,), intermediate.leaf(names=NAMES).certificate)
     assert (found.verdict, found.severity) == ("fail", "medium")
-    assert found.observed == ("this issuer is neither sent nor an anchor: CN=Intermediate",)
+    assert found.observed == ("the issuer is neither sent nor an anchor: CN=Intermediate",)
 
 
 def test_an_unknown_root_fails_by_name(root: Authority) -> None:
     other = Authority("Other", now=NOW)
     found = judged((root.der,), other.leaf(names=NAMES).certificate, other.certificate)
-    assert found.observed == ("it ends in a root that is not among the anchors: CN=Other",)
+    assert found.observed == ("the chain ends in a root that is not among the anchors: CN=Other",)
 
 
 def test_another_key_under_the_anchors_name_fails(root: Authority) -> None:
     found = judged((root.der,), Authority("Root", now=NOW).leaf(names=NAMES).certificate)
-    assert found.observed == ("the signature does not verify with the key of the anchor of that name: CN=Root",)
+    assert found.observed == ("the signature does not verify with the key of this anchor: CN=Root",)
 
 
 def test_a_self_signed_leaf_under_foreign_anchors_fails(root: Authority, intermediate: Authority) -> None:

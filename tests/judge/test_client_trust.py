@@ -33,14 +33,14 @@ def test_clients_that_can_all_verify_it_pass() -> None:
     found = said(HOOK, ROUTER, replace(HOOK, anchors=(OTHER.der, ROOT.der)))
     assert (found.verdict, found.status) == ("pass", "ok")
     assert found.expected[0].endswith(
-        "can verify by ValidatingWebhookConfiguration/hook webhooks[0].clientConfig.caBundle"
+        "can verify with ValidatingWebhookConfiguration/hook webhooks[0].clientConfig.caBundle"
     )
 
 
 @pytest.mark.parametrize(
     ("client", "why"),
     [
-        (replace(HOOK, anchors=(OTHER.der,)), "this issuer is neither sent nor an anchor: CN=Root"),
+        (replace(HOOK, anchors=(OTHER.der,)), "the issuer is neither sent nor an anchor: CN=Root"),
         (replace(HOOK, name="hook.till.svc"), "it is not valid for hook.till.svc"),
         (replace(ROUTER, anchors=(OTHER.der,)), "neither sent nor an anchor"),
     ],
@@ -62,7 +62,7 @@ def test_what_an_object_declares_binds_users_too(binding: Binding, status: str) 
 
 def test_several_that_cannot_are_counted() -> None:
     wrong = replace(HOOK, anchors=(OTHER.der,))
-    assert "by 2 clients" in said(wrong, replace(wrong, who="APIService/v1.x")).message
+    assert "2 clients that an object configures" in said(wrong, replace(wrong, who="APIService/v1.x")).message
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_what_cannot_be_told_is_never_a_pass(client: Client, chain: object) -> N
 def test_a_failure_is_not_lost_for_what_cannot_be_told() -> None:
     found = said(replace(HOOK, anchors=()), replace(HOOK, anchors=(OTHER.der,)))
     assert found.verdict == "fail"
-    assert any("holds no certificate" in each for each in found.evidence)
+    assert any("contains no readable certificate" in each for each in found.evidence)
 
 
 def test_without_clients_nothing_is_said() -> None:
@@ -117,4 +117,4 @@ def test_trust_that_holds_no_certificate_is_unknown_for_each_client_by_its_own_f
     found = said(empty, replace(empty, who="APIService/v1.a", source="APIService/v1.a spec.caBundle"), HOOK)
     assert found.verdict == "inconclusive"
     for source in (empty.source, "APIService/v1.a spec.caBundle"):
-        assert any(f"{source} holds no certificate" in each for each in (found.message, *found.evidence))
+        assert any(f"{source} contains no readable certificate" in each for each in (found.message, *found.evidence))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scanner.judge.connection_coalescing import Sharing
+from scanner.judge.connection_coalescing import ConnectionCoalescing
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Reference
 from scanner.model.endpoint import Endpoint
@@ -32,7 +32,7 @@ def shows(*names: str, alpn: Known[str | None] = "h2", leaf: str = "a") -> Obser
 
 
 def told(*seen: tuple[Endpoint, Observation], expectation: Expectation = PLAIN) -> tuple[Finding, ...]:
-    sharing = Sharing()
+    sharing = ConnectionCoalescing()
     for endpoint, observation in seen:
         sharing.add(endpoint, expectation if endpoint.subject else PLAIN, observation)
     findings = sharing.findings()
@@ -48,7 +48,8 @@ def test_a_certificate_that_covers_another_name_is_noted(covers: tuple[str, ...]
     (found,) = told((at("one.example"), shows(*covers)), BESIDE)
     assert (found.verdict, found.severity, found.status) == ("pass", "info", "informational")
     assert found.message == (
-        "clients may share an HTTP/2 connection with Deployment/front:443#one.example for 1 other name of its port"
+        "clients may use an HTTP/2 connection to Deployment/front:443#one.example also for 1 "
+        "other server name on its port"
     )
     assert found.observed == ("two.example",)
     assert found.about == "Deployment/front:443#one.example"
@@ -79,9 +80,7 @@ def test_replicas_and_names_with_one_certificate_are_one_finding() -> None:
     moved = {"address": "127.0.0.2"}
     (found,) = told((one, both), (two, both), (replace(one, **moved), both), (replace(two, **moved), both))  # type: ignore[arg-type] # fields by name
     assert found.observed == ("two.example",)
-    assert (
-        "for 1 other name of its port; of all these names, 1 lets in only clients with a certificate" in found.message
-    )
+    assert "for 1 other server name on its port; 1 of all these names requires a client certificate" in found.message
 
 
 # --- OpenShift's router -----------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ def test_a_reader_that_does_not_take_it_is_a_violation() -> None:
     refusing = replace(TAKEN, profile=None, refused="no TLS 1.3 suite is listed")
     (finding,) = custom_findings([replace(USE, readings=(*USE.readings, ("the ingress operator", refusing)))])
     assert (finding.severity, finding.status) == ("medium", "violation")
-    assert "the ingress operator does not take: no TLS 1.3 suite is listed" in finding.message
+    assert "the ingress operator rejects: no TLS 1.3 suite is listed" in finding.message
     assert finding.fix is not None
 
 

@@ -10,11 +10,11 @@ import pytest
 
 from scanner.judge import judge
 from scanner.kube.maybe import Unknown
-from scanner.model.expectation import CertificateExpectation, Stored, StoredLeaf
+from scanner.model.expectation import CertificateExpectation, DeclaredCertificates, DeclaredLeaf
 from scanner.model.finding import Finding
 from tests.judge.cases import ISSUER, LEAF, NOW, case, finding, findings
 
-SAME = StoredLeaf(
+SAME = DeclaredLeaf(
     place="Secret/shop/web-tls data[tls.crt]",
     sha256=LEAF.sha256,
     serial=5,
@@ -27,9 +27,9 @@ FOREIGN = replace(ROTATED, names=frozenset({"DNS:other.example"}))
 UNREAD = "Secret/shop/other was not read: 403 Forbidden"
 
 
-def said(*leaves: StoredLeaf, unread: tuple[str, ...] = (), exact: bool = False, **others: Any) -> Finding:  # noqa: ANN401 - as case
-    stored = Stored(leaves=leaves, unread=unread, exact=exact)
-    expectation = {"certificate": CertificateExpectation(stored=stored), **others.pop("expectation", {})}
+def said(*leaves: DeclaredLeaf, unread: tuple[str, ...] = (), exact: bool = False, **others: Any) -> Finding:  # noqa: ANN401 - as case
+    stored = DeclaredCertificates(leaves=leaves, unread=unread, exact=exact)
+    expectation = {"certificate": CertificateExpectation(declared=stored), **others.pop("expectation", {})}
     return finding("cert-stored", case(expectation=expectation, **others))
 
 
@@ -42,9 +42,11 @@ def test_the_same_certificate_passes() -> None:
 def test_one_that_was_rotated_and_not_loaded_fails_with_both() -> None:
     found = said(ROTATED)
     assert (found.verdict, found.severity, found.status) == ("fail", "medium", "violation")
-    assert "its Secret was rotated (2026-11-19 12:00 UTC), and it still serves the former certificate" in found.message
+    assert (
+        "still serves the previous certificate, although its Secret was rotated 2026-11-19 12:00 UTC" in found.message
+    )
     assert found.expected == (f"Secret/shop/web-tls data[tls.crt]: serial number 6, SHA-256 {'ab' * 32}",)
-    assert found.observed == (f"served: serial number not to be read, SHA-256 {LEAF.sha256}",)
+    assert found.observed == (f"served: serial number not readable, SHA-256 {LEAF.sha256}",)
     assert found.reproduce
 
 
@@ -102,7 +104,7 @@ def test_a_rotation_after_the_secret_was_read_is_converging() -> None:
     younger = replace(LEAF, not_before=NOW - timedelta(minutes=2))
     found = said(replace(ROTATED, not_before=NOW - timedelta(days=60)), observation={"chain": (younger, ISSUER)})
     assert (found.verdict, found.status) == ("fail", "converging")
-    assert "a newer certificate than its Secret has" in found.message
+    assert "a newer certificate than its Secret contains" in found.message
     # Whoever makes the certificate can have it begin whenever he likes.
     future = replace(younger, not_before=NOW + timedelta(days=1))
     old = replace(ROTATED, not_before=NOW - timedelta(days=60))
@@ -111,7 +113,7 @@ def test_a_rotation_after_the_secret_was_read_is_converging() -> None:
 
 @pytest.mark.parametrize(
     ("moved", "words"),
-    [(timedelta(days=-50), "a newer certificate than its Secret has"), (timedelta(0), "for the same names")],
+    [(timedelta(days=-50), "a newer certificate than its Secret contains"), (timedelta(0), "for the same names")],
 )
 def test_the_other_way_round_fails_too(moved: timedelta, words: str) -> None:
     assert LEAF.not_before is not None
@@ -128,7 +130,7 @@ def test_other_names_fail_only_where_an_object_says_that_it_is_this_one() -> Non
     assert said(FOREIGN, exact=True).verdict == "fail"
     found = said(FOREIGN)
     assert (found.verdict, found.status, found.severity) == ("inconclusive", "not-tested", "info")
-    assert "with other names" in found.message
+    assert "another issuer or other names" in found.message
 
 
 @pytest.mark.parametrize("exact", [True, False])
@@ -153,7 +155,7 @@ def test_a_chain_that_was_not_seen_is_open() -> None:
 
 
 def test_without_secrets_it_is_noted_and_without_any_nothing_is_said() -> None:
-    stored = CertificateExpectation(stored=Stored(unread=(UNREAD,), wanted=False))
+    stored = CertificateExpectation(declared=DeclaredCertificates(unread=(UNREAD,), wanted=False))
     found = finding("cert-stored", case(expectation={"certificate": stored}))
     assert (found.verdict, found.status, found.severity) == ("not_applicable", "informational", "info")
     assert findings("cert-stored", case()) == []
@@ -161,14 +163,14 @@ def test_without_secrets_it_is_noted_and_without_any_nothing_is_said() -> None:
 
 def test_the_worst_of_all_chains_counts() -> None:
     other = (replace(LEAF, sha256="99" * 32, der=b"other"), ISSUER)
-    stored = CertificateExpectation(stored=Stored(leaves=(SAME,)))
+    stored = CertificateExpectation(declared=DeclaredCertificates(leaves=(SAME,)))
     result = judge(case(expectation={"certificate": stored}, observation={"other_chains": (other,)}))
     (found,) = (each for each in result.findings if each.rule == "cert-stored")
     assert found.verdict == "fail"
 
 
 def test_what_is_open_leaves_the_listener_as_it_is() -> None:
-    stored = CertificateExpectation(stored=Stored(unread=(UNREAD,)))
+    stored = CertificateExpectation(declared=DeclaredCertificates(unread=(UNREAD,)))
     plain = judge(case())
     assert judge(case(expectation={"certificate": stored})).verdict == plain.verdict
 
@@ -177,17 +179,17 @@ ADMITTED = "Route/shop/web status.ingress[default]: Admitted is False, ExternalC
 DEFAULT = replace(SAME, place="Secret/openshift-ingress/router-certs-default data[tls.crt]")
 
 
-def routed(*leaves: StoredLeaf, unread: tuple[str, ...] = ()) -> Finding:
+def routed(*leaves: DeclaredLeaf, unread: tuple[str, ...] = ()) -> Finding:
     """A Route whose name is served with the router's default certificate."""
-    stored = Stored(leaves=leaves, unread=unread, exact=True, default=DEFAULT, condition=ADMITTED)
-    return finding("cert-stored", case(expectation={"certificate": CertificateExpectation(stored=stored)}))
+    stored = DeclaredCertificates(leaves=leaves, unread=unread, exact=True, default=DEFAULT, condition=ADMITTED)
+    return finding("cert-stored", case(expectation={"certificate": CertificateExpectation(declared=stored)}))
 
 
 @pytest.mark.parametrize("own", [FOREIGN, ROTATED])
-def test_the_routers_default_certificate_is_told_apart_with_what_the_route_says(own: StoredLeaf) -> None:
+def test_the_routers_default_certificate_is_told_apart_with_what_the_route_says(own: DeclaredLeaf) -> None:
     found = routed(own)
     assert (found.verdict, found.severity) == ("fail", "medium")
-    assert "the router's default certificate instead of the Route's own" in found.message
+    assert "the router's default certificate instead of the Route's certificate" in found.message
     assert ADMITTED in found.evidence
     assert found.fix is not None
     assert "status.ingress" in found.fix
@@ -220,8 +222,10 @@ def test_of_several_stored_certificates_for_its_names_the_newest_is_required() -
 @pytest.mark.parametrize(("exact", "verdict"), [(True, "fail"), (False, "inconclusive")])
 def test_what_is_not_the_routers_default_certificate_is_not_called_so(exact: bool, verdict: str) -> None:
     """The Route's rejection explains the default certificate alone."""
-    stored = Stored(leaves=(FOREIGN,), exact=exact, default=replace(DEFAULT, sha256="ef" * 32), condition=ADMITTED)
-    found = finding("cert-stored", case(expectation={"certificate": CertificateExpectation(stored=stored)}))
+    stored = DeclaredCertificates(
+        leaves=(FOREIGN,), exact=exact, default=replace(DEFAULT, sha256="ef" * 32), condition=ADMITTED
+    )
+    found = finding("cert-stored", case(expectation={"certificate": CertificateExpectation(declared=stored)}))
     assert found.verdict == verdict
     assert "default certificate" not in found.message
     assert ADMITTED not in found.evidence

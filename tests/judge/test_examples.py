@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scanner.judge import RULES, judge
-from scanner.judge.groups import PQ_READINESS
 from scanner.judge.sslyze_result import DEEP_RULES
+from scanner.judge.tls_parameters import PQ_READINESS
 from scanner.model.rule import Rule
 from tests.judge.cases import finding
 from tests.judge.examples import TABLES, WORDS, case_of

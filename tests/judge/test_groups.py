@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from scanner.judge import judge
-from scanner.judge.groups import known_groups
+from scanner.judge.tls_parameters import known_groups
 from scanner.kube.maybe import Unknown
 from scanner.model.observation import Answers, Negotiated
 from scanner.tls.codepoints import TLS10, TLS12, TLS13, VERSIONS
@@ -82,7 +82,7 @@ def test_a_version_that_may_or_may_not_be_spoken_is_not_known() -> None:
     of = case(observation={"versions": versions, "groups": {TLS12: CONFORMING.groups[TLS12]}}, policy=ENFORCED)
     found = finding("tls-group", of)
     assert found.verdict == "inconclusive"
-    assert "TLSv1.3: whether it is spoken (silence)" in found.message
+    assert "unknown whether TLSv1.3 is accepted (silence)" in found.message
 
 
 def test_a_profile_without_an_opinion_requires_nothing() -> None:

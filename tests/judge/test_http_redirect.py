@@ -54,7 +54,7 @@ def test_anything_else_fails(seen: str, owed: Any) -> None:  # noqa: ANN401 - a 
     assert (found.verdict, found.severity, found.status) == ("fail", "medium", "violation")
     assert seen in found.observed[0]
     assert found.reproduce == "curl -gsI --http1.1 --resolve a.example:8080:127.0.0.1 http://a.example:8080/"
-    assert ("as Route/shop/web says so has it" in found.message) == (owed == "served")
+    assert ("as declared by Route/shop/web says so" in found.message) == (owed == "served")
 
 
 def test_what_an_object_promises_binds_whoever_wrote_it() -> None:

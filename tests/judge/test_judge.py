@@ -317,4 +317,4 @@ def test_a_certificate_that_was_seen_fails_whatever_was_not_seen() -> None:
     result = judge(case(observation={**HIDDEN, "other_chains": ((LEAF,), (EXPIRED,))}))
     (expired,) = (each for each in result.findings if each.rule == "cert-expired")
     assert (result.verdict, expired.verdict) == ("fail", "fail")
-    assert expired.evidence[-1] == "in one of the chains that were seen"
+    assert expired.evidence[-1] == "in one of the served chains"

@@ -149,8 +149,12 @@ APART = answers("421")
     ("crossed", "verdict", "words"),
     [
         ("421", "pass", ()),
-        ("200; etag: theirs", "fail", (f"{OTHER} in HTTP/2: 200, as on a connection of its own",)),
-        (Unknown("no answer in time"), "inconclusive", (f"{OTHER} in HTTP/2: no answer in time",)),
+        (
+            "200; etag: theirs",
+            "fail",
+            (f"{OTHER} over HTTP/2 is answered with 200, the same as on its own connection",),
+        ),
+        (Unknown("no answer in time"), "inconclusive", (f"{OTHER} over HTTP/2: no answer in time",)),
     ],
 )
 def test_each_protocol_is_judged_by_itself(crossed: Known[str], verdict: str, words: tuple[str, ...]) -> None:
@@ -161,7 +165,10 @@ def test_each_protocol_is_judged_by_itself(crossed: Known[str], verdict: str, wo
 
 def test_a_failure_in_one_of_them_fails() -> None:
     found = judged((*answers("200; etag: theirs"), *answers("421", protocol="h2")), alpn="h2")
-    assert (found.verdict, found.observed) == ("fail", (f"{OTHER} in HTTP/1.1: 200, as on a connection of its own",))
+    assert (found.verdict, found.observed) == (
+        "fail",
+        (f"{OTHER} over HTTP/1.1 is answered with 200, the same as on its own connection",),
+    )
     assert found.reproduce
     assert found.reproduce.startswith("curl -gskI --http1.1 --resolve a.example:443:127.0.0.1 -H 'Host: other.example'")
 

@@ -20,9 +20,9 @@ def test_an_override_there_is_a_finding_justified_or_not(role: str, what: str) -
     told = case(expectation={"overridden": role, "because": (BECAUSE_OBJECT, OVERRIDE)})
     found = finding("policy-override", told)
     assert (found.verdict, found.status, found.severity) == ("fail", "violation", "low")
-    assert found.message == f"an override in the policy file gives {what} a profile of its own"
+    assert found.message == f"the policy file overrides the cluster's profile for {what}"
     assert found.observed == ("adhere.yaml:7:5: old: its clients are old",)
-    assert found.fix == f"leave {what} out of the override at adhere.yaml:7:5"
+    assert found.fix == f"exclude {what} from the override at adhere.yaml:7:5"
     assert judge(told).verdict == "fail"
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from scanner.judge.passthrough import Passages
-from scanner.judge.scan_rules import ACROSS
+from scanner.judge import CROSS_ENDPOINT_RULES
+from scanner.judge.passthrough import PassthroughBackends
 from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Binding, Expectation, OtherName, PassedOn
 from scanner.model.finding import Finding
@@ -33,7 +33,7 @@ def told(
     **said: Any,  # noqa: ANN401 - fields of PassedOn
 ) -> tuple[Finding, ...]:
     """One instance of the near end, and whoever else was seen."""
-    passages = Passages()
+    passages = PassthroughBackends()
     passed_on = PassedOn(source=SOURCE, here=NEAR, backends=backends, **{"name": ENDPOINT.server_name, **said})
     expectation = Expectation(profile=PROFILE, binding=binding, passed_on=passed_on)
     place = replace(ENDPOINT, id=f"{prefix}{NEAR}", instance=f"{prefix}{NEAR} @ 10.0.0.1:443")
@@ -82,7 +82,7 @@ def test_the_routers_own_fails_and_the_router_is_named() -> None:
 
 def test_a_replica_that_was_not_asked_for_the_name_may_show_it() -> None:
     """Its time was over; the other one showed a certificate of its own."""
-    passages, name = Passages(), ENDPOINT.server_name
+    passages, name = PassthroughBackends(), ENDPOINT.server_name
     passed_on = PassedOn(source=SOURCE, here=NEAR, backends=(WEB,), name=name)
     passages.add(replace(ENDPOINT, id=NEAR), Expectation(profile=PROFILE, passed_on=passed_on), shows("b"))
     wanted = Expectation(profile=PROFILE, other_names=(OtherName(name=name, owed="compared", because=SOURCE),))
@@ -105,13 +105,13 @@ def test_what_an_object_asks_for_binds_whoever_no_profile_does(binding: Binding,
 @pytest.mark.parametrize(
     ("near", "behind", "said", "why"),
     [
-        (None, ((WEB, shows("a")),), {}, "the name showed no certificate"),
+        (None, ((WEB, shows("a")),), {}, "the server name showed no certificate"),
         ("r", (), {"backends": ()}, "none of its backends is a known listener"),
-        ("r", (), {}, f"not all of its backends were asked in this scan ({WEB})"),
+        ("r", (), {}, f"not all of its backends were scanned ({WEB})"),
         ("r", ((WEB, shows("a")), (WEB, shows(None))), {}, f"not all of its backends showed a certificate ({WEB})"),
-        ("r", ((WEB, shows("a")),), {"backends": (WEB, OTHER)}, f"were asked in this scan ({OTHER})"),
-        ("r", ((WEB, shows(None)),), {"backends": (WEB, OTHER)}, f"were asked in this scan ({OTHER})"),
-        ("r", ((WEB, shows("a")),), {"name": "other.example"}, "under other names"),
+        ("r", ((WEB, shows("a")),), {"backends": (WEB, OTHER)}, f"were scanned ({OTHER})"),
+        ("r", ((WEB, shows(None)),), {"backends": (WEB, OTHER)}, f"were scanned ({OTHER})"),
+        ("r", ((WEB, shows("a")),), {"name": "other.example"}, "with other server names"),
     ],
 )
 def test_what_cannot_be_told_is_never_a_pass(
@@ -127,13 +127,16 @@ def test_of_a_backend_that_was_left_out_it_says_how_to_ask_it(prefix: str) -> No
     """Of several clusters each has its own selectors, for ids as the cluster has them."""
     (left_out,) = told(shows("r"), (ROUTER, shows("r")), backends=(WEB, OTHER), prefix=prefix)
     assert f"({prefix}{WEB} and 1 more)" in left_out.message
-    assert f"--include endpoint={WEB} " in (left_out.fix or "")
+    assert f"(add --include endpoint={WEB})" in (left_out.fix or "")
     assert "terminates" not in (left_out.fix or "")
 
 
 @pytest.mark.parametrize(
     ("near", "behind", "fix"),
-    [("r", shows(None), f"see why {WEB} shows no certificate"), (None, shows("a"), "see why it shows no certificate")],
+    [
+        ("r", shows(None), f"find out why {WEB} shows no certificate"),
+        (None, shows("a"), "find out why it shows no certificate"),
+    ],
 )
 def test_where_somebody_shows_nothing_it_says_where_to_look(near: str | None, behind: Observation, fix: str) -> None:
     (found,) = told(shows(near), (WEB, behind))
@@ -163,4 +166,8 @@ def test_ids_that_begin_with_a_clusters_name_find_their_backends() -> None:
 
 
 def test_every_rule_across_endpoints_is_listed() -> None:
-    assert [each.id for each in ACROSS] == ["replicas-differ", "passthrough-backend", "tls-shared-connections"]
+    assert [each.id for each in CROSS_ENDPOINT_RULES] == [
+        "replicas-differ",
+        "passthrough-backend",
+        "tls-shared-connections",
+    ]

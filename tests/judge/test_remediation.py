@@ -77,10 +77,12 @@ def test_a_path_that_is_none_is_not_in_the_command(path: str) -> None:
 
 
 def test_a_client_that_nobody_trusts() -> None:
-    made, shown = remediation.as_a_stranger(ENDPOINT).split(" && ")
+    made, shown = remediation.with_untrusted_certificate(ENDPOINT).split(" && ")
     assert shlex.split(made)[:3] == ["openssl", "req", "-x509"]
-    assert shown == ("openssl s_client -connect 127.0.0.1:443 -servername a.example -key nobody.key -cert nobody.pem")
-    assert " -noservername " in remediation.as_a_stranger(replace(ENDPOINT, server_name=None))
+    assert shown == (
+        "openssl s_client -connect 127.0.0.1:443 -servername a.example -key untrusted.key -cert untrusted.pem"
+    )
+    assert " -noservername " in remediation.with_untrusted_certificate(replace(ENDPOINT, server_name=None))
 
 
 DECIDES = replace(BECAUSE_OBJECT, decides=True)
@@ -135,15 +137,15 @@ def test_a_flag_is_written_for_its_program_with_container_file_and_what_it_says_
     )
     by_user = expectation(FLAGS, because=(replace(DECIDES, source="--profile", field=""),))
     assert remediation.minimum(ENDPOINT, by_user, TLS12) == (
-        f"set --tls-min-version=TLS1.2 {place}; it says TLS1.1, 1 cipher suite now"
+        f"set --tls-min-version=TLS1.2 {place}; the current value is TLS1.1, 1 cipher suite"
     )
     assert remediation.suites(ENDPOINT, by_user, (0x1301, 0xC02F, 0xC030)) == (
         "set --cipher-suites=TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"
-        f" {place}; it says TLS1.1, 1 cipher suite now"
+        f" {place}; the current value is TLS1.1, 1 cipher suite"
     )
     assert remediation.suites(ENDPOINT, by_user, (0x1301,)).startswith("set --tls-min-version=TLS1.3 ")
     assert remediation.groups(ENDPOINT, by_user, (0x001D,)) == (
-        "Pod/kube-system/etcd-cp has no setting for groups: they are those of the Go release that it was built with"
+        "Pod/kube-system/etcd-cp has no setting for groups: the Go release of its build decides"
     )
 
 
@@ -152,7 +154,7 @@ def test_groups_are_a_flag_of_kubernetes_from_one_release_on() -> None:
     flags = Lever(
         where=pod, minimum="--tls-min-version", suites="x", spelling="component-base", container="kube-apiserver"
     )
-    since = "(from Kubernetes 1.36 on; earlier releases have no setting for groups)"
+    since = "(Kubernetes 1.36 or later; earlier releases have no setting for groups)"
     assert remediation.groups(ENDPOINT, expectation(flags), (0x11EC, 0x001D, 0x0017)) == (
         f"set --tls-curve-preferences=4588,29,23 for container kube-apiserver of {pod} {since}"
     )
@@ -168,7 +170,7 @@ def test_flags_that_say_it_already_ask_for_a_restart() -> None:
     kubelet = Lever(where="the kubelet of Node/w", minimum="tlsMinVersion", suites="x", spelling="component-base")
     fix = remediation.minimum(ENDPOINT, expectation(kubelet), TLS13)
     assert fix == (
-        "set tlsMinVersion: VersionTLS13 for the kubelet of Node/w; where it is set so already, restart the process"
+        "set tlsMinVersion: VersionTLS13 for the kubelet of Node/w; if it is already set, restart the process"
         " (APIServer/cluster spec.tlsSecurityProfile requires it)"
     )
 
@@ -179,7 +181,7 @@ def test_what_an_object_says_already_is_looked_for_by_doctor_and_a_bug_comes_las
     fix = remediation.minimum(ENDPOINT, expectation(APISERVER, standing="platform", adherence=adherence), TLS12)
     assert fix == (
         "APIServer/cluster spec.tlsSecurityProfile requires it already: run 'adhere doctor etcd' to find the step"
-        f" that does not apply it; if there is none, the component has a bug to report ({BUG})"
+        f" that does not apply it; if every step does, report a bug in the component ({BUG})"
     )
 
 
@@ -188,26 +190,26 @@ def test_what_nothing_binds_is_told_by_what_it_would_be() -> None:
         APISERVER, standing="platform", binding="not-enforced", adherence="LegacyAdheringComponentsOnly"
     )
     assert remediation.minimum(ENDPOINT, loose, TLS12) == (
-        "APIServer/cluster spec.tlsSecurityProfile does not bind it today;"
-        " with spec.tlsAdherence: StrictAllComponents it would"
+        "APIServer/cluster spec.tlsSecurityProfile is not enforced for this component;"
+        " spec.tlsAdherence: StrictAllComponents would enforce it"
     )
 
 
 def test_what_is_only_assumed_or_overridden_names_the_field_that_it_would_come_from() -> None:
     assumed = expectation(APISERVER, because=(replace(DECIDES, source="--profile", field=""),))
     assert remediation.minimum(ENDPOINT, assumed, TLS13) == (
-        "set the minimum version to TLSv1.3 by spec.tlsSecurityProfile of APIServer/cluster"
+        "set the minimum version to TLSv1.3 in spec.tlsSecurityProfile of APIServer/cluster"
     )
     gateway = Lever(where="Gateway/edge/front", field="spec.listeners[].tls.options", others=("its controller",))
     assert remediation.suites(ENDPOINT, expectation(gateway), (0x1301,)) == (
-        "allow only the expected suites by spec.listeners[].tls.options of Gateway/edge/front, or in its controller:"
+        "allow only the expected suites in spec.listeners[].tls.options of Gateway/edge/front, or in its controller:"
         " APIServer/cluster spec.tlsSecurityProfile requires it"
     )
 
 
 def test_an_object_without_an_operator_of_ours_has_a_reader() -> None:
     proxy = Lever(where="APIServer/cluster", field="spec.x")
-    assert remediation.minimum(ENDPOINT, expectation(proxy), TLS12).endswith("has accepted and applied it")
+    assert remediation.minimum(ENDPOINT, expectation(proxy), TLS12).endswith("that its controller applied it")
 
 
 def test_the_client_certificate_is_required_by_what_says_so() -> None:
@@ -217,7 +219,7 @@ def test_the_client_certificate_is_required_by_what_says_so() -> None:
     assert remediation.client_certificate(ENDPOINT, asked, "required").startswith(f"{source} requires it already: ")
     flags = remediation.client_certificate(ENDPOINT, expectation(FLAGS, client_source=source), "required")
     assert flags.startswith("set --client-cert-auth=true for container etcd of Pod/kube-system/etcd-cp (")
-    assert flags.endswith(f": {source} requires a client certificate to be required")
+    assert flags.endswith(f": {source} expects that a client certificate is required")
     plain = remediation.client_certificate(COMPONENT, expectation(client_source="Gateway/a/b"), "required")
     assert plain == (
         "set the client certificate to required in the configuration of Deployment/shop/web: Gateway/a/b requires it"

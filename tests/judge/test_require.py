@@ -9,8 +9,8 @@ from pkgutil import iter_modules
 import pytest
 
 import scanner.judge
+from scanner.judge import SCAN_RULES
 from scanner.judge.require import Outcome, required
-from scanner.judge.scan_rules import SCAN_RULES
 from scanner.kube.maybe import Unknown
 from scanner.model.inventory import NamesRow
 from scanner.model.rule import ScanRule
@@ -132,8 +132,8 @@ def test_every_rule_of_the_package_is_registered() -> None:
 @pytest.mark.parametrize(
     ("strict", "message"),
     [
-        (True, "every component has to follow the cluster's profile"),
-        (False, "not every component has to follow the cluster's profile"),
+        (True, "every component must follow the cluster's profile"),
+        (False, "not every component must follow the cluster's profile"),
         (Unknown("403"), "whether every component must follow the cluster's profile"),
     ],
 )

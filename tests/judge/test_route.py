@@ -43,7 +43,7 @@ def test_where_an_issuer_is_missing_it_is_named(authorities: list[Authority], mi
     sent = [authority.certificate for number, authority in enumerate(authorities) if number not in (0, missing)]
     leaf = authorities[3].leaf(names=NAMES).certificate
     anchors = by_subject([authorities[0].certificate])
-    assert route(leaf, sent, anchors) == f"this issuer is neither sent nor an anchor: CN=CA {missing}"
+    assert route(leaf, sent, anchors) == f"the issuer is neither sent nor an anchor: CN=CA {missing}"
 
 
 def _namesakes(authority: Authority, number: int) -> list[x509.Certificate]:
@@ -72,7 +72,7 @@ def test_each_certificate_is_looked_at_once(authorities: list[Authority], monkey
     monkeypatch.setattr("scanner.judge.chain._work", work)
     evil = Authority("Evil", now=NOW)
     found = route(evil.leaf(names=NAMES).certificate, _namesakes(evil, MOST), by_subject([authorities[0].certificate]))
-    assert found == "it ends in a root that is not among the anchors: CN=Evil"
+    assert found == "the chain ends in a root that is not among the anchors: CN=Evil"
     assert len(looked) <= MOST**2
 
 
@@ -88,7 +88,7 @@ def test_a_circle_ends(authorities: list[Authority]) -> None:
 def test_an_anchor_of_the_right_name_and_another_key_does_not_fit(authorities: list[Authority]) -> None:
     namesake = Authority("CA 0", now=NOW)
     found = route(authorities[0].leaf(names=NAMES).certificate, [], by_subject([namesake.certificate]))
-    assert found == "the signature does not verify with the key of the anchor of that name: CN=CA 0"
+    assert found == "the signature does not verify with the key of this anchor: CN=CA 0"
     both = by_subject([namesake.certificate, authorities[0].certificate])
     assert route(authorities[0].leaf(names=NAMES).certificate, [], both) == ()
 
@@ -97,7 +97,7 @@ def test_a_key_whose_arithmetic_is_out_of_proportion_is_not_computed_with(author
     """An exponent as long as the modulus makes a signature cost four hundred usual ones to verify."""
     slow = slow_to_verify("CA 0")
     for sent, anchors in (([], [slow]), ([slow], [])):
-        with pytest.raises(ValueError, match="too much work"):
+        with pytest.raises(ValueError, match="too many signatures"):
             route(slow, sent, by_subject(anchors))
     leaf = authorities[0].leaf(names=NAMES).certificate
     assert route(leaf, [slow, slow_to_verify("Another")], by_subject([authorities[0].certificate])) == ()
@@ -108,5 +108,5 @@ def test_so_many_signatures_are_verified_and_no_more(authorities: list[Authority
     namesakes = [Authority("CA 0", now=NOW).certificate for _ in range(20)]
     leaf = authorities[0].leaf(names=NAMES).certificate
     assert isinstance(route(leaf, [], by_subject(namesakes[:19])), str)
-    with pytest.raises(ValueError, match="too much work"):
+    with pytest.raises(ValueError, match="too many signatures"):
         route(leaf, [], by_subject(namesakes))

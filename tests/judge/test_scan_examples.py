@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from scanner.judge import SCAN_RULES
 from scanner.judge.require import PKI_COVERAGE, REQUIRE_RULES
-from scanner.judge.scan_rules import SCAN_RULES
 from scanner.model.rule import ScanRule
 from tests.judge.scan_examples import findings
 from tests.lint.examples import examples

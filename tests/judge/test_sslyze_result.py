@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from scanner.judge import judge, judgement
-from scanner.judge.sslyze_result import CERTIFICATE_RULES, WITNESSES, confirm, inquiry
+from scanner.judge.sslyze_result import CERTIFICATE_RULES, SSLYZE_EVIDENCE, confirm, inquiry
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.finding import Finding
 from scanner.model.observation import Answers, ClientCertificate, Inquiry, Opinion, Reach
@@ -84,7 +84,7 @@ def test_a_contradicted_violation_keeps_both_sides_and_is_no_pass() -> None:
     of = case(observation=ACCEPTS_CBC)
     opinion = told(suites=suites(TLS12, (), (CBC, RSA_CBC)))
     found = heard("tls-cipher-suite", opinion, of)
-    assert "but sslyze 6.3.1 did not see that again" in found.message
+    assert "but sslyze 6.3.1 did not confirm it" in found.message
     ours, theirs = found.evidence[-2:]
     assert ours.startswith("adhere saw: TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA (ECDHE-RSA-AES128-SHA, 0xC013)")
     assert theirs.startswith("sslyze 6.3.1 did not see it: ")
@@ -180,6 +180,6 @@ def test_looking_for_vulnerabilities_asks_for_them_alone() -> None:
 def test_every_rule_that_it_can_repeat_exists() -> None:
     from scanner.judge import RULES
 
-    assert set(WITNESSES) <= {rule.id for rule in RULES}
+    assert set(SSLYZE_EVIDENCE) <= {rule.id for rule in RULES}
     leaves = {rule.id for rule in RULES if rule.id.startswith("cert-")} - {"cert-stored-chain"}
     assert set(CERTIFICATE_RULES) == leaves  # of what is sent behind a leaf it says nothing

@@ -8,7 +8,7 @@ import pytest
 
 from scanner.judge import judge
 from scanner.kube.maybe import Unknown
-from scanner.model.expectation import CertificateExpectation, Stored, StoredIssuer, StoredLeaf
+from scanner.model.expectation import CertificateExpectation, DeclaredCertificates, DeclaredIssuer, DeclaredLeaf
 from scanner.model.finding import Finding
 from scanner.tls.certificate import CertificateFacts
 from tests.judge.cases import LEAF, case, finding, findings
@@ -27,20 +27,20 @@ OTHER = issuer("Other", "Root")
 ANOTHER_LOWER = issuer("Lower", "Root", tag="2")
 
 
-def stored(*behind: CertificateFacts) -> StoredLeaf:
-    return StoredLeaf(
+def stored(*behind: CertificateFacts) -> DeclaredLeaf:
+    return DeclaredLeaf(
         place="Secret/shop/web-tls data[tls.crt]",
         sha256=SERVED.sha256,
         serial=5,
         names=frozenset({"DNS:a.example"}),
         issuer=SERVED.issuer,
         not_before=SERVED.not_before,
-        issuers=tuple(StoredIssuer(sha256=e.sha256, subject=e.subject, issuer=e.issuer) for e in behind),
+        issuers=tuple(DeclaredIssuer(sha256=e.sha256, subject=e.subject, issuer=e.issuer) for e in behind),
     )
 
 
-def said(*leaves: StoredLeaf, sent: tuple[CertificateFacts, ...], exact: bool = True) -> Finding:
-    expected = CertificateExpectation(stored=Stored(leaves=leaves, exact=exact))
+def said(*leaves: DeclaredLeaf, sent: tuple[CertificateFacts, ...], exact: bool = True) -> Finding:
+    expected = CertificateExpectation(declared=DeclaredCertificates(leaves=leaves, exact=exact))
     return finding(RULE, case(expectation={"certificate": expected}, observation={"chain": (SERVED, *sent)}))
 
 
@@ -63,7 +63,7 @@ def test_an_intermediate_that_is_not_sent_fails(
 ) -> None:
     found = said(stored(*behind), sent=sent)
     assert (found.verdict, found.severity, found.status) == ("fail", "medium", "violation")
-    assert f"does not send {missing}, which" in found.message
+    assert f"does not send the intermediate {missing} of" in found.message
 
 
 @pytest.mark.parametrize(
@@ -85,14 +85,15 @@ def test_other_certificates_or_another_order_are_low(
 
 
 @pytest.mark.parametrize(
-    ("behind", "sent", "words"), [((LOWER, ROOT), (LOWER,), "less"), ((LOWER,), (LOWER, ROOT), "more")]
+    ("behind", "sent", "words"),
+    [((LOWER, ROOT), (LOWER,), "does not send the root"), ((LOWER,), (LOWER, ROOT), "also sends a self-signed")],
 )
 def test_a_root_more_or_less_is_noted_and_passes(
     behind: tuple[CertificateFacts, ...], sent: tuple[CertificateFacts, ...], words: str
 ) -> None:
     found = said(stored(*behind), sent=sent)
     assert (found.verdict, found.status, found.severity) == ("pass", "informational", "info")
-    assert f"a self-signed certificate {words}" in found.message
+    assert words in found.message
 
 
 def test_of_several_secrets_with_the_certificate_one_will_do() -> None:
@@ -113,20 +114,20 @@ def test_beside_another_certificate_nothing_is_compared() -> None:
 
 
 def test_a_chain_that_nobody_saw_is_not_known() -> None:
-    expected = CertificateExpectation(stored=Stored(leaves=(stored(LOWER),)))
+    expected = CertificateExpectation(declared=DeclaredCertificates(leaves=(stored(LOWER),)))
     found = finding(RULE, case(expectation={"certificate": expected}, observation={"chain": Unknown("cut off")}))
     assert (found.verdict, found.severity) == ("inconclusive", "info")
 
 
 def test_without_anything_stored_nothing_is_said() -> None:
     assert findings(RULE, case()) == []
-    unasked = CertificateExpectation(stored=Stored(wanted=False))
+    unasked = CertificateExpectation(declared=DeclaredCertificates(wanted=False))
     assert findings(RULE, case(expectation={"certificate": unasked})) == []
 
 
 def test_of_several_chains_the_worst_counts() -> None:
     """Beside another leaf there is nothing to compare; the same one without its intermediates fails."""
-    expected = CertificateExpectation(stored=Stored(leaves=(stored(LOWER),)))
+    expected = CertificateExpectation(declared=DeclaredCertificates(leaves=(stored(LOWER),)))
     seen = {"chain": (SERVED, LOWER), "other_chains": ((SERVED,), (OTHER,))}
     result = judge(case(expectation={"certificate": expected}, observation=seen))
     (found,) = (each for each in result.findings if each.rule == RULE)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanner.judge.suites import severity
+from scanner.judge.tls_parameters import suite_severity
 from scanner.kube.maybe import Unknown
 from scanner.model.observation import Answers
 from scanner.tls.codepoints import TLS10, TLS11, TLS12, TLS13, VERSIONS
@@ -111,7 +111,7 @@ def test_a_suite_of_another_version_is_outside_the_set_only_if_no_list_has_it() 
     ("suites", "reason"),
     [
         (Answers(accepted=TLS12_SUITES, unasked="the deadline came first"), "the deadline came first"),
-        (Answers(accepted=TLS12_SUITES), "no sound refusal"),
+        (Answers(accepted=TLS12_SUITES), "no clear refusal"),
         (answers((), all_suites(TLS12)), "no suite is known to be accepted"),
     ],
 )
@@ -139,7 +139,7 @@ def test_an_allowed_version_that_may_or_may_not_be_spoken_is_inconclusive() -> N
         "tls-cipher-suite", case(observation={"versions": versions, "suites": {TLS12: CONFORMING.suites[TLS12]}})
     )
     assert found.verdict == "inconclusive"
-    assert "TLSv1.3: whether it is spoken (silence)" in found.message
+    assert "unknown whether TLSv1.3 is accepted (silence)" in found.message
 
 
 def test_an_unknown_profile_is_inconclusive() -> None:
@@ -163,7 +163,7 @@ def test_an_unknown_profile_is_inconclusive() -> None:
     ],
 )
 def test_severity(name: str, expected: str) -> None:
-    assert severity({suite_code(name): []}) == expected
+    assert suite_severity({suite_code(name): []}) == expected
 
 
 @given(data=st.data())

@@ -34,7 +34,9 @@ def test_what_it_owed_before_is_as_good() -> None:
     told = on_its_way(alternatives=(PROFILE,))
     found = of("tls-version", told)
     assert (found.verdict, found.status) == ("fail", "converging")
-    assert found.evidence[-1] == "test/intermediate allows it, the profile before the change"
+    assert (
+        found.evidence[-1] == "the profile is being rolled out, and the previous profile (test/intermediate) allows it"
+    )
     assert (judge(told).verdict, judge(told).status) == ("fail", "converging")
 
 
@@ -59,7 +61,7 @@ def test_where_nobody_knows_what_was_before_nobody_can_tell() -> None:
     """Neither excused nor a violation: a scan with it is not complete."""
     found = of("tls-version", on_its_way())
     assert (found.verdict, found.status) == ("inconclusive", "converging")
-    assert "the profile before is unknown" in found.message
+    assert "the previous profile is unknown" in found.message
     assert (judge(on_its_way()).verdict, judge(on_its_way()).status) == ("inconclusive", "converging")
 
 

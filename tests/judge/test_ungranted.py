@@ -9,13 +9,19 @@ import pytest
 
 from scanner.judge import judge
 from scanner.kube.maybe import Known, Unknown
-from scanner.model.expectation import CertificateExpectation, PlainPort, Stored, StoredLeaf, Ungranted
+from scanner.model.expectation import (
+    CertificateExpectation,
+    DeclaredCertificates,
+    DeclaredLeaf,
+    MissingGrant,
+    PlainPort,
+)
 from scanner.model.finding import Finding
 from scanner.model.observation import Reach
 from tests.judge.cases import LEAF, case, finding, findings
 
 RULE = "cert-not-granted"
-MINE = StoredLeaf(
+MINE = DeclaredLeaf(
     place="Secret/certs/web data[tls.crt]",
     sha256=LEAF.sha256,
     serial=5,
@@ -27,19 +33,21 @@ OTHER = replace(MINE, sha256="ab" * 32)
 UNREAD = Unknown("Secret/certs/web was not read: 403 Forbidden")
 
 
-def named(leaf: Known[StoredLeaf], **more: Any) -> Ungranted:  # noqa: ANN401 - fields
-    return Ungranted(who="Gateway/edge/gw listener one", secret="Secret/certs/web", leaf=leaf, **more)
+def named(leaf: Known[DeclaredLeaf], **more: Any) -> MissingGrant:  # noqa: ANN401 - fields
+    return MissingGrant(who="Gateway/edge/gw listener one", secret="Secret/certs/web", leaf=leaf, **more)
 
 
-def said(*every: Ungranted, stored: Stored | None = None, beside: frozenset[str] = frozenset()) -> Finding:
-    certificate = CertificateExpectation(ungranted=every, stored=stored, beside=beside)
+def said(
+    *every: MissingGrant, declared: DeclaredCertificates | None = None, beside: frozenset[str] = frozenset()
+) -> Finding:
+    certificate = CertificateExpectation(missing_grants=every, declared=declared, beside=beside)
     return finding(RULE, case(expectation={"certificate": certificate, "binding": "not-enforced"}))
 
 
 def test_the_certificate_of_another_namespaces_secret_is_critical() -> None:
     found = said(named(OTHER), named(MINE))
     assert (found.verdict, found.severity, found.status) == ("fail", "critical", "violation")
-    who = "which Gateway/edge/gw listener one names without permission"
+    who = "to which Gateway/edge/gw listener one refers without a grant"
     assert found.observed == (f"the certificate of Secret/certs/web (SHA-256 {LEAF.sha256}), {who}",)
 
 
@@ -48,7 +56,9 @@ def test_any_other_certificate_is_none_of_this_rules() -> None:
 
 
 @pytest.mark.parametrize(
-    "more", [{"stored": Stored(leaves=(MINE,))}, {"beside": frozenset({LEAF.sha256})}], ids=["a copy", "a neighbour"]
+    "more",
+    [{"declared": DeclaredCertificates(leaves=(MINE,))}, {"beside": frozenset({LEAF.sha256})}],
+    ids=["a copy", "a neighbour"],
 )
 def test_one_that_may_be_served_all_the_same(more: dict[str, Any]) -> None:
     assert said(named(MINE), **more).verdict == "pass"
@@ -57,7 +67,7 @@ def test_one_that_may_be_served_all_the_same(more: dict[str, Any]) -> None:
 def test_where_permission_is_in_doubt_so_is_the_verdict() -> None:
     """Although what may be served then has it too."""
     doubtful = named(MINE, doubt="a ReferenceGrant in certs may allow it: 403")
-    found = said(doubtful, stored=Stored(leaves=(MINE,), unread=("whether",)))
+    found = said(doubtful, declared=DeclaredCertificates(leaves=(MINE,), unread=("whether",)))
     assert (found.verdict, found.status) == ("inconclusive", "not-tested")
     assert "403" in found.message
     assert said(named(OTHER, doubt="403")).verdict == "pass"
@@ -65,7 +75,7 @@ def test_where_permission_is_in_doubt_so_is_the_verdict() -> None:
 
 def test_a_secret_that_was_not_read_is_no_pass() -> None:
     assert said(named(UNREAD)).verdict == "inconclusive"
-    assert said(named(UNREAD), stored=Stored(leaves=(MINE,))).verdict == "pass"
+    assert said(named(UNREAD), declared=DeclaredCertificates(leaves=(MINE,))).verdict == "pass"
 
 
 def test_without_secrets_it_is_noted() -> None:
@@ -73,7 +83,7 @@ def test_without_secrets_it_is_noted() -> None:
 
 
 def test_a_chain_that_was_not_seen_is_open_and_nothing_named_says_nothing() -> None:
-    certificate = CertificateExpectation(ungranted=(named(MINE),))
+    certificate = CertificateExpectation(missing_grants=(named(MINE),))
     unseen = case(expectation={"certificate": certificate}, observation={"chain": Unknown("it broke off")})
     assert finding(RULE, unseen).verdict == "inconclusive"
     assert findings(RULE, case()) == []
@@ -83,7 +93,7 @@ WHY = "Gateway/edge/gw status.listeners[one]: ResolvedRefs is False, InvalidCert
 
 
 def test_whatever_is_served_under_a_name_that_is_withheld_fails() -> None:
-    found = finding("tls-withheld", case(expectation={"withheld": WHY, "binding": "not-enforced"}))
+    found = finding("tls-withheld", case(expectation={"rejection": WHY, "binding": "not-enforced"}))
     assert (found.verdict, found.severity, found.status) == ("fail", "high", "violation")
     assert WHY in found.message
     assert found.reproduce
@@ -91,7 +101,7 @@ def test_whatever_is_served_under_a_name_that_is_withheld_fails() -> None:
 
 
 def test_a_withheld_name_whose_certificate_was_not_seen_is_open() -> None:
-    unseen = case(expectation={"withheld": WHY}, observation={"chain": Unknown("it broke off")})
+    unseen = case(expectation={"rejection": WHY}, observation={"chain": Unknown("it broke off")})
     found = finding("tls-withheld", unseen)
     assert (found.verdict, found.reproduce) == ("inconclusive", None)
 
@@ -113,7 +123,7 @@ def test_a_withheld_name_whose_certificate_was_not_seen_is_open() -> None:
 )
 def test_nothing_under_a_withheld_name_is_as_it_must_be(reach: Reach, verdict: str) -> None:
     seen = {"reach": reach, "chain": Unknown("nothing was seen")}
-    assert judge(case(expectation={"withheld": WHY}, observation=seen)).verdict == verdict
+    assert judge(case(expectation={"rejection": WHY}, observation=seen)).verdict == verdict
     assert judge(case(observation=seen)).verdict in ("inconclusive", "fail")
 
 
@@ -121,14 +131,14 @@ STALE = "the status of Gateway/edge/gw is that of an older generation"
 
 
 def test_a_stale_status_leaves_broken_promises_open_and_keeps_what_is_kept() -> None:
-    stored = CertificateExpectation(stored=Stored(leaves=(OTHER,), exact=True))
+    stored = CertificateExpectation(declared=DeclaredCertificates(leaves=(OTHER,), exact=True))
     for stale, verdict in ((STALE, "inconclusive"), ("", "fail")):
-        result = judge(case(expectation={"certificate": stored, "stale": stale}))
+        result = judge(case(expectation={"certificate": stored, "stale_status": stale}))
         (found,) = (each for each in result.findings if each.rule == "cert-stored")
         assert found.verdict == verdict
         assert (STALE in found.message) == bool(stale)
-    kept = CertificateExpectation(stored=Stored(leaves=(MINE,), exact=True))
-    result = judge(case(expectation={"certificate": kept, "stale": STALE}))
+    kept = CertificateExpectation(declared=DeclaredCertificates(leaves=(MINE,), exact=True))
+    result = judge(case(expectation={"certificate": kept, "stale_status": STALE}))
     assert [each.verdict for each in result.findings if each.rule == "cert-stored"] == ["pass"]
 
 
@@ -136,12 +146,12 @@ def test_a_stale_status_leaves_the_port_without_tls_open_too() -> None:
     """As of an HTTPProxy from which permitInsecure was taken a second ago."""
     port = PlainPort(port=8080, path="/", owed="redirect", because="HTTPProxy/shop/web spec.routes")
     for stale, verdict in ((STALE, "inconclusive"), ("", "fail")):
-        told = case(expectation={"plain_port": port, "stale": stale}, observation={"plain_port": "HTTP/1.1 200"})
+        told = case(expectation={"plain_port": port, "stale_status": stale}, observation={"plain_port": "HTTP/1.1 200"})
         (found,) = [each for each in judge(told).findings if each.rule == "http-redirect"]
         assert found.verdict == verdict
 
 
 def test_a_stale_status_excuses_no_profile_and_no_ungranted_certificate() -> None:
-    certificate = CertificateExpectation(ungranted=(named(MINE),))
-    result = judge(case(expectation={"certificate": certificate, "stale": STALE}))
+    certificate = CertificateExpectation(missing_grants=(named(MINE),))
+    result = judge(case(expectation={"certificate": certificate, "stale_status": STALE}))
     assert [each.verdict for each in result.findings if each.rule == RULE] == ["fail"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from scanner.judge import SCAN_RULES
 from scanner.judge.custom_profiles import UNKNOWN_ADHERENCE, adherence_findings
-from scanner.judge.scan_rules import SCAN_RULES
 from scanner.model.expectation import UnknownAdherence
 
 VALUE = UnknownAdherence(

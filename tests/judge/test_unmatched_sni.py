@@ -44,7 +44,7 @@ def test_a_refusal_of_both_passes(kind: Literal["refused", "validated"]) -> None
 def test_a_certificate_where_nothing_may_be_served_fails_with_its_subject() -> None:
     found = said("refused", refused(NAME), served(None))
     assert (found.verdict, found.severity) == ("fail", "medium")
-    assert found.observed == (f"no server name is answered with the certificate {LEAF.subject}",)
+    assert found.observed == (f"no server name: served with the certificate {LEAF.subject}",)
     assert found.expected == ("Gateway/edge/gw spec.listeners",)
     assert found.reproduce == "adhere scan tls://127.0.0.1:443"
 
@@ -53,7 +53,7 @@ def test_validation_holds_for_every_name_that_is_served() -> None:
     assert said("validated", served(NAME, "requested"), served(None, "required")).verdict == "pass"
     found = said("validated", served(NAME, "required"), served(None))
     assert (found.verdict, found.severity) == ("fail", "high")
-    assert "without client validation" in found.message
+    assert "without a client certificate" in found.message
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def test_the_object_is_named_and_it_is_grave() -> None:
     assert (found.severity, found.status) == ("high", "violation")
     assert SOURCE in found.expected[0]
     assert SOURCE in (found.fix or "")
-    assert "-servername a.example -key nobody.key" in (found.reproduce or "")
+    assert "-servername a.example -key untrusted.key" in (found.reproduce or "")
 
 
 def test_what_was_never_tried_is_no_pass() -> None:

@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 from scanner.judge import RULES
-from scanner.judge.sslyze_result import DEEP_RULES, deep_findings
+from scanner.judge.sslyze_result import DEEP_RULES, vulnerability_findings
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.observation import Flaw, Opinion, Reach
 from scanner.model.rule import Rule
@@ -34,14 +34,14 @@ def opinion(flaws: dict[Flaw, Known[bool]]) -> Opinion:
 
 
 def test_a_sound_listener_passes_every_rule() -> None:
-    found = deep_findings(replace(case(), opinion=opinion(SOUND)))
+    found = vulnerability_findings(replace(case(), opinion=opinion(SOUND)))
     assert [(f.rule, f.verdict) for f in found] == [(rule.id, "pass") for rule in DEEP_RULES]
     assert {flaw for flaw, _, _ in FLAWS} == set(SOUND)
 
 
 @pytest.mark.parametrize(("flaw", "rule_id", "severity"), FLAWS)
 def test_a_flaw_fails_its_rule_alone(flaw: Flaw, rule_id: str, severity: str) -> None:
-    found = deep_findings(replace(case(), opinion=opinion({**SOUND, flaw: True})))
+    found = vulnerability_findings(replace(case(), opinion=opinion({**SOUND, flaw: True})))
     (failed,) = [f for f in found if f.verdict != "pass"]
     assert (failed.rule, failed.severity, failed.verdict, failed.status) == (rule_id, severity, "fail", "violation")
     assert failed.observed
@@ -51,7 +51,7 @@ def test_a_flaw_fails_its_rule_alone(flaw: Flaw, rule_id: str, severity: str) ->
 
 @pytest.mark.parametrize(("flaw", "rule_id", "severity"), FLAWS)
 def test_what_it_could_not_tell_is_inconclusive_with_the_reason(flaw: Flaw, rule_id: str, severity: str) -> None:
-    found = deep_findings(replace(case(), opinion=opinion({**SOUND, flaw: Unknown("a timeout")})))
+    found = vulnerability_findings(replace(case(), opinion=opinion({**SOUND, flaw: Unknown("a timeout")})))
     (unclear,) = [f for f in found if f.verdict != "pass"]
     assert (unclear.rule, unclear.verdict) == (rule_id, "inconclusive")
     assert "a timeout" in unclear.message
@@ -59,14 +59,14 @@ def test_what_it_could_not_tell_is_inconclusive_with_the_reason(flaw: Flaw, rule
 
 def test_a_flaw_that_was_seen_stands_whatever_else_is_not_known() -> None:
     flaws: dict[Flaw, Known[bool]] = {"insecure-renegotiation": Unknown("a timeout"), "client-renegotiation": True}
-    found = deep_findings(replace(case(), opinion=opinion({**SOUND, **flaws})))
+    found = vulnerability_findings(replace(case(), opinion=opinion({**SOUND, **flaws})))
     (failed,) = [f for f in found if f.rule == "vuln-renegotiation"]
     assert failed.verdict == "fail"
     assert any("a timeout" in line for line in failed.evidence)
 
 
 def test_a_witness_that_saw_nothing_leaves_everything_inconclusive() -> None:
-    found = deep_findings(replace(case(), opinion=Opinion(witness="sslyze 6.3.1", failure="no connection")))
+    found = vulnerability_findings(replace(case(), opinion=Opinion(witness="sslyze 6.3.1", failure="no connection")))
     assert [(f.rule, f.verdict) for f in found] == [(rule.id, "inconclusive") for rule in DEEP_RULES]
     assert all("no connection" in f.message for f in found)
 
@@ -74,17 +74,17 @@ def test_a_witness_that_saw_nothing_leaves_everything_inconclusive() -> None:
 @pytest.mark.parametrize("told", [None, opinion({})], ids=["no opinion", "an opinion on other things"])
 def test_what_nobody_answered_is_never_a_pass(told: Opinion | None) -> None:
     """The deadline may come before a seat on the witness's bench is free."""
-    found = deep_findings(replace(case(), opinion=told))
+    found = vulnerability_findings(replace(case(), opinion=told))
     assert [(f.rule, f.verdict) for f in found] == [(rule.id, "inconclusive") for rule in DEEP_RULES]
 
 
 def test_where_there_is_no_tls_there_is_nothing_to_ask_for() -> None:
-    assert deep_findings(case(observation={"reach": Reach.CLOSED})) == ()
+    assert vulnerability_findings(case(observation={"reach": Reach.CLOSED})) == ()
 
 
 def test_on_a_listener_that_is_not_bound_it_is_readiness() -> None:
     of = case(expectation={"binding": "not-enforced"})
-    (failed, *_) = deep_findings(replace(of, opinion=opinion({**SOUND, "heartbleed": True})))
+    (failed, *_) = vulnerability_findings(replace(of, opinion=opinion({**SOUND, "heartbleed": True})))
     assert (failed.verdict, failed.status) == ("fail", "readiness")
 
 

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanner.judge import RULES, judge, judgement
-from scanner.judge.scan_rules import SCAN_RULES, WAIVABLE
+from scanner.judge import RULES, SCAN_RULES, WAIVABLE, judge, judgement
 from scanner.judge.waivers import WaiverLedger, expired, waive
 from scanner.kube.maybe import Unknown
 from scanner.model.finding import Finding
@@ -107,7 +106,7 @@ def test_an_expired_waiver_waives_nothing_and_the_finding_says_so() -> None:
     waived = waive([VIOLATION], [EXPIRED_ONE], TODAY)
     (result,) = waived.findings
     assert (result.verdict, result.status, result.waiver) == ("fail", "violation", None)
-    assert result.evidence[-1].startswith("no longer waived: team-legacy until 2026-11-20")
+    assert result.evidence[-1].startswith("the waiver has expired: team-legacy until 2026-11-20")
     assert waived.overdue == {EXPIRED_ONE}
 
 
@@ -151,7 +150,7 @@ def test_a_waiver_of_what_has_been_mended_is_reported() -> None:
     run = ledger(WAIVER)
     run.waive([PASSED], ENDPOINT)
     (found,) = run.findings(rules=WAIVABLE)
-    assert found.message == "the waiver of tls-version selects 1 endpoint, and tls-version finds nothing wrong there"
+    assert found.message == "the waiver of tls-version selects 1 endpoint, but the rule does not fail there"
 
 
 @pytest.mark.parametrize(
@@ -179,7 +178,7 @@ def test_an_expired_waiver_that_is_still_needed_is_reported() -> None:
     (found,) = run.findings(rules=WAIVABLE)
     assert (found.rule, found.severity, found.verdict) == ("waiver-expired", "medium", "fail")
     assert found.observed == ("expired after 2026-11-20",)
-    assert "still needed on 1 endpoint" in found.message
+    assert "still fails on 1 endpoint" in found.message
 
 
 def test_an_expired_waiver_that_nobody_needs_is_merely_unused() -> None:

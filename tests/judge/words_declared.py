@@ -9,11 +9,11 @@ from typing import Any, Final, Literal
 from scanner.model.expectation import (
     Because,
     Client,
+    DeclaredCertificates,
+    MissingGrant,
     Neighbour,
     OtherName,
     PlainPort,
-    Stored,
-    Ungranted,
     Upstream,
 )
 from tests.judge.described import stored
@@ -36,16 +36,16 @@ _ROLES: Mapping[str, Literal["metrics", "webhook"] | None] = {"metrics": "metric
 
 def _stored(draft: Draft, value: Mapping[str, Any]) -> None:
     """What an object names for this listener and no other."""
-    certificate(draft, stored=Stored(leaves=(stored(**value),), exact=True))
+    certificate(draft, declared=DeclaredCertificates(leaves=(stored(**value),), exact=True))
 
 
 def _without_grant(draft: Draft, value: Mapping[str, Any]) -> None:
     """A Secret that an object names although nobody in its namespace allows it."""
-    certificate(draft, ungranted=(_ungranted(**value),))
+    certificate(draft, missing_grants=(_ungranted(**value),))
 
 
-def _ungranted(*, namedBy: str, place: str, certificates: Iterable[Mapping[str, Any]]) -> Ungranted:  # noqa: N803 - words of examples
-    return Ungranted(who=namedBy, secret=place, leaf=stored(place, certificates))
+def _ungranted(*, namedBy: str, place: str, certificates: Iterable[Mapping[str, Any]]) -> MissingGrant:  # noqa: N803 - words of examples
+    return MissingGrant(who=namedBy, secret=place, leaf=stored(place, certificates))
 
 
 def _clients(draft: Draft, value: Iterable[Mapping[str, str]]) -> None:
@@ -58,7 +58,7 @@ def _client(*, object: str, caBundle: str, name: str) -> Client:  # noqa: A002, 
 
 def _conditions(draft: Draft, value: Iterable[Mapping[str, str]]) -> None:
     """What ``status.listeners`` of its Gateway says of the listener."""
-    draft.expectation["withheld"] = ", ".join(filter(None, (_withheld(**each) for each in value)))
+    draft.expectation["rejection"] = ", ".join(filter(None, (_withheld(**each) for each in value)))
 
 
 def _withheld(*, type: str, status: str, reason: str = "") -> str:  # noqa: A002 - as Kubernetes has it

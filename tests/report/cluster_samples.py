@@ -55,9 +55,9 @@ SILENT = finding(
     "tls-reach",
     "high",
     "inconclusive",
-    "the connection was never answered: open the firewall or NetworkPolicy for the scanner",
+    "no answer to the connection attempt: open the firewall or NetworkPolicy for the scanner",
     status="unreachable",
-    fix="admit the scanner to port 8443 in NetworkPolicy/shop/deny-all, or scan from where it admits",
+    fix="admit the scanner to port 8443 in NetworkPolicy/shop/deny-all, or scan from a client that it admits",
     evidence=("no answer in 3.0 s", "NetworkPolicy/shop/deny-all selects the pod and admits no client to this port"),
 )
 DIFFER = finding(
@@ -127,7 +127,7 @@ def rows() -> Iterator[EndpointRow]:
     )  # fmt: skip
     unknown = replace(STRICT, profile=Unknown("KubeletConfig could not be read: forbidden"))
     crio = endpoint(Owner(kind="Node", name="worker-0"), 10010, "10.0.2.0", "crio", node="worker-0")
-    untold = finding("tls-version", "high", "inconclusive", "the profile is not known: KubeletConfig is forbidden")
+    untold = finding("tls-version", "high", "inconclusive", "the profile is unknown: KubeletConfig is forbidden")
     yield _row(crio, unknown, untold)
     logging = Owner(kind="Deployment", namespace="openshift-logging", name="lokistack-gateway")
     layered = replace(STRICT, standing="layered")

@@ -341,7 +341,7 @@ def _readiness() -> Parts:
 def _unknown_profile() -> Parts:
     owes = replace(EXPECTATION, profile=Unknown("APIServer/cluster could not be read: forbidden"))
     broken = finding(
-        "tls-cipher-suite", "medium", "inconclusive", "the profile is not known: APIServer/cluster could not be read"
+        "tls-cipher-suite", "medium", "inconclusive", "the profile is unknown: APIServer/cluster could not be read"
     )
     return endpoint("orphan", 9), owes, speaking("orphan"), "inconclusive", "not-tested", (broken,)
 
@@ -415,7 +415,7 @@ def parts() -> Iterator[Parts]:
         rejected,
         "inconclusive",
         "not-tested",
-        (_unjudged("speaks TLS and refused every offer", status="not-tested"),),
+        (_unjudged("speaks TLS and refused every ClientHello", status="not-tested"),),
     )
     yield endpoint("mail", 14, transport="smtp"), EXPECTATION, speaking("mail"), "pass", "ok", PASSED
     v6 = replace(

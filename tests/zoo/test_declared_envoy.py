@@ -236,7 +236,7 @@ async def test_a_name_without_validation_that_asks_all_the_same_is_noted(tmp_pat
     case.front(1, clients=case.clients)
     found = (await case.all()).rows["plain.example"][CLIENT]
     assert (found["verdict"], found["severity"], found["status"]) == ("pass", "info", "informational")
-    assert "HTTPProxy/shop/plain spec.virtualhost.tls does not mention it" in found["message"]
+    assert "HTTPProxy/shop/plain spec.virtualhost.tls does not configure it" in found["message"]
 
 
 FALLS_BACK = {"{secretName: certs/plain-tls}": "{secretName: certs/plain-tls, enableFallbackCertificate: true}"}
@@ -352,7 +352,7 @@ async def test_a_gateway_that_asks_although_nothing_says_so(tmp_path: Path) -> N
     }
     found = (await Gateway(tmp_path).all(nothing)).rows["one.example"][CLIENT]
     assert (found["verdict"], found["severity"]) == ("pass", "info")
-    assert "Gateway/edge/front spec.tls.frontend does not mention it" in found["message"]
+    assert "Gateway/edge/front spec.tls.frontend does not configure it" in found["message"]
 
 
 def one_unasked(case: Gateway) -> None:

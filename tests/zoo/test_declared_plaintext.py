@@ -60,7 +60,7 @@ async def test_a_router_that_does_what_its_routes_say(router: Router) -> None:
     found = {name: told.verdict(f"{name}.{APPS}", RULE) for name in names}
     assert found == {"plain": "pass", "own": "pass", "inline": "fail", "through": "pass", "again": "pass"}
     allowed = told.rows[f"inline.{APPS}"][RULE]
-    assert "as Route/shop/inline spec.tls.insecureEdgeTerminationPolicy: Allow has it" in allowed["message"]
+    assert "as declared by Route/shop/inline spec.tls.insecureEdgeTerminationPolicy: Allow" in allowed["message"]
 
 
 @pytest.mark.parametrize("name", ["own", "plain"])
@@ -68,7 +68,7 @@ async def test_a_router_that_serves_what_its_routes_do_not_allow(router: Router,
     router.router = replace(router.router, insecure={f"{name}.{APPS}": "Allow"})
     found = (await router.told()).rows[f"{name}.{APPS}"][RULE]
     assert (found["verdict"], found["severity"], found["status"]) == ("fail", "medium", "violation")
-    assert "as Route" not in found["message"]
+    assert "as declared by Route" not in found["message"]
 
 
 async def test_what_is_allowed_and_not_there_today_is_not_known(router: Router) -> None:

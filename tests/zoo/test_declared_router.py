@@ -165,12 +165,12 @@ def misnamed_pod(case: Case) -> None:
 @pytest.mark.parametrize(
     ("spoil", "name", "rule", "words"),
     [
-        (rejected, f"own.{APPS}", STORED, "the router's default certificate instead of the Route's own"),
+        (rejected, f"own.{APPS}", STORED, "the router's default certificate instead of the Route's certificate"),
         (unloaded, f"own.{APPS}", STORED, "for the same names"),
-        (unasked, f"own.{APPS}", CLIENT, "the client certificate is none, and should be required"),
+        (unasked, f"own.{APPS}", CLIENT, "no client certificate is requested, but it must be required"),
         (trusting, f"own.{APPS}", UNTRUSTED, "is accepted"),
-        (strangers_pod, "private", CALLERS, "cannot be verified by a client"),
-        (misnamed_pod, "behind secure.shop.svc", CALLERS, "cannot be verified by a client"),
+        (strangers_pod, "private", CALLERS, "1 client that an object configures cannot verify"),
+        (misnamed_pod, "behind secure.shop.svc", CALLERS, "1 client that an object configures cannot verify"),
     ],
 )
 async def test_one_that_does_not(case: Case, spoil: Callable[[Case], None], name: str, rule: str, words: str) -> None:
@@ -235,7 +235,7 @@ async def test_names_that_no_route_has_show_another_certificate(case: Case) -> N
     case.router = replace(case.router, first=case.pki.ingress.leaf(names=("somebody.example",)))
     found = (await case.told()).rows[unnamed(case)][OTHERS]
     assert (found["verdict"], found["severity"]) == ("fail", "medium")
-    nobodys = "the name no-such-name.adhere.invalid is answered with the certificate CN=somebody.example"
+    nobodys = "server name no-such-name.adhere.invalid: served with the certificate CN=somebody.example"
     assert nobodys in found["observed"]
 
 

@@ -60,7 +60,7 @@ def test_one_gateway_of_two_that_cannot_connect_is_the_graver_matter() -> None:
     found = said("required", HAS, replace(PLAIN, gateway="Gateway/edge/other"))
     assert (found.verdict, found.severity) == ("fail", "medium")
     assert found.observed == (
-        "Gateway/edge/other (by BackendTLSPolicy/shop/web): a client certificate is required, and it has none",
+        "Gateway/edge/other (by BackendTLSPolicy/shop/web): a client certificate is required, but the Gateway has none",
     )
 
 
@@ -73,11 +73,11 @@ def test_contour_is_not_taken_to_apply_a_policy() -> None:
     open_ = replace(PLAIN, fails_open=True)
     found = finding("backend-fail-open", case(expectation={"upstreams": (PLAIN, open_)}))
     assert (found.verdict, found.severity, found.status) == ("fail", "low", "violation")
-    assert "may go on in plaintext" in found.message
+    assert "would connect in plaintext" in found.message
     bad = replace(open_, plaintext="its status says Accepted is False, Invalid")
     found = finding("backend-fail-open", case(expectation={"upstreams": (open_, bad)}))
     assert (found.verdict, found.severity) == ("fail", "high")
-    assert "speaks to this backend in plaintext" in found.message
+    assert "connects to this backend in plaintext" in found.message
     assert found.observed[0].endswith("BackendTLSPolicy/shop/web: its status says Accepted is False, Invalid")
 
 

@@ -1,4 +1,4 @@
-"""Backends of BackendTLSPolicies: can the Gateways that call them do so, and do they do it by TLS?"""
+"""Backends of BackendTLSPolicies: their Gateways use TLS, and have the client certificate that a backend asks for."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ from scanner.model.rule import Case, Rule
 
 
 def check_identity(rule: Rule, case: Case) -> Iterator[Finding]:
-    """A backend asks for the client certificate that its Gateway has."""
+    """A backend asks for a client certificate exactly if its Gateways have one."""
     upstreams = case.expectation.upstreams
     if not upstreams:
         return
-    told = [_mismatch(each, case.observation) for each in upstreams]
-    broken = any(isinstance(each, str) and not one.identity for each, one in zip(told, upstreams, strict=True))
+    results = [_mismatch(each, case.observation) for each in upstreams]
+    broken = any(isinstance(each, str) and not one.identity for each, one in zip(results, upstreams, strict=True))
     finding = conclude(
         rule,
         case,
         Tally(
-            seen=tuple(each for each in told if isinstance(each, str)),
-            unknown=tuple(each.reason for each in told if isinstance(each, Unknown)),
+            seen=tuple(each for each in results if isinstance(each, str)),
+            unknown=tuple(each.reason for each in results if isinstance(each, Unknown)),
         ),
         Words(
-            passed="what the backend asks of clients is what its Gateways have",
+            passed="the backend asks for a client certificate exactly if its Gateways have one",
             failed="the backend requires a client certificate that its Gateway does not have"
             if broken
             else "the backend does not ask for the client certificate that its Gateway has",
-            unclear="whether the backend asks for what its Gateways have could not be determined",
+            unclear="whether the backend asks for a client certificate exactly if its Gateways have one could not be "
+            "determined",
         ),
         severity=None if broken else "low",
         expected=(f"{each.gateway}: {each.identity or 'no client certificate'}" for each in upstreams),
@@ -52,35 +53,36 @@ def _mismatch(upstream: Upstream, seen: Observation) -> str | Unknown | None:
     if wrong and upstream.doubt:
         return Unknown(f"{who}: {upstream.doubt}")
     if not wrong:
-        # Where it may have none after all, a requirement may be too much.
+        # If the Gateway may have no certificate, the requirement may be a mismatch.
         return Unknown(f"{who}: {upstream.doubt}") if upstream.doubt and asked == "required" else None
-    return f"{who}: a client certificate is {asked}, and it has {upstream.identity or 'none'}"
+    identity = f"has {upstream.identity}" if upstream.identity else "has none"
+    if asked == "none":
+        return f"{who}: the backend requests no client certificate, but the Gateway {identity}"
+    return f"{who}: a client certificate is {asked}, but the Gateway {identity}"
 
 
 def check_fail_open(rule: Rule, case: Case) -> Iterator[Finding]:
-    """A Gateway that cannot apply a BackendTLSPolicy does not go on in plaintext."""
+    """A Gateway that cannot apply a BackendTLSPolicy does not use plaintext instead."""
     open_ = [each for each in case.expectation.upstreams if each.fails_open]
     if not open_:
         return
     plain = [each for each in open_ if each.plaintext]
     seen = [f"{each.gateway} does not apply {each.policy}: {each.plaintext}" for each in plain]
-    seen += [
-        f"{each.gateway} goes on in plaintext if it cannot apply {each.policy}" for each in open_ if each not in plain
-    ]
+    seen += [f"{each.gateway} uses plaintext if it cannot apply {each.policy}" for each in open_ if each not in plain]
     finding = conclude(
         rule,
         case,
         Tally(seen=tuple(seen)),
         Words(
-            passed="every Gateway fails where it cannot apply a policy",
-            failed="a Gateway speaks to this backend in plaintext, whatever its policy says"
+            passed="",  # no tally without a Gateway that fails open
+            failed="a Gateway connects to this backend in plaintext, although a BackendTLSPolicy requires TLS"
             if plain
-            else "a Gateway may go on in plaintext: that it applies the policy cannot be relied on",
+            else "a Gateway would connect in plaintext if it could not apply the BackendTLSPolicy",
             unclear="",
         ),
         severity="high" if plain else None,
-        expected=("a controller that fails requests where a BackendTLSPolicy cannot be applied",),
-        fix="correct the policy, and let the backend reject plaintext and clients without a certificate",
+        expected=("a controller that rejects requests if it cannot apply a BackendTLSPolicy",),
+        fix="correct the BackendTLSPolicy, and have the backend reject plaintext and clients without a certificate",
     )
     yield promised(finding)
 
