@@ -152,7 +152,7 @@ def test_without_anchors_the_chain_is_not_judged(root: Authority, intermediate: 
     leaf = intermediate.leaf(names=NAMES).certificate
     for chain, says in (
         ((leaf,), "last issuer is not sent"),
-        ((leaf, intermediate.certificate, root.certificate), "not judged"),
+        ((leaf, intermediate.certificate, root.certificate), "not verified"),
         ((root.certificate,), "self-signed"),
     ):
         found = judged((), *chain)
