@@ -22,7 +22,8 @@ import yaml
 
 from benchmarks.manifests import write, write_routes
 from benchmarks.timing import timed
-from scanner.cluster.lint_input import Manifests, read_manifests
+from scanner.cluster.lint_input import read_manifests
+from scanner.cluster.manifest_documents import Manifests
 from scanner.linting import LINT_READS, declared, lint_report
 from scanner.model.lint_report import LintReport
 from scanner.report import LINT_FORMATS

@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from itertools import chain
 
 from scanner import __version__
-from scanner.cluster.lint_input import Bad, Manifests
-from scanner.cluster.manifest_files import Skipped
+from scanner.cluster.manifest_documents import Bad, Manifests, Skipped
 from scanner.files.source_positions import Steps, dotted
 from scanner.kube import references
 from scanner.kube.contour import configured
@@ -135,7 +134,7 @@ def lint_report(
         started=timestamp(started),
         sources=sources,
         files=manifests.files if manifests else 0,
-        others=manifests.others + manifests.strangers if manifests else 0,
+        others=manifests.others + manifests.not_objects if manifests else 0,
         rules=[rule_row(each) for each in (*rules, *asked)],
         objects=[_row(each) for each in _merged((*lint(declared, asked), *_of_pki(declared), *given_twice(declared)))],
         findings=bad,
@@ -207,7 +206,7 @@ def _placed(given: Given, steps: Steps, finding: Finding) -> Placed:
 
 def _unread(rule: ScanRule, bad: Bad) -> LintFindingRow:
     (finding,) = rule.check(rule, str(bad.place), bad.message, bad.hint)
-    if bad.stranger:
+    if not bad.is_object:
         finding = replace(finding, severity="info", status="informational")
     return _finding(Placed(finding=finding, place=bad.place, field=""))
 

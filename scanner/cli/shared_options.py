@@ -85,7 +85,7 @@ def load_policy(path: str | None) -> ScanPolicy:
 
 
 if TYPE_CHECKING:
-    from scanner.cluster.snapshot_reader import Wanted
+    from scanner.cluster.snapshot_reader import NeededNames
 
 SECRETS = click.option(
     "--secrets/--no-secrets",
@@ -94,7 +94,7 @@ SECRETS = click.option(
 )
 
 
-def asked_for(*, secrets: bool | None) -> Wanted:
+def asked_for(*, secrets: bool | None) -> NeededNames:
     """What ``cluster.read`` is told."""
     return _wanted if secrets else ()
 

@@ -25,39 +25,39 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """Who we are to the API server. Nothing set: anonymous."""
+    """The credential for the API server. Without any field: anonymous."""
 
     token: str | None = field(default=None, repr=False)
     pair: Pair | None = None
     headers: tuple[tuple[str, str], ...] = ()
-    """Impersonation, as ``kubectl --as`` has it."""
+    """Headers of impersonation (``kubectl --as``)."""
 
 
 class Source(Protocol):
-    """Where a credential comes from, and comes from again when it has expired."""
+    """A source of credentials, which can renew an expired one."""
 
     async def credential(self, *, renew: bool = False) -> Credential:
-        """The credential to use now; ``renew``: the API server refused the last one. Raises ``ScannerError``."""
+        """Return the credential; ``renew``: the API server refused the last one. Raises ``ScannerError``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """How the API server proves that it is the one."""
+    """The verification of the API server's certificate."""
 
     authorities: bytes | None = None
-    """PEM; None: those of the system."""
+    """CA certificates in PEM; None: those of the system."""
     server_name: str | None = None
-    """``tls-server-name``: sent as SNI and looked for in the certificate instead of the URL's host."""
+    """``tls-server-name``: the name for SNI and for the certificate, instead of the URL's host."""
     verify: bool = True
-    """False is ``insecure-skip-tls-verify``: anybody between here and there can read the credential."""
+    """False is ``insecure-skip-tls-verify``: an attacker on the network path can read the credential."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """One cluster's API, and the right to read it. The credential goes to ``server`` and to nobody else."""
+    """One cluster's API and the credential for it, which is sent to ``server`` only."""
 
     name: str
-    """What the user calls the cluster: the context of the kubeconfig, or ``in-cluster``."""
+    """Name of the cluster: the context of the kubeconfig, or ``in-cluster``."""
     server: str
     """``https://host:port/prefix``, without credentials."""
     source: Source = field(repr=False)
@@ -66,25 +66,25 @@ class Access:
     """URL of an HTTP proxy, which may hold a password."""
     namespace: str = "default"
     origin: str = ""
-    """For error messages: the file, context, cluster and user that this is made of."""
+    """File, context, cluster and user, for error messages."""
     warnings: tuple[str, ...] = ()
-    """What the user should know before a token travels."""
+    """Warnings to show before the credential is sent."""
 
 
 def ssl_context(access: Access, pair: Pair | None) -> ssl.SSLContext:
-    """The client's TLS settings. Raises ``InputError`` for CA certificates, and ``ClusterError`` for a client
-    certificate, that OpenSSL does not take."""
+    """The client's TLS settings. Raises ``InputError`` for invalid CA certificates, ``ClusterError`` for an invalid
+    client certificate."""
     trust = access.trust
     try:
         context = ssl.create_default_context(cadata=trust.authorities.decode("ascii") if trust.authorities else None)
     except (ssl.SSLError, ValueError) as error:
         raise InputError(
-            f"{access.origin}: the certificate authority is no PEM certificate: {error}",
+            f"{access.origin}: the certificate authority is not a PEM certificate: {error}",
             hint="certificate-authority-data is base64 of PEM; certificate-authority names a PEM file",
         ) from None
     # SSLKEYLOGFILE of the environment would write this connection's secrets into a file.
     context.keylog_filename = None  # type: ignore[assignment]
-    # Python 3.13 made RFC 5280's every MUST mandatory; the CAs of many clusters lack a key identifier.
+    # Python 3.13 sets strict verification by RFC 5280; the CAs of many clusters lack a key identifier.
     context.verify_flags &= ~ssl.VerifyFlags.VERIFY_X509_STRICT
     if not trust.verify:
         context.check_hostname = False
@@ -95,16 +95,16 @@ def ssl_context(access: Access, pair: Pair | None) -> ssl.SSLContext:
 
 
 def _load(context: ssl.SSLContext, pair: Pair, origin: str) -> None:
-    """OpenSSL's Python binding takes keys from files only: this one lives in memory and has no name on any disk."""
+    """Load the key without a file on disk, since OpenSSL's Python binding reads keys from files only."""
     descriptor = os.memfd_create("adhere", os.MFD_CLOEXEC)
     try:
         with os.fdopen(descriptor, "wb", closefd=False) as file:
             file.write(pair.certificate.rstrip() + b"\n" + pair.key.rstrip() + b"\n")
-        # Without ``password`` OpenSSL asks the terminal for the one of an encrypted key, and a scan would hang.
+        # Without ``password``, OpenSSL asks the terminal for that of an encrypted key, and a scan would hang.
         context.load_cert_chain(f"/proc/self/fd/{descriptor}", password=b"")
     except (ssl.SSLError, ValueError, OSError) as error:
         raise ClusterError(
-            f"{origin}: the client certificate or its key is not usable: {_without_paths(error)}",
+            f"{origin}: the client certificate or its key is invalid: {_without_paths(error)}",
             hint="both are PEM, the key is not encrypted, and they belong together",
         ) from None
     finally:
@@ -121,32 +121,33 @@ _PORTS = {"http": 80, "https": 443}
 def environment_proxy(server: str, environment: Mapping[str, str]) -> str | None:
     """The proxy for ``server`` by HTTPS_PROXY or HTTP_PROXY and NO_PROXY (or in lower case), or None.
 
-    Loopback addresses are never proxied. ALL_PROXY is not read: neither kubectl nor oc do.
+    Loopback addresses have no proxy. ALL_PROXY is not read: neither kubectl nor oc read it.
     """
     url = urlsplit(server)
     scheme = url.scheme or "https"
     proxy = _variable(environment, f"{scheme}_proxy")
     if not proxy or _direct(url, _variable(environment, "no_proxy")):
         return None
-    return checked(proxy if "://" in proxy else f"http://{proxy}", f"{scheme.upper()}_PROXY")
+    return checked_proxy(proxy if "://" in proxy else f"http://{proxy}", f"{scheme.upper()}_PROXY")
 
 
-def checked(proxy: str, origin: str) -> str:
-    """``proxy`` if it is one that we can use. Raises ``InputError``, without the URL: it may hold a password."""
+def checked_proxy(proxy: str, origin: str) -> str:
+    """Return ``proxy``. Raises ``InputError`` for an unusable one, without the URL: it may contain a password."""
     try:
         url = urlsplit(proxy)
-        scheme, usable = url.scheme, understood(proxy) and (url.port or 0) >= 0
+        scheme, usable = url.scheme, is_usable_url(proxy) and (url.port or 0) >= 0
     except ValueError:
         scheme, usable = "http", False
     if scheme not in _PORTS:
-        raise InputError(f"{origin}: a proxy of the scheme {scheme[:20]!r} is not supported", hint="use an HTTP proxy")
+        raise InputError(f"{origin}: proxy scheme {scheme[:20]!r} is not supported", hint="use an HTTP proxy")
     if not usable:
-        raise InputError(f"{origin}: the proxy is not a URL that can be asked", hint="write http://host:port")
+        raise InputError(f"{origin}: the proxy is not a valid URL", hint="write http://host:port")
     return proxy
 
 
-def understood(url: str) -> bool:
-    """Whether the HTTP client can ask at this URL: it is stricter than most, about international names for one."""
+def is_usable_url(url: str) -> bool:
+    """True if the HTTP client accepts this URL; it is stricter than ``urlsplit``, for example about international
+    names."""
     try:
         host = httpx2.URL(url).host
         return bool(host and (":" in host or host.encode("idna")))
@@ -175,18 +176,18 @@ def _excepts(entry: str, host: str, address: IPv4Address | IPv6Address | None, p
             return address is not None and address in ip_network(entry, strict=False)
         except ValueError:
             return False
-    name, wanted = _split(entry)
-    if wanted and wanted != str(port):
+    name, entry_port = _split(entry)
+    if entry_port and entry_port != str(port):
         return False
-    meant = _address(name)
-    if meant is not None or address is not None:
-        return meant == address
-    bare = name.removeprefix("*")
-    return host.endswith(bare) if bare.startswith(".") else host == bare or host.endswith(f".{bare}")
+    entry_address = _address(name)
+    if entry_address is not None or address is not None:
+        return entry_address == address
+    domain = name.removeprefix("*")
+    return host.endswith(domain) if domain.startswith(".") else host == domain or host.endswith(f".{domain}")
 
 
 def _split(entry: str) -> tuple[str, str]:
-    """Host and port; an IPv6 address with a port stands in brackets."""
+    """Host and port; an IPv6 address with a port is in brackets."""
     if entry.startswith("["):
         host, _, rest = entry[1:].partition("]")
         return host, rest.removeprefix(":")

@@ -1,4 +1,4 @@
-"""What the API server serves: of each kind the version that it prefers, from its own discovery.
+"""Discovery of the API: the version that the API server prefers for each kind.
 
 First in the aggregated form (Kubernetes 1.30 and later as ``v2``, 1.27 and later as ``v2beta1``): two requests. Else in
 the old one: a list of groups, then each version of the groups that matter. Source: kubernetes.io, "The Kubernetes API",
@@ -30,20 +30,20 @@ _BUILT_IN = frozenset(
         "rbac.authorization.k8s.io",
     }
 )
-"""Groups that API servers of their own accord serve. Where none of them is, somebody else has answered."""
+"""Groups that every API server has. An answer without any of them is not from a Kubernetes API server."""
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What was found about the kinds that were asked for."""
+    """The result of discovery for the requested kinds."""
 
     versions: dict[Kind, str] = field(default_factory=dict)
     absent: set[Kind] = field(default_factory=set)
     """Kinds that the API server does not serve."""
     failed: dict[Kind, str] = field(default_factory=dict)
-    """Kinds of which it could not be found out, and why: an aggregated API server that is down."""
+    """Kinds whose discovery failed, and why: an aggregated API server is down."""
     openshift: bool = False
-    """Whether any API group of OpenShift is there (also MicroShift's, HyperShift's)."""
+    """True if there is any API group of OpenShift (also of MicroShift or HyperShift)."""
 
     def path(self, kind: Kind, namespace: str | None = None, name: str | None = None) -> str:
         """The path of a list, or of one object."""
@@ -53,22 +53,22 @@ class Served:
         return "/".join([*parts, kind.plural, *([name] if name else [])])
 
     def api_version(self, kind: Kind) -> str:
-        """As objects say it: ``route.openshift.io/v1``, ``v1``."""
+        """``apiVersion`` of the kind: ``route.openshift.io/v1``, ``v1``."""
         version = self.versions[kind]
         return f"{kind.group}/{version}" if kind.group else version
 
 
 @dataclass(slots=True)
 class _Group:
-    """A group's versions, the preferred one first, each with its resources; or why they are not known."""
+    """A group's versions, the preferred one first, each with its resources; or why they are unknown."""
 
     versions: list[tuple[str, frozenset[str]]] = field(default_factory=list)
-    trouble: str | None = None
+    failure: str | None = None
 
 
 async def served(client: Client, kinds: Iterable[Kind]) -> Served:
-    """Ask which of ``kinds`` there are. Raises ``ClusterError`` where the API cannot be asked at all."""
-    wanted = tuple(kinds)
+    """Find out which of ``kinds`` the API server has. Raises ``ClusterError`` if it does not answer."""
+    kinds = tuple(kinds)
     groups: dict[str, _Group] = {}
     for path in ("/api", "/apis"):
         answer = Fields(_mapping(await client.get(path, accept=_AGGREGATED)))
@@ -77,21 +77,21 @@ async def served(client: Client, kinds: Iterable[Kind]) -> Served:
         elif path == "/api":
             groups[""] = await _resources(client, "", answer.texts("versions"))
         else:
-            groups.update(await _one_by_one(client, answer, {kind.group for kind in wanted}))
-        if not _is_whole(path, groups):
+            groups.update(await _one_by_one(client, answer, {kind.group for kind in kinds}))
+        if not _is_plausible(path, groups):
             raise ClusterError(
-                f"{client.access.name}: GET {path}: the answer names none of the API's own resources",
-                hint="is what answers there a Kubernetes API server?",
+                f"{client.access.name}: GET {path}: the answer has none of the API's own resources",
+                hint="check that this is a Kubernetes API server",
             )
-    return replace(_sorted(wanted, groups), openshift=any(group.endswith(".openshift.io") for group in groups))
+    return replace(_sorted(kinds, groups), openshift=any(group.endswith(".openshift.io") for group in groups))
 
 
-def _is_whole(path: str, groups: dict[str, _Group]) -> bool:
-    """Whether it can be what an API server says: else every kind that it leaves out would seem to be absent."""
+def _is_plausible(path: str, groups: dict[str, _Group]) -> bool:
+    """True if it can be the answer of an API server. From another answer, all kinds would seem to be absent."""
     if path == "/apis":
         return not _BUILT_IN.isdisjoint(groups)
     core = groups.get("", _Group())
-    return core.trouble is not None or any(names for _, names in core.versions)
+    return core.failure is not None or any(names for _, names in core.versions)
 
 
 def _mapping(value: object) -> dict[str, object]:
@@ -105,8 +105,8 @@ def _sorted(kinds: Iterable[Kind], groups: dict[str, _Group]) -> Served:
         version = next((version for version, names in group.versions if kind.plural in names), None)
         if version is not None:
             found.versions[kind] = version
-        elif group.trouble is not None:
-            found.failed[kind] = group.trouble
+        elif group.failure is not None:
+            found.failed[kind] = group.failure
         else:
             found.absent.add(kind)
     return found
@@ -120,16 +120,16 @@ def _aggregated(answer: Fields) -> Iterator[tuple[str, _Group]]:
             if _is_label(version.text("version")):
                 group.versions.append((version.text("version"), names))
             if version.text("freshness") == "Stale":
-                group.trouble = f"the API server behind {name or 'the core'} does not answer (its discovery is stale)"
+                group.failure = f"the API server behind {name or 'the core'} does not answer (its discovery is stale)"
         yield name, group
 
 
-async def _one_by_one(client: Client, answer: Fields, wanted: set[str]) -> dict[str, _Group]:
+async def _one_by_one(client: Client, answer: Fields, needed: set[str]) -> dict[str, _Group]:
     groups: dict[str, _Group] = {}
     for each in answer.each("groups"):
         name = each.text("name")
         groups[name] = _Group()
-        if name in wanted:
+        if name in needed:
             preferred = each.text("preferredVersion", "version")
             versions = dict.fromkeys([preferred, *(version.text("version") for version in each.each("versions"))])
             groups[name] = await _resources(client, name, versions)
@@ -143,15 +143,15 @@ async def _resources(client: Client, group: str, versions: Iterable[str]) -> _Gr
         try:
             answer = Fields(_mapping(await client.get(path)))
         except ClusterError as error:
-            found.trouble = f"the API group {group or 'core'} could not be asked: {error.message}"
+            found.failure = f"the API group {group or 'core'} could not be discovered: {error.message}"
             continue
         if not isinstance(answer.at("resources"), list):
-            found.trouble = f"the API group {group or 'core'} could not be asked: GET {path}: no list of resources"
+            found.failure = f"the API group {group or 'core'} could not be discovered: GET {path} returns no list"
             continue
         found.versions.append((version, frozenset(each.text("name") for each in answer.each("resources"))))
     return found
 
 
 def _is_label(version: str) -> bool:
-    """A version becomes part of a path, and who answers for an aggregated group chooses it."""
+    """True if it is safe in a path: the server of an aggregated group chooses the version."""
     return version.isascii() and version.isalnum() and len(version) < 64

@@ -1,7 +1,7 @@
-"""Which API has which kind, and what somebody meant who wrote one that no API has.
+"""API versions of kinds, and suggestions for an apiVersion or kind that no API has.
 
-Only of groups whose kinds we know: anybody may serve a ``Gateway`` or a ``Service`` in a group of their own, and istio
-and Knative do.
+Only of groups with known kinds: any project may define a ``Gateway`` or a ``Service`` in its own group, as istio and
+Knative do.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from scanner.files.source_positions import shown
 
 
 class Misnamed(NamedTuple):
-    """What is wrong with an ``apiVersion`` and ``kind``."""
+    """An error in ``apiVersion`` or ``kind``."""
 
     field: str
-    """The one that is wrong."""
+    """The wrong field."""
     message: str
     hint: str
 
@@ -81,7 +81,7 @@ VERSIONS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         ("Certificate", "ClusterIssuer", "Issuer"), ("v1", "v1beta1", "v1alpha3", "v1alpha2")
     ),
 }
-"""By group and kind, for each that lint looks at: every version that a release had, the newest first."""
+"""Versions by group and kind, of all kinds that lint reads: those of every release, the newest first."""
 
 _OTHERS: Final[Mapping[str, frozenset[str]]] = {
     "": frozenset({"Config", "Endpoints", "Node", "PodTemplate", "ServiceAccount"}),
@@ -92,49 +92,49 @@ _OTHERS: Final[Mapping[str, frozenset[str]]] = {
     "machineconfiguration.openshift.io": frozenset({"MachineConfig"}),
     "operator.openshift.io": frozenset({"Ingress", "KubeAPIServer", "OpenShiftAPIServer"}),
 }
-"""Kinds of these groups at which nobody looks, and whose names are like those of others."""
+"""Other kinds of these groups with similar names, which are correct."""
 
 _PROPOSED: Final[Mapping[tuple[str, str], str]] = {
     (_GATEWAY, "FrontendTLSPolicy"): "client certificates are validated by spec.tls.frontend of the Gateway",
 }
-"""Kinds that proposals have and no release, and what does the same (GEP-91, alternatives)."""
+"""Kinds of proposals that no release has, and their replacement (GEP-91, alternatives)."""
 
 _KNOWN: Final = {kind.casefold(): kind for kinds in VERSIONS.values() for kind in kinds}
 _NEAR: Final = 0.85
-"""``HttpRoute`` and ``Routes`` are nearer than this to what they should be; ``TCPRoute`` and ``UDPRoute`` are not."""
+"""Similarity of names: ``HttpRoute`` and ``Routes`` are above it, ``TCPRoute`` and ``UDPRoute`` are not."""
 _NEAR_GROUP: Final = 0.9
 
 
 @lru_cache(1024)
 def misnamed(version: str, kind: str) -> Misnamed | None:
-    """What is wrong with an object of this ``apiVersion`` and ``kind``, if somebody meant one that lint looks at."""
+    """The error in ``apiVersion`` and ``kind`` of an object, or None if they are known or not similar to known ones."""
     group, _, number = version.rpartition("/")
     if not version:
         return _without_version(kind)
     if not kind:
-        said = group != "" and bool(VERSIONS.get(group))
-        hint = f"kinds of {group} are {', '.join(VERSIONS.get(group, ()))}"
-        return Misnamed("apiVersion", f"an object of {shown(version)} without kind", hint) if said else None
+        kinds = VERSIONS.get(group) if group else None
+        hint = f"kinds of {group} are {', '.join(kinds or ())}"
+        return Misnamed("apiVersion", f"an object of {shown(version)} without kind", hint) if kinds else None
     if group not in VERSIONS:
-        return _of_strange_group(version, kind)
+        return _in_unknown_group(version, kind)
     versions = VERSIONS[group].get(kind)
     if versions is not None:
         hint = _did_you_mean([_joined(group, each) for each in _nearest(number, versions)])
-        message = f"no release that adhere knows has {kind} in {shown(version)}"
+        message = f"{kind} has no version {shown(version)} in any known release"
         return None if number in versions else Misnamed("apiVersion", message, hint)
-    return None if kind in _OTHERS.get(group, ()) else _of_known_group(group, version, kind)
+    return None if kind in _OTHERS.get(group, ()) else _in_known_group(group, version, kind)
 
 
 def _without_version(kind: str) -> Misnamed | None:
     meant = _like(kind, _KNOWN.values())
     if meant is None:
         return None
-    hint = "apiVersion is GROUP/VERSION, or VERSION of the core's" + (f"; {_homes(meant)}" if meant else "")
+    hint = f"apiVersion is GROUP/VERSION, or VERSION for the core; write {_homes(meant)}"
     return Misnamed("kind", f"{shown(kind)} without apiVersion", hint)
 
 
-def _of_strange_group(version: str, kind: str) -> Misnamed | None:
-    """A kind of ours, in what is nearly its group."""
+def _in_unknown_group(version: str, kind: str) -> Misnamed | None:
+    """The error of a known kind in a group with a similar name."""
     meant, group = _KNOWN.get(kind.casefold()), version.rpartition("/")[0]
     homes = [each for each, kinds in VERSIONS.items() if meant in kinds]
     if group == "" or "/" not in version or meant is None:
@@ -144,8 +144,8 @@ def _of_strange_group(version: str, kind: str) -> Misnamed | None:
     return _unknown("apiVersion", version, kind, [f"{_latest(each, meant)} {meant}" for each in near]) if near else None
 
 
-def _of_known_group(group: str, version: str, kind: str) -> Misnamed | None:
-    """A kind that its group does not have: it was proposed, or is nearly one of the group, or another's."""
+def _in_known_group(group: str, version: str, kind: str) -> Misnamed | None:
+    """The error of an unknown kind in a known group: it was proposed, is misspelt, or belongs to another group."""
     if instead := _PROPOSED.get((group, kind)):
         return Misnamed("kind", f"no release has {shown(kind)} in {shown(version)}", instead)
     meant = _like(kind, VERSIONS[group])
@@ -156,7 +156,7 @@ def _of_known_group(group: str, version: str, kind: str) -> Misnamed | None:
 
 
 def _unknown(field: str, version: str, kind: str, meant: Iterable[str]) -> Misnamed:
-    return Misnamed(field, f"no API that adhere knows has {shown(kind)} in {shown(version)}", _did_you_mean(meant))
+    return Misnamed(field, f"no known API has {shown(kind)} in {shown(version)}", _did_you_mean(meant))
 
 
 def _homes(kind: str) -> str:

@@ -1,7 +1,6 @@
-"""A small client of the Kubernetes API: GET, and POST for questions that create nothing, with the patience and the
-limits that a scanner needs.
+"""A client of the Kubernetes API: GET, and POST for requests that create nothing, with retries and limits.
 
-It never follows a redirect, so the credential reaches the API server and nobody else.
+It never follows a redirect, so that it sends the credential to the API server only.
 """
 
 from __future__ import annotations
@@ -30,65 +29,65 @@ from scanner.kube.objects import Fields
 
 JSON = "application/json"
 _USER_AGENT = f"adhere/{__version__}"
-_AGAIN = frozenset({429, 500, 502, 503, 504})
-"""Answers after which the same request may succeed (Kubernetes API conventions, "HTTP Status codes")."""
+_RETRIED = frozenset({429, 500, 502, 503, 504})
+"""Status codes after which the same request may succeed (Kubernetes API conventions, "HTTP Status codes")."""
 _MOST_TEXT = 300
-"""Characters of an error's text; who runs an aggregated API server chooses it."""
+"""Characters of an error's text, which aggregated API servers choose freely."""
 
 
 PER_OBJECT = 1024
-"""Bytes that an object takes in memory, however little it says."""
+"""Bytes of memory that even the smallest object takes."""
 
 
 def memory_limit() -> int:
-    """Bytes of memory that this process may have: its container's (cgroup v2, ``memory.max``), else the machine's."""
+    """Memory of this process in bytes: its container's limit (cgroup v2, ``memory.max``), else the machine's."""
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     try:
-        said = Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii").strip()
+        text = Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii").strip()
     except OSError:
         return machine
-    return min(machine, int(said)) if said.isdecimal() else machine
+    return min(machine, int(text)) if text.isdecimal() else machine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manners:
-    """How patiently we ask. Seconds and bytes."""
+class Limits:
+    """Retries, timeouts (seconds) and limits (bytes)."""
 
     timeout: float = 60.0
-    """For one answer, to its last byte."""
+    """For one complete answer."""
     connect: float = 10.0
     page: int = 500
-    """Objects in a page of a list, as kubectl asks for."""
+    """Objects in a page of a list, as in kubectl."""
     tries: int = 5
-    """Of one request, the first among them."""
+    """Tries of one request, the first included."""
     backoff: float = 0.25
-    """Before the second try, on average; doubles from try to try."""
+    """Mean wait before the second try; doubles from try to try."""
     longest: float = 30.0
-    """Wait, whatever Retry-After asks for."""
+    """Longest wait, also if Retry-After is longer."""
     largest: int = 64 << 20
-    """Answer. A page of 500 large pods has 10 MB; of one that is larger than this, smaller ones are asked for."""
+    """Size of one answer. A page of 500 large pods has 10 MB; of a larger one, smaller pages are requested."""
     overall: float = 1200.0
-    """For all answers together: a large cluster is read in a minute."""
+    """For all answers: a large cluster is read in a minute."""
     total: int = field(default_factory=lambda: int(0.6 * memory_limit()))
-    """Bytes that all answers together may have, decompressed, at ``PER_OBJECT`` more for each object: about what is
-    kept of them at most, so that the scanner says that it stopped before the kernel ends it."""
+    """Size of all answers, decompressed, plus ``PER_OBJECT`` for each object. It is about the most that is kept of
+    them, so that the scanner stops with a message before the kernel kills it."""
     lost: int = 5
-    """Requests without any answer, one after the other, after which nothing more is asked."""
+    """Consecutive requests without an answer, after which no more are sent."""
 
 
 class ApiError(ClusterError):
-    """The API server's refusal."""
+    """An error answer of the API server."""
 
     def __init__(self, status: int, reason: str, message: str, *, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.status = status
         """The HTTP status code."""
         self.reason = reason
-        """The word of ``metav1.Status``: ``Forbidden``, ``Expired``; or ""."""
+        """``reason`` of ``metav1.Status``: ``Forbidden``, ``Expired``; or ""."""
 
 
 class TooLarge(ClusterError):
-    """One answer is larger than ``Manners.largest``: a smaller page may not be."""
+    """One answer exceeds ``Limits.largest``; a smaller page may not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +103,12 @@ class Client:
     def __init__(
         self,
         access: Access,
-        manners: Manners | None = None,
+        limits: Limits | None = None,
         jitter: Callable[[], float] = random.random,
         notice: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.access = access
-        self.manners = manners or Manners()
+        self.limits = limits or Limits()
         self._jitter = jitter
         self._notice = notice
         self._began: float | None = None
@@ -138,38 +137,38 @@ class Client:
         accept: str = JSON,
         decode: Callable[[bytes], object] = decoded,
     ) -> object:
-        """The parsed JSON answer of ``GET path``. ``decode``: raises as ``decoded`` does.
+        """Return the parsed JSON answer of ``GET path``. ``decode`` raises as ``decoded`` does.
 
-        Raises ``ApiError`` for a refusal, and ``ClusterError`` where no answer came, or none that is JSON.
+        Raises ``ApiError`` for an error answer, and ``ClusterError`` without an answer or if it is not JSON.
         """
-        answer = await self._patiently(path, params or {}, accept)
+        answer = await self._with_retries(path, params or {}, accept)
         try:
             return decode(answer.body)
         except (ValueError, RecursionError) as error:
-            raise self._failed(path, f"the answer is no JSON: {clean(str(error))}") from None
+            raise self._failed(path, f"the answer is not JSON: {clean(str(error))}") from None
 
     async def post(self, path: str, body: bytes) -> object:
-        """The parsed answer to a question that stands in a body of JSON. Raises as ``get`` does."""
-        answer = await self._patiently(path, {}, JSON, body)
+        """Return the parsed answer to a POST of JSON. Raises as ``get`` does."""
+        answer = await self._with_retries(path, {}, JSON, body)
         try:
             return decoded(answer.body)
         except (ValueError, RecursionError) as error:
-            raise self._failed(path, f"the answer is no JSON: {clean(str(error))}") from None
+            raise self._failed(path, f"the answer is not JSON: {clean(str(error))}") from None
 
     @asynccontextmanager
     async def upgraded(
         self, path: str, params: Mapping[str, str], headers: Mapping[str, str]
     ) -> AsyncGenerator[httpx2.Response]:
-        """The 101 answer to a request that asks for another protocol, with its ``network_stream`` still open.
+        """The 101 answer to an upgrade, with its ``network_stream`` still open.
 
-        Raises as ``get`` does. A 401 is answered with a renewed credential, once; nothing else is tried again.
+        Raises as ``get`` does. After a 401 it renews the credential, once; it retries nothing else.
         """
         credential = await self.access.source.credential()
-        response = await self._ask_upgrade(path, params, headers, credential)
+        response = await self._request_upgrade(path, params, headers, credential)
         if response.status_code == 401:
             await response.aclose()
             credential = await self.access.source.credential(renew=True)
-            response = await self._ask_upgrade(path, params, headers, credential)
+            response = await self._request_upgrade(path, params, headers, credential)
         try:
             if response.status_code != 101:
                 body = await self._bounded(path, response)
@@ -179,48 +178,50 @@ class Client:
             with trio.CancelScope(shield=True), trio.move_on_after(2):
                 await response.aclose()
 
-    async def _ask_upgrade(
+    async def _request_upgrade(
         self, path: str, params: Mapping[str, str], headers: Mapping[str, str], credential: Credential
     ) -> httpx2.Response:
         request = self._request(path, params, dict(headers), credential)
         try:
-            with trio.fail_after(self.manners.timeout):
+            with trio.fail_after(self.limits.timeout):
                 return await self._client(credential).send(request, stream=True)
         except httpx2.RequestError as error:
             raise self._unanswered(path, error) from None
         except (httpx2.InvalidURL, ValueError) as error:
-            raise self._failed(path, f"cannot be asked: {clean(str(error))}", "is the server's URL right?") from None
+            raise self._failed(path, f"invalid request: {clean(str(error))}", "check the server's URL") from None
         except trio.TooSlowError:
-            raise self._failed(path, "no answer in time") from None
+            raise self._failed(path, "no answer before the timeout") from None
 
     def spend(self, size: int, path: str) -> None:
-        """Count ``size`` bytes of memory. Raises ``ClusterError`` when all answers together have had enough."""
+        """Count ``size`` bytes of memory. Raises ``ClusterError`` if all answers exceed the limit."""
         self._spent += size
-        if self._spent > self.manners.total:
+        if self._spent > self.limits.total:
             raise self._failed(
                 path,
-                f"all answers together take more than {self.manners.total >> 20} MiB, 60 % of the memory at hand",
-                "give the scanner more memory, or leave out namespaces",
+                f"the answers take more than {self.limits.total >> 20} MiB, 60 % of the available memory",
+                "give the scanner more memory, or exclude namespaces",
             )
 
     def _within_bounds(self, path: str) -> None:
-        """Raise ``ClusterError`` where nothing more is to be asked of this server."""
+        """Raise ``ClusterError`` if no more requests may be sent."""
         now = trio.current_time()
         self._began = now if self._began is None else self._began
-        if now - self._began > self.manners.overall:
-            raise self._failed(path, f"not asked: reading has taken more than {self.manners.overall:g} s")
-        if self._lost >= self.manners.lost:
+        if now - self._began > self.limits.overall:
+            raise self._failed(path, f"not requested: reading has taken more than {self.limits.overall:g} s")
+        if self._lost >= self.limits.lost:
             raise self._failed(
                 path,
-                f"not asked: the last {self._lost} requests had no answer",
-                "is the API server still up, and reachable from here?",
+                f"not requested: the last {self._lost} requests had no answer",
+                "check that the API server is up and reachable",
             )
 
-    async def _patiently(self, path: str, params: Mapping[str, str], accept: str, body: bytes | None = None) -> _Answer:
+    async def _with_retries(
+        self, path: str, params: Mapping[str, str], accept: str, body: bytes | None = None
+    ) -> _Answer:
         renewed = False
-        for attempt in range(1, self.manners.tries + 1):
+        for attempt in range(1, self.limits.tries + 1):
             self._within_bounds(path)
-            last = attempt == self.manners.tries
+            last = attempt == self.limits.tries
             credential = await self.access.source.credential()
             lost = self._lost
             try:
@@ -230,23 +231,21 @@ class Client:
                     credential = await self.access.source.credential(renew=True)
                     answer = await self._once(path, params, accept, credential, body)
             except httpx2.RequestError as error:
-                self._lost += self._lost == lost  # of requests that fail at the same time one counts
+                self._lost += self._lost == lost  # requests that fail at the same time count once
                 failed = self._unanswered(path, error)
-                if last or _hopeless(error):
+                if last or _is_permanent(error):
                     raise failed from None
-                self._notice(f"{failed.message}; trying again ({attempt} of {self.manners.tries})")
+                self._notice(f"{failed.message}; retrying ({attempt} of {self.limits.tries})")
                 await self._wait(attempt, None)
                 continue
-            except (httpx2.InvalidURL, ValueError) as error:  # ValueError: what Python's look-up of names says
-                raise self._failed(
-                    path, f"cannot be asked: {clean(str(error))}", "is the server's URL right?"
-                ) from None
+            except (httpx2.InvalidURL, ValueError) as error:  # ValueError: from Python's name resolution
+                raise self._failed(path, f"invalid request: {clean(str(error))}", "check the server's URL") from None
             if answer.status == 200 or (body is not None and answer.status == 201):
                 return answer
-            if last or answer.status not in _AGAIN:
+            if last or answer.status not in _RETRIED:
                 raise refusal(answer, path)
             await self._wait(attempt, answer.headers.get("retry-after"))
-        raise AssertionError("the last try returns or raises")
+        raise AssertionError("unreachable: the last try returns or raises")
 
     async def _once(
         self, path: str, params: Mapping[str, str], accept: str, credential: Credential, body: bytes | None
@@ -254,7 +253,7 @@ class Client:
         headers = {"Accept": accept} | ({"Content-Type": JSON} if body is not None else {})
         request = self._request(path, params, headers, credential, body)
         try:
-            with trio.fail_after(self.manners.timeout):
+            with trio.fail_after(self.limits.timeout):
                 response = await self._client(credential).send(request, stream=True)
                 try:
                     content = await self._bounded(path, response)
@@ -262,29 +261,29 @@ class Client:
                     with trio.CancelScope(shield=True), trio.move_on_after(1):
                         await response.aclose()
         except trio.TooSlowError:
-            raise httpx2.ReadTimeout("no whole answer in time") from None
+            raise httpx2.ReadTimeout("no complete answer before the timeout") from None
         self._lost = 0
         return self._answer(response, content, credential)
 
     def _answer(self, response: httpx2.Response, body: bytes, credential: Credential) -> _Answer:
-        # What is not an error holds objects, in which a password may be an innocent word.
+        # Only errors: in objects, a password may be an ordinary word.
         of_proxy = _of_proxy(self.access.proxy) if response.status_code >= 400 else ()
         return _Answer(response.status_code, response.headers, redacted(body, credential.token, *of_proxy))
 
     async def _bounded(self, path: str, response: httpx2.Response) -> bytes:
         parts, size = [], 0
-        # Cancelled from within, the HTTP client's generators end; left in the middle, they would linger.
+        # Cancelled inside, the HTTP client's generators end; left in the middle, they would stay open.
         with trio.CancelScope() as scope:
             async for part in response.aiter_bytes():
                 size += len(part)
-                if size > self.manners.largest:
+                if size > self.limits.largest:
                     scope.cancel()
                 else:
                     parts.append(part)
-        if size > self.manners.largest:
+        if size > self.limits.largest:
             raise TooLarge(
                 f"{self.access.name}: GET {self.access.server}{path}: the answer is larger than "
-                f"{self.manners.largest >> 20} MiB"
+                f"{self.limits.largest >> 20} MiB"
             )
         self.spend(size, path)
         return b"".join(parts)
@@ -312,27 +311,26 @@ class Client:
         )
 
     def _client(self, credential: Credential) -> httpx2.AsyncClient:
-        """The connections; new ones when the client certificate is another."""
+        """The connections; new ones if the client certificate changes."""
         if self._http is None or credential.pair != self._pair:
             if self._http is not None:
-                self._retired.append(self._http)  # requests that are under way end on it
+                self._retired.append(self._http)  # requests in progress still use it
             self._pair = credential.pair
-            manners = self.manners
             self._http = httpx2.AsyncClient(
                 verify=ssl_context(self.access, credential.pair),
                 proxy=self.access.proxy,
-                trust_env=False,  # no netrc, no second opinion on proxies
+                trust_env=False,  # no netrc, no other proxies
                 follow_redirects=False,
-                timeout=httpx2.Timeout(manners.timeout, connect=manners.connect),
+                timeout=httpx2.Timeout(self.limits.timeout, connect=self.limits.connect),
             )
         return self._http
 
     async def _wait(self, attempt: int, asked: str | None) -> None:
-        """Retry-After (seconds; a date is not what API servers send), else twice the last wait; jitter spreads it."""
+        """Wait for Retry-After (seconds; API servers send no date), else twice the last wait, with jitter."""
         seconds = float(asked) if asked and asked.isdecimal() and len(asked) < 6 else None
         if seconds is None:
-            seconds = self.manners.backoff * 2 ** (attempt - 1) * (0.5 + self._jitter())
-        await trio.sleep(min(seconds, self.manners.longest))
+            seconds = self.limits.backoff * 2 ** (attempt - 1) * (0.5 + self._jitter())
+        await trio.sleep(min(seconds, self.limits.longest))
 
     def _failed(self, path: str, what: str, hint: str = "") -> ClusterError:
         return ClusterError(f"{self.access.name}: GET {self.access.server}{path}: {what}", hint=hint)
@@ -346,8 +344,8 @@ class Client:
 
 
 def redacted(body: bytes, *secrets: str | None) -> bytes:
-    """``body`` without our own secrets, which proxies and debugging servers send back in their errors; also as URLs and
-    JSON write them."""
+    """``body`` without our own secrets, also as URLs and JSON encode them: proxies and debug servers return them in
+    errors."""
     for secret in filter(None, secrets):
         in_json = json.dumps(secret)[1:-1]
         escaped = in_json.translate({ord(char): f"\\u{ord(char):04x}" for char in "<>&"})  # as Go's encoding/json
@@ -365,7 +363,7 @@ def redacted(body: bytes, *secrets: str | None) -> bytes:
 
 
 def _of_proxy(proxy: str | None) -> tuple[str, ...]:
-    """What we prove ourselves with to a proxy: in its header, and in clear."""
+    """The proxy's credential: as in its header, and in clear."""
     url = urlsplit(proxy or "")
     user, password = unquote(url.username or ""), unquote(url.password or "")
     both = f"{user}:{password}"
@@ -373,32 +371,32 @@ def _of_proxy(proxy: str | None) -> tuple[str, ...]:
 
 
 def clean(text: str, limit: int = _MOST_TEXT) -> str:
-    """What a server says, on one printable line of bounded length."""
+    """A text of a server as one printable line of bounded length."""
     line = " ".join("".join(char if char.isprintable() else " " for char in text[: 4 * limit]).split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
 def refusal(answer: _Answer, path: str) -> ApiError:
-    """The exception for an answer that is not 200, from its ``metav1.Status`` where it is one."""
+    """The exception for an error answer, from its ``metav1.Status`` if it is one."""
     try:
         document = json.loads(answer.body)
     except (ValueError, RecursionError):
         document = None
     status = Fields(document if isinstance(document, dict) else {})
-    said = status.text("message") or answer.body[: 4 * _MOST_TEXT].decode("utf-8", "replace")
+    detail = status.text("message") or answer.body[: 4 * _MOST_TEXT].decode("utf-8", "replace")
     text = f"GET {path}: {answer.status} {clean(status.text('reason'), 60)}".rstrip()
     return ApiError(
         answer.status,
         clean(status.text("reason"), 60),
-        f"{text}: {clean(said)}" if said.strip() else text,
+        f"{text}: {clean(detail)}" if detail.strip() else text,
         hint=_HINTS.get(answer.status, ""),
     )
 
 
 _HINTS = {
-    401: "the API server does not know this credential: has it expired? does kubectl work with it?",
+    401: "the API server does not accept this credential: check that it has not expired and that kubectl works with it",
     403: "adhere rbac prints the role that a scan needs",
-    404: "is the server's URL that of a Kubernetes API?",
+    404: "check that the server's URL is that of a Kubernetes API",
 }
 
 
@@ -412,8 +410,8 @@ def _cause(error: BaseException) -> ssl.SSLError | None:
     return None
 
 
-def _hopeless(error: httpx2.RequestError) -> bool:
-    """Whether trying again would end in the same way."""
+def _is_permanent(error: httpx2.RequestError) -> bool:
+    """True if a retry would fail in the same way."""
     return isinstance(error, httpx2.ProxyError | httpx2.UnsupportedProtocol) or isinstance(
         _cause(error), ssl.SSLCertVerificationError
     )
@@ -424,10 +422,10 @@ def _explained(error: httpx2.RequestError) -> tuple[str, str]:
     if isinstance(cause, ssl.SSLCertVerificationError):
         return (
             f"the API server's certificate is not accepted: {clean(cause.verify_message)}",
-            "certificate-authority(-data) names who signs it, tls-server-name for whom it is",
+            "set certificate-authority(-data) to its CA, or tls-server-name to its name",
         )
     if cause is not None:
-        return f"no TLS connection: {clean(str(cause.reason or cause))}", "is it the API server's port?"
+        return f"no TLS connection: {clean(str(cause.reason or cause))}", "check that it is the API server's port"
     if isinstance(error, httpx2.TimeoutException):
-        return "no answer in time", "is the API server reachable from here?"
-    return f"no answer: {clean(str(error)) or type(error).__name__}", "is the API server reachable from here?"
+        return "no answer before the timeout", "check that the API server is reachable"
+    return f"no answer: {clean(str(error)) or type(error).__name__}", "check that the API server is reachable"

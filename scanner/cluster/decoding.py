@@ -1,7 +1,7 @@
-"""JSON in bulk, without the garbage collector.
+"""JSON decoding of large lists, without the garbage collector.
 
-Python looks for cycles each time some hundred objects have been made, and every now and then in all that there are.
-JSON has no cycles: without the collector, reading 20,000 pods takes less than half the CPU (benchmarks/cluster.py).
+Python looks for reference cycles after each few hundred new objects, from time to time in all objects. JSON has no
+cycles: without the collector, reading 20,000 pods takes less than half the CPU (benchmarks/cluster.py).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ except ImportError:
 
 @contextmanager
 def collector_paused() -> Generator[None]:
-    """No collection of cycles inside. Never ``await`` there: everybody else's garbage would wait too."""
+    """Pause the garbage collector. Never ``await`` inside: garbage of other tasks would wait too."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -40,7 +40,7 @@ def decoded(data: bytes) -> object:
 
 
 def value(data: bytes) -> object:
-    """``decoded``, for one of many small texts: whoever decodes them pauses the collector once."""
+    """``decoded`` without the pause, for one of many small texts: the caller pauses the collector once."""
     try:
         # Nearly twice as fast as the standard library's, but stricter: half a surrogate pair ends it.
         found: object = from_json(data, cache_strings="keys")

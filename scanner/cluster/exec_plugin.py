@@ -1,8 +1,8 @@
 """Credentials of a kubeconfig: fixed ones, files that are rotated, and programs that print one.
 
-The protocol is ``client.authentication.k8s.io`` (v1 and v1beta1, which differ in nothing that is read here but the
-default of ``interactiveMode``): the request travels in the environment variable KUBERNETES_EXEC_INFO, the answer is an
-ExecCredential on standard output. Source: kubernetes.io, "client-go credential plugins", and
+The protocol is ``client.authentication.k8s.io`` (v1 and v1beta1, which differ here only in the default of
+``interactiveMode``): the request is in the environment variable KUBERNETES_EXEC_INFO, the answer is an ExecCredential
+on standard output. Source: kubernetes.io, "client-go credential plugins", and
 k8s.io/client-go/pkg/apis/clientauthentication.
 """
 
@@ -26,20 +26,20 @@ from scanner.files.source_positions import shown
 from scanner.kube.objects import Fields
 
 FRESH = 60.0
-"""Seconds for which a token that was read from a file is used. The kubelet renews a projected token when 80 % of its
-life has passed (Kubernetes, "Bound service account tokens"), so this is never too late."""
+"""Seconds for which a token from a file is used. The kubelet renews a projected token after 80 % of its lifetime
+(Kubernetes, "Bound service account tokens"), so this is soon enough."""
 MAX_TOKEN = 64 * 1024
-"""Bytes; the API server takes no header that is larger."""
+"""Bytes; the API server accepts no larger header."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """A credential that never changes: a token or a client certificate in the kubeconfig, or none at all."""
+    """A credential that never changes: a token or a client certificate in the kubeconfig, or anonymous."""
 
     value: Credential
 
     async def credential(self, *, renew: bool = False) -> Credential:  # noqa: ARG002 - there is no other one
-        """The same, always."""
+        """Return the same credential each time."""
         return self.value
 
 
@@ -49,15 +49,15 @@ class TokenFile:
 
     path: Path
     origin: str
-    """For error messages: who names this file."""
+    """The object that names this file, for error messages."""
     base: Credential = field(default_factory=Credential)
-    """What goes with the token."""
+    """The other fields of the credential."""
     clock: Callable[[], float] = time.monotonic
     _token: str = field(default="", repr=False)
     _until: float = 0.0
 
     async def credential(self, *, renew: bool = False) -> Credential:
-        """The file's token, read again after a minute or when the last one was refused. Raises ``InputError``."""
+        """The file's token, read again after a minute or if the last one was refused. Raises ``InputError``."""
         if renew or not self._token or self.clock() >= self._until:
             self._token = token(self.path, self.origin)
             self._until = self.clock() + FRESH
@@ -71,30 +71,30 @@ def token(path: Path, origin: str) -> str:
             data = file.read(MAX_TOKEN + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"{origin}: {path}: the token cannot be read: {reason}", hint="is the path right?") from None
+        raise InputError(f"{origin}: {path}: the token cannot be read: {reason}", hint="check the path") from None
     return checked_token(data, f"{origin}: {path}")
 
 
 def checked_token(data: bytes | str, origin: str) -> str:
-    """A token that can stand in a header. Raises ``InputError``, which never shows it."""
+    """A token that is valid in a header. Raises ``InputError``, without the token."""
     text = data.decode("ascii", "replace") if isinstance(data, bytes) else data
     text = text.strip()
     if not text or len(text) > MAX_TOKEN or not text.isascii() or not text.isprintable() or " " in text:
-        raise InputError(f"{origin}: this is no token", hint="a token is one line of letters, digits and punctuation")
+        raise InputError(f"{origin}: not a token", hint="a token is one line of letters, digits and punctuation")
     return text
 
 
 VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
-PATIENCE = 60.0
-"""Seconds for a plugin that may not ask the user; one that may gets ten times as much."""
+TIMEOUT = 60.0
+"""Seconds for a plugin without user interaction; one with it gets ten times as long."""
 EARLY = timedelta(seconds=30)
-"""How long before its expiry a credential is replaced."""
+"""Time before expiry at which a credential is renewed."""
 MAX_ANSWER = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plugin:
-    """What the kubeconfig says about the program."""
+    """The ``exec`` section of the kubeconfig."""
 
     api_version: str
     command: str
@@ -102,7 +102,7 @@ class Plugin:
     arguments: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     interactive: bool = False
-    """Whether it may ask the user: ``interactiveMode``, and whether there is a terminal."""
+    """True if it may ask the user: by ``interactiveMode``, and if there is a terminal."""
     cluster: Mapping[str, object] | None = None
     """``spec.cluster`` of the request (``provideClusterInfo``)."""
     install_hint: str = ""
@@ -111,7 +111,7 @@ class Plugin:
 
 
 def terminal() -> bool:
-    """Whether there is somebody to ask."""
+    """True if standard input is a terminal."""
     return sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
 
 
@@ -121,31 +121,31 @@ class Executed:
 
     plugin: Plugin
     base: Credential = field(default_factory=Credential)
-    """What goes with what it prints."""
+    """The other fields of the credential."""
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
-    patience: float = PATIENCE
+    timeout: float = TIMEOUT
     _value: Credential | None = None
     _expires: datetime | None = None
     _lock: trio.Lock = field(default_factory=trio.Lock)
 
     async def credential(self, *, renew: bool = False) -> Credential:
-        """The plugin's credential; runs it when there is none, it expires or was refused. Raises ``ClusterError``."""
+        """The plugin's credential. Runs it at first, near expiry, and after a refusal. Raises ``ClusterError``."""
         before = self._value
         async with self._lock:
-            stale = self._expires is not None and self.clock() >= self._expires - EARLY
-            # Several requests are refused at once; the first to get here renews for all of them.
-            if self._value is None or stale or (renew and self._value is before):
+            expiring = self._expires is not None and self.clock() >= self._expires - EARLY
+            # Several requests may be refused at once; the first one renews for all.
+            if self._value is None or expiring or (renew and self._value is before):
                 self._value, self._expires = read_answer(await self._run(), self.plugin, self.base)
             return self._value
 
     async def _run(self) -> bytes:
         plugin = self.plugin
-        wait = self.patience * (10 if plugin.interactive else 1)
+        wait = self.timeout * (10 if plugin.interactive else 1)
         try:
             with trio.fail_after(wait):
-                code, answer, said = await _ended(plugin)
+                code, answer, errors = await _run(plugin)
         except trio.TooSlowError:
-            raise _failed(plugin, f"has not answered within {wait:g} seconds") from None
+            raise _failed(plugin, f"did not answer within {wait:g} seconds") from None
         except FileNotFoundError:
             raise _failed(plugin, "is not installed") from None
         except (OSError, ValueError) as error:
@@ -153,13 +153,13 @@ class Executed:
         if len(answer) > MAX_ANSWER:
             raise _failed(plugin, f"printed more than {MAX_ANSWER >> 20} MiB")
         if code:
-            text = said.decode("utf-8", "replace").strip()
-            raise _failed(plugin, f"ended with {code}" + (f": {shown(text, 300)}" if text else ""))
+            text = errors.decode("utf-8", "replace").strip()
+            raise _failed(plugin, f"exited with {code}" + (f": {shown(text, 300)}" if text else ""))
         return answer
 
 
-async def _ended(plugin: Plugin) -> tuple[int, bytes, bytes]:
-    """Run the program: its exit code and the beginning of what it wrote. One that writes too much is killed."""
+async def _run(plugin: Plugin) -> tuple[int, bytes, bytes]:
+    """Run the program; return its exit code and the beginning of its output. Kills it if it writes too much."""
     process = await trio.lowlevel.open_process(
         [plugin.command, *plugin.arguments],
         env={**os.environ, **plugin.variables, "KUBERNETES_EXEC_INFO": request(plugin)},
@@ -193,7 +193,7 @@ async def _ended(plugin: Plugin) -> tuple[int, bytes, bytes]:
 
 
 def request(plugin: Plugin) -> str:
-    """What the plugin is told: an ExecCredential without status."""
+    """The plugin's request: an ExecCredential without status."""
     spec: dict[str, object] = {"interactive": plugin.interactive}
     if plugin.cluster is not None:
         spec["cluster"] = plugin.cluster
@@ -201,17 +201,17 @@ def request(plugin: Plugin) -> str:
 
 
 def read_answer(answer: bytes, plugin: Plugin, base: Credential) -> tuple[Credential, datetime | None]:
-    """The credential and when it expires. Raises ``ClusterError``, which never shows what was printed."""
+    """The credential and its expiry. Raises ``ClusterError``, without the printed text."""
     try:
         document = json.loads(answer) if len(answer) <= MAX_ANSWER else None
     except (ValueError, RecursionError):
         document = None
     fields = Fields(document if isinstance(document, dict) else {})
     if fields.text("kind") != "ExecCredential":
-        raise _failed(plugin, "printed no ExecCredential")
+        raise _failed(plugin, "printed something else than an ExecCredential")
     if fields.text("apiVersion") != plugin.api_version:
-        said = shown(fields.text("apiVersion"))
-        raise _failed(plugin, f"answered as {said}, not {plugin.api_version} as the kubeconfig says")
+        version = shown(fields.text("apiVersion"))
+        raise _failed(plugin, f"answered with apiVersion {version}; the kubeconfig requires {plugin.api_version}")
     status = fields.fields("status")
     pair = _pair(status, plugin)
     token = status.text("token")
@@ -235,10 +235,10 @@ def _expiry(status: Fields, plugin: Plugin) -> datetime | None:
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
-        raise _failed(plugin, f"printed an expirationTimestamp that is no time: {shown(text)}") from None
+        raise _failed(plugin, f"printed an invalid expirationTimestamp: {shown(text)}") from None
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 def _failed(plugin: Plugin, what: str) -> ClusterError:
-    hint = shown(plugin.install_hint, 300) if plugin.install_hint else "does kubectl work with this kubeconfig?"
+    hint = shown(plugin.install_hint, 300) if plugin.install_hint else "check that kubectl works with this kubeconfig"
     return ClusterError(f"{plugin.origin}: the credential plugin {shown(plugin.command)} {what}", hint=hint)

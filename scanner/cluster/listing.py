@@ -1,5 +1,7 @@
-"""All objects of a kind, page by page (kubernetes.io, "Kubernetes API Concepts", "Retrieving large results sets in
-chunks")."""
+"""Lists of all objects of a kind, page by page.
+
+Source: kubernetes.io, "Kubernetes API Concepts", "Retrieving large results sets in chunks".
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ Decode: TypeAlias = Callable[[bytes], object]
 
 @lru_cache(maxsize=128)
 def page_decoder(kind: Kind) -> Decode:
-    """What decodes a page of a list of ``kind``. It raises as ``decoded`` does."""
+    """The decoder of a page of a list of ``kind``. It raises as ``decoded`` does."""
     shape = SHAPES.get(kind, OTHERS)
     if msgspec is None or not isinstance(shape, Only):
         return decoded
@@ -41,7 +43,7 @@ def page_decoder(kind: Kind) -> Decode:
             try:
                 return cast("object", projected(data))
             except (msgspec.MsgspecError, ValueError, RecursionError):
-                return decoded(data)  # what is of another type than any API server sends; pruning copes with it
+                return decoded(data)  # types that no API server sends; pruning handles them
 
     return decode
 
@@ -51,7 +53,7 @@ def _mapping(shape: Only) -> Any:  # noqa: ANN401 - a type that is made here
 
 
 def _type(shape: Shape) -> Any:  # noqa: ANN401 - a type that is made here
-    """The type of a value in ``shape``, as the API server sends it; ``Only`` does not say whether it is a list."""
+    """The type of a value in ``shape``, as the API server sends it; ``Only`` may be a mapping or a list of them."""
     if isinstance(shape, Shared):
         return _type(shape.shape) if shape.pruned else Raw
     if isinstance(shape, Only):
@@ -65,16 +67,16 @@ def _typed_dict(name: str, fields: dict[str, Any]) -> Any:  # noqa: ANN401
 
 
 RESTARTS = 2
-"""How often a list is begun again whose continuation has expired, before it is asked for in one piece."""
+"""Restarts of a list after its continuation expires, before it is requested without pages."""
 _NONE: Mapping[str, str] = MappingProxyType({})
 MOST = 1_000_000
-"""Objects of one kind; a server that never ends its list is asked no more."""
+"""Objects of one kind, after which a list counts as endless."""
 EMPTY = 100
-"""Pages without any object, one after the other, after which a list is taken to have no end."""
+"""Consecutive pages without an object, after which a list counts as endless."""
 
 
 class Short(Exception):
-    """A list that ended early: what had been read of it, and why it ended."""
+    """A list that ended early: its objects so far, and the error."""
 
     def __init__(self, objects: tuple[KubeObject, ...], error: ClusterError) -> None:
         super().__init__(error.message)
@@ -93,17 +95,17 @@ class Lister:
     async def every(
         self, kind: Kind, namespace: str | None = None, params: Mapping[str, str] = _NONE
     ) -> tuple[KubeObject, ...]:
-        """All objects of a kind, or those of one namespace, or those that ``params`` select. Raises ``Short``."""
+        """All objects of a kind, of one namespace, or selected by ``params``. Raises ``Short``."""
         objects: dict[tuple[str | None, str], KubeObject] = {}
         path = self.served.path(kind, namespace)
         for attempt in range(RESTARTS + 2):
             paged = attempt <= RESTARTS
-            objects.clear()  # a list that is begun again is another list
+            objects.clear()  # a restarted list may differ
             try:
                 async with aclosing(self._pages(path, page_decoder(kind), params, paged=paged)) as pages:
                     async for page in pages:
                         objects.update(self._kept(kind, page, path))
-                        page.clear()  # while the next one is on its way, this one would take its memory twice
+                        page.clear()  # frees its memory before the next one arrives
             except ApiError as error:
                 if error.status == 410 and paged:
                     continue
@@ -114,17 +116,17 @@ class Lister:
         return tuple(objects.values())
 
     async def named(self, kind: Kind, namespace: str, name: str) -> KubeObject | None:
-        """One object, or None where the API server says that there is no such. Raises ``ClusterError``."""
+        """One object, or None if the API server says that it does not exist. Raises ``ClusterError``."""
         path = self.served.path(kind, namespace, name)
         try:
             answer = await self.client.get(path)
         except ApiError as error:
-            if error.status == 404 and error.reason == "NotFound":  # not that of a proxy in between
+            if error.status == 404 and error.reason == "NotFound":  # not the 404 of a proxy
                 return None
             raise
         found = kept(kind, answer, self.pruner, self.served.api_version(kind))
         if found is None or (found.namespace, found.name) != (namespace, name):
-            raise self._odd(path, "the answer is not that object")
+            raise self._invalid(path, "the answer is another object")
         return found
 
     def _kept(self, kind: Kind, page: list[object], path: str) -> dict[tuple[str | None, str], KubeObject]:
@@ -132,19 +134,19 @@ class Lister:
         with collector_paused():
             try:
                 found = list(map(keeper(kind, self.pruner, version), page))
-            except (ValueError, RecursionError):  # what a page's decoder left as text is decoded here
-                raise self._odd(path, "the answer is no JSON") from None
+            except (ValueError, RecursionError):  # texts that the page's decoder left are decoded here
+                raise self._invalid(path, "the answer is not JSON") from None
             return {(each.namespace, each.name): each for each in found if each is not None}
 
     async def _pages(
         self, path: str, decode: Decode, select: Mapping[str, str], *, paged: bool
     ) -> AsyncGenerator[list[object]]:
-        """The items of every page. Without pages they come from the API server's cache, which never expires."""
-        following, count, empty, limit = "", 0, 0, self.client.manners.page
+        """The items of every page. Without pages they come from the cache of the API server, which does not expire."""
+        token, count, empty, limit = "", 0, 0, self.client.limits.page
         while True:
             paging = {"limit": str(limit)} if paged else {"resourceVersion": "0"}
             params = {**select, **paging}
-            asked = params | ({"continue": following} if following else {})
+            asked = params | ({"continue": token} if token else {})
             try:
                 answer = await self.client.get(path, asked, decode=decode)
             except TooLarge:
@@ -154,20 +156,21 @@ class Lister:
                 continue
             page = Fields(answer if isinstance(answer, dict) else {})
             items = page.at("items") or []  # Go's nil slices are null
-            # Whatever else says 200, such as a proxy's login page, must not read as "there are none".
+            # Another answer with status 200, such as a proxy's login page, must not count as an empty list.
             if not ("items" in page.raw and isinstance(items, list) and page.text("kind").endswith("List")):
-                raise self._odd(path, "the answer is no list of objects")
+                raise self._invalid(path, "the answer is not a list of objects")
             count += len(items)
             empty = 0 if items else empty + 1
             self.client.spend(PER_OBJECT * len(items), path)
             yield items
-            before, following = following, page.text("metadata", "continue")
-            if not following:
+            before, token = token, page.text("metadata", "continue")
+            if not token:
                 return
-            if following == before or count > MOST or empty > EMPTY:
-                raise self._odd(path, "the list does not end")
+            if token == before or count > MOST or empty > EMPTY:
+                raise self._invalid(path, "the list does not end")
 
-    def _odd(self, path: str, what: str) -> ClusterError:
+    def _invalid(self, path: str, what: str) -> ClusterError:
         return ClusterError(
-            f"{self.client.access.name}: GET {path}: {what}", hint="is what answers there a Kubernetes API server?"
+            f"{self.client.access.name}: GET {path}: {what}",
+            hint="check that this is a Kubernetes API server",
         )

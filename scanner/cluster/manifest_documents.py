@@ -12,7 +12,6 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from scanner.cluster.api_versions import misnamed
-from scanner.cluster.manifest_files import Skipped
 from scanner.cluster.retention import Pruner
 from scanner.cluster.secrets import route_without_key
 from scanner.cluster.snapshot_objects import kept
@@ -24,11 +23,11 @@ from scanner.kube.tls_profile import held_profiles
 from scanner.model.declared import DEFAULT, Given, Identity, Place, identity
 
 TEMPLATES: Final = frozenset({"template.openshift.io/v1", "v1"})
-"""The latter until OpenShift 3."""
+"""``v1`` until OpenShift 3."""
 _TEXT = re.compile(r"\$\{([a-zA-Z0-9_]+)\}")
 _JSON = re.compile(r"\$\{\{([a-zA-Z0-9_]+)\}\}\Z")
 MOST = 16 << 20
-"""Characters that parameters may add to one template's objects: a hostile one multiplies them."""
+"""Characters that parameters may add to a template's objects: a hostile template could multiply them."""
 
 
 class Processed(NamedTuple):
@@ -37,17 +36,17 @@ class Processed(NamedTuple):
     at: int
     value: object
     unknown: tuple[str, ...]
-    """Parameters that stand in it and whose values nobody knows."""
+    """Its parameters without a known value."""
 
 
 def is_template(raw: Fields, version: str, kind: str) -> bool:
-    """Whether it is a Template with objects."""
+    """True for a Template with objects."""
     return kind == "Template" and version in TEMPLATES and isinstance(raw.at("objects"), list)
 
 
 def processed(raw: Fields) -> Iterator[Processed]:
-    """The objects, each with the values that parameters have by default. What names no parameter stays as it stands,
-    as ``oc process`` leaves it."""
+    """The objects, with the default values of parameters. A reference to an undeclared parameter stays, as in ``oc
+    process``."""
     filling = _Filling({each.text("name"): _default(each) for each in raw.each("parameters")})
     objects = raw.at("objects")
     for index, each in enumerate(objects if isinstance(objects, list) else ()):
@@ -56,13 +55,13 @@ def processed(raw: Fields) -> Iterator[Processed]:
 
 
 def _default(parameter: Fields) -> str | None:
-    """None where it is made, or given, when the template is used."""
+    """The default value; None if the template is processed with a generated or chosen value."""
     value = parameter.at("value")
     return value if isinstance(value, str) and not parameter.has("generate") else None
 
 
 class _Filling:
-    """Puts values into objects, and remembers which it did not have."""
+    """Replaces parameters, and records those without a value."""
 
     def __init__(self, values: Mapping[str, str | None]) -> None:
         self._values = values
@@ -70,12 +69,12 @@ class _Filling:
         self._unknown: list[str] = []
 
     def unknown(self) -> tuple[str, ...]:
-        """What was missing since this was asked last."""
-        told, self._unknown = tuple(dict.fromkeys(self._unknown)), []
-        return told
+        """The parameters without a value since the last call."""
+        found, self._unknown = tuple(dict.fromkeys(self._unknown)), []
+        return found
 
     def filled(self, value: object) -> object:
-        """The value with its parameters replaced, wherever text stands: in keys, too."""
+        """The value with its parameters replaced, also in keys."""
         if isinstance(value, dict):
             return {self._text(str(key)): self.filled(each) for key, each in value.items()}
         if isinstance(value, list):
@@ -87,7 +86,7 @@ class _Filling:
         return self._text(text) if whole is None else self._scalar(self._value(whole))
 
     def _scalar(self, text: str) -> object:
-        """A number, true or false; lists and mappings are beyond what a template's reader should have to think of."""
+        """A number, true or false. A list or mapping counts as unknown."""
         try:
             found: object = json.loads(text)
         except (ValueError, RecursionError):
@@ -111,97 +110,108 @@ class _Filling:
 
 
 ENCRYPTED: Final = "ENC["
-_OWN: Final = "sops"
+_SOPS_BLOCK: Final = "sops"
 _TLS: Final = "kubernetes.io/tls"
 
 
 def is_encrypted(raw: Fields) -> bool:
-    """Whether any value is, and not only SOPS's own block says so."""
-    return raw.has(_OWN, "mac") and any(_is_in(value) for key, value in raw.raw.items() if key != _OWN)
+    """True if any value is encrypted, besides the block of SOPS itself."""
+    return raw.has(_SOPS_BLOCK, "mac") and any(
+        _has_encrypted(value) for key, value in raw.raw.items() if key != _SOPS_BLOCK
+    )
 
 
-def may_serve(raw: Fields) -> bool:
-    """Whether what is encrypted may be a certificate that is served: not so of a Secret that says otherwise."""
-    said = raw.text("type")
-    return raw.text("kind") != "Secret" or said == _TLS or said.startswith(ENCRYPTED)
+def may_be_served(raw: Fields) -> bool:
+    """True if it may be a serving certificate: a Secret of another type is not."""
+    kind = raw.text("type")
+    return raw.text("kind") != "Secret" or kind == _TLS or kind.startswith(ENCRYPTED)
 
 
-def _is_in(value: object) -> bool:
+def _has_encrypted(value: object) -> bool:
     if isinstance(value, dict):
-        return any(map(_is_in, value.values()))
+        return any(map(_has_encrypted, value.values()))
     if isinstance(value, list):
-        return any(map(_is_in, value))
+        return any(map(_has_encrypted, value))
     return isinstance(value, str) and value.startswith(ENCRYPTED)
 
 
 MAX_OBJECTS = 1_000_000
 _LISTS = 3
-"""Lists in lists that are looked into."""
+"""Depth of nested lists."""
 _SHOWN = 5
 _HOLDERS: Final[Mapping[str, tuple[frozenset[str], str]]] = {
     "List": (frozenset({"v1", ""}), "items"),
     "Template": (TEMPLATES, "objects"),
 }
-"""Kinds that hold objects: their versions, and the field that the objects are in."""
-_MARKS: Final = ("apiVersion", "kind")
+"""Kinds with objects inside: their versions, and the field of the objects."""
+_TYPE_KEYS: Final = ("apiVersion", "kind")
 _INSTALLED: Final = ("baseDomain", "platform", "controlPlane", "compute", "networking", "pullSecret", "pki")
-"""Fields of an install-config; no two of them are in anything else without a kind."""
+"""Fields of an install-config; no other document without a kind has two of them."""
 _NEAR: Final = 0.85
-"""``knd`` is nearer than this to what it should be; ``version`` is not."""
+"""Similarity of names: ``knd`` is above it, ``version`` is not."""
 _KEYS: Final = 20
-"""Of one document, among which a misspelt one is looked for."""
+"""Keys of a document in which a misspelt one is searched for."""
 _NONE: Final = ("", (frozenset[str](), ""))
 
 
 @dataclass(frozen=True, slots=True)
+class Skipped:
+    """A path that was not read, though it may contain manifests."""
+
+    path: str
+    reason: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Bad:
-    """Something that could not be read: the document, the object or the whole file was not looked at."""
+    """An unreadable file, document or object."""
 
     place: Place
     message: str
     hint: str = ""
-    stranger: bool = False
-    """Whether it is none that could be applied."""
+    is_object: bool = True
+    """False for a document that is no Kubernetes object."""
 
 
 @dataclass(slots=True)
 class Manifests:
-    """What was given."""
+    """The objects to lint."""
 
     given: list[Given] = field(default_factory=list)
     bad: list[Bad] = field(default_factory=list)
     misnamed: list[Bad] = field(default_factory=list)
-    """Objects of an API that there is not, and that are nearly of one that is looked at."""
+    """Objects with an unknown apiVersion or kind that is similar to a known one."""
     skipped: list[Skipped] = field(default_factory=list)
     files: int = 0
     sealed: dict[Identity, Place] = field(default_factory=dict)
-    """Objects that are encrypted, and where they stand."""
+    """Places of encrypted objects."""
     others: int = 0
-    """Objects of kinds that nobody looks at."""
+    """Number of objects of other kinds."""
     namespace: str = DEFAULT
-    """Of objects that name none."""
-    strangers: int = 0
-    """Documents that are no Kubernetes objects: values of a chart, a pipeline."""
+    """Default namespace for objects without one."""
+    not_objects: int = 0
+    """Number of documents that are no Kubernetes objects: values of a chart, a pipeline."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Where:
-    """Where something stands, and how much further to look."""
+class _Position:
+    """A position in a document, and the depth of lists that is left."""
 
     document: Located
     above: Steps = ()
     lists: int = _LISTS
 
-    def item(self, *steps: str | int) -> _Where:
-        """What stands in a list there."""
-        return _Where(self.document, (*self.above, *steps), self.lists - 1)
+    def item(self, *steps: str | int) -> _Position:
+        """The position of an item of a list."""
+        return _Position(self.document, (*self.above, *steps), self.lists - 1)
 
     def place(self, *steps: str | int) -> Place:
         return Place(self.document.file, *self.document.mark((*self.above, *steps)))
 
 
 class Objects:
-    """Sorts objects into the kinds that are wanted."""
+    """Collects objects of the requested kinds."""
 
     def __init__(self, kinds: Iterable[Kind], found: Manifests) -> None:
         self._kinds = {(kind.group, kind.name): kind for kind in kinds}
@@ -209,42 +219,42 @@ class Objects:
         self._found = found
 
     def document(self, document: Located) -> None:
-        """Take what it holds. Raises ``InputError`` for more objects than anybody has."""
-        value, where = document.value, _Where(document)
-        if isinstance(value, list):  # as jq and jsonnet write several
-            objects = [(index, each) for index, each in enumerate(value) if _says_kind(each)]
+        """Read the objects of a document. Raises ``InputError`` for too many objects."""
+        value, where = document.value, _Position(document)
+        if isinstance(value, list):  # several objects, as jq and jsonnet write them
+            objects = [(index, each) for index, each in enumerate(value) if _is_object(each)]
             for index, each in objects:
                 self._object(where.item(index), each)
-            self._found.strangers += not objects
-        elif isinstance(value, str) and all(each in value for each in _MARKS):
-            hint = "is there a comment of another language before it?"
-            self._found.bad.append(Bad(where.place(), "an object that YAML takes for one text", hint))
+            self._found.not_objects += not objects
+        elif isinstance(value, str) and all(each in value for each in _TYPE_KEYS):
+            hint = "remove the comment in another syntax before it"
+            self._found.bad.append(Bad(where.place(), "YAML reads this object as one text", hint))
         else:
             self._object(where, value)
 
-    def _object(self, where: _Where, value: object, version: str = "", name: str = "") -> None:
-        """An object or a list of some; those of a typed list need not say what they are."""
+    def _object(self, where: _Position, value: object, version: str = "", name: str = "") -> None:
+        """Read an object, or each object of a list. Those of a typed list need no kind."""
         if value is None:
             return
         raw = Fields(value) if isinstance(value, dict) else Fields({})
         version, name = raw.text("apiVersion") or version, raw.text("kind") or name
         if name.endswith("List") and raw.has("items"):
             self._items(where, raw, (version, "" if name == "List" else name.removesuffix("List")))
-        elif hollow := _hollow(raw, version, name):
-            self._found.bad.append(Bad(where.place(), hollow, "what is meant to be in it is not applied"))
+        elif error := _without_objects(raw, version, name):
+            self._found.bad.append(Bad(where.place(), error, "the objects in it are not applied"))
         elif (raw.has("metadata") or (version and name)) and (wrong := misnamed(version, name)):
             self._found.misnamed.append(Bad(where.place(wrong.field), wrong.message, wrong.hint))
         elif is_encrypted(raw):
             self._encrypted(where, raw, name)
         elif not (version and name):
-            self._of_nothing(where, raw)
+            self._without_type(where, raw)
         elif is_template(raw, version, name):
             self._template(where, raw)
         else:
             self._sorted(where, raw, version, name)
 
-    def _of_nothing(self, where: _Where, raw: Fields) -> None:
-        """What says neither, or has it misspelt."""
+    def _without_type(self, where: _Position, raw: Fields) -> None:
+        """Read a document without kind: an install-config, an object with a misspelt key, or another document."""
         if not where.above and _is_install_config(raw):
             kept = {name: raw.at(name) for name in ("metadata", "pki", "featureSet", "featureGates")}
             found = KubeObject(
@@ -252,59 +262,59 @@ class Objects:
             )
             self._found.given.append(Given(object=found, located=where.document))
             return
-        meant = [_meant(raw, each) for each in _MARKS]
-        wrong = [each for each in meant if each not in _MARKS]
+        meant = [_meant(raw, each) for each in _TYPE_KEYS]
+        wrong = [each for each in meant if each not in _TYPE_KEYS]
         if wrong and all(meant):
-            message = f"{shown(wrong[0])} is no key of an object: an API server sees none here"
-            self._found.misnamed.append(Bad(where.place(wrong[0]), message, f"write {' and '.join(_MARKS)}"))
+            message = f"unknown key {shown(wrong[0])}: this is not an object for an API server"
+            self._found.misnamed.append(Bad(where.place(wrong[0]), message, f"write {' and '.join(_TYPE_KEYS)}"))
         else:
-            self._found.strangers += 1
+            self._found.not_objects += 1
 
-    def _encrypted(self, where: _Where, raw: Fields, name: str) -> None:
-        """Whoever refers to it will find that it was not seen."""
+    def _encrypted(self, where: _Position, raw: Fields, name: str) -> None:
+        """Record an encrypted object, so that references to it are inconclusive."""
         marks = version, _ = raw.text("apiVersion"), name
         if kind := self._kinds.get((version.rpartition("/")[0], name)):
             self._found.sealed[identity(KubeObject(raw.raw, kind))] = where.place()
-        if not (self._is_wanted(raw) or any(each.startswith(ENCRYPTED) for each in marks)) or not may_serve(raw):
+        if not (self._is_requested(raw) or any(each.startswith(ENCRYPTED) for each in marks)) or not may_be_served(raw):
             self._found.others += 1
             return
         called = "/".join(filter(None, (name, raw.text("metadata", "namespace"), raw.text("metadata", "name"))))
         reason = f"{shown(called)} is encrypted with SOPS"
-        hint = f"lint what it holds: sops decrypt {where.document.file} | adhere lint -"
+        hint = f"lint its content: sops decrypt {where.document.file} | adhere lint -"
         self._found.skipped.append(Skipped(str(where.place()), reason, hint))
 
-    def _items(self, where: _Where, raw: Fields, typed: tuple[str, str]) -> None:
+    def _items(self, where: _Position, raw: Fields, typed: tuple[str, str]) -> None:
         items = raw.at("items")
         if not isinstance(items, list):
-            self._found.bad.append(Bad(where.place("items"), "items is no list"))
+            self._found.bad.append(Bad(where.place("items"), "items is not a list"))
         elif not where.lists:
-            self._found.bad.append(Bad(where.place(), f"lists in lists, more than {_LISTS} deep"))
+            self._found.bad.append(Bad(where.place(), f"lists are nested more than {_LISTS} deep"))
         else:
             for index, item in enumerate(items):
                 self._object(where.item("items", index), item, *(typed if typed[1] else ()))
 
-    def _template(self, where: _Where, raw: Fields) -> None:
-        """The objects of an OpenShift Template; what only its user can fill in was not seen."""
+    def _template(self, where: _Position, raw: Fields) -> None:
+        """Read the objects of an OpenShift Template; those with unknown parameters are skipped."""
         if not where.lists:
-            self._found.bad.append(Bad(where.place(), f"lists in lists, more than {_LISTS} deep"))
+            self._found.bad.append(Bad(where.place(), f"lists are nested more than {_LISTS} deep"))
             return
         for each in processed(raw):
             inner, item = where.item("objects", each.at), Fields(each.value if isinstance(each.value, dict) else {})
-            if each.unknown and self._is_wanted(item):
-                self._found.skipped.append(_unfilled(inner, item, each.unknown))
+            if each.unknown and self._is_requested(item):
+                self._found.skipped.append(_without_values(inner, item, each.unknown))
             else:
                 self._object(inner, each.value)
 
-    def _is_wanted(self, raw: Fields) -> bool:
-        """Whether it is, or may be, of a kind that somebody looks at."""
+    def _is_requested(self, raw: Fields) -> bool:
+        """True if it is, or may be, of a requested kind."""
         version, name = raw.text("apiVersion"), raw.text("kind")
         known = (version.rpartition("/")[0], name) in self._kinds or name.endswith("List")
         return known or "${" in version + name or next(held_profiles(raw), None) is not None
 
-    def _sorted(self, where: _Where, raw: Fields, version: str, name: str) -> None:
+    def _sorted(self, where: _Position, raw: Fields, version: str, name: str) -> None:
         kind = self._kinds.get((version.rpartition("/")[0], name))
         if kind is None and next(held_profiles(raw), None):
-            kind = Kind(group=version.rpartition("/")[0], plural="", name=name)  # somebody's own, with a TLS profile
+            kind = Kind(group=version.rpartition("/")[0], plural="", name=name)  # another kind with a TLS profile
         if kind is None:
             self._found.others += 1
             return
@@ -316,8 +326,8 @@ class Objects:
             self._found.bad.append(Bad(where.place("metadata"), f"{kind.name} without a name", _named(raw)))
             return
         if raw.has("metadata", "namespace") and not isinstance(raw.at("metadata", "namespace"), str):
-            message = f"{kind.name}/{shown(found.name)} has a namespace that is no text"
-            self._found.bad.append(Bad(where.place("metadata", "namespace"), message, "write it in quotes"))
+            message = f"{kind.name}/{shown(found.name)} has a namespace that is not text"
+            self._found.bad.append(Bad(where.place("metadata", "namespace"), message, "put it in quotes"))
             return
         if len(self._found.given) >= MAX_OBJECTS:
             raise InputError(
@@ -326,8 +336,8 @@ class Objects:
         self._found.given.append(Given(object=found, located=where.document, above=where.above))
 
     def _kept(self, kind: Kind, whole: dict[str, object]) -> KubeObject | None:
-        """Of a Secret only what may be kept; of others everything, since what is pruned is just what may be wrong, but
-        for private keys: one may stand in any field, by mistake, and findings quote what they are about."""
+        """The object without private keys, which may be in any field by mistake, and findings quote fields. Of a
+        Secret only the kept form; other objects stay complete, since lint judges every field."""
         if kind == SECRET:
             return kept(kind, whole, self._pruner)
         scrubbed = self._pruner.copy(route_without_key(whole) if kind == ROUTE else whole)
@@ -335,13 +345,12 @@ class Objects:
 
 
 def _is_install_config(raw: Fields) -> bool:
-    """Whether it is the file that openshift-install reads (openshift/installer ``pkg/types/installconfig.go``)."""
+    """True for the file of openshift-install (openshift/installer ``pkg/types/installconfig.go``)."""
     return raw.text("apiVersion") == "v1" and not raw.has("kind") and sum(map(raw.has, _INSTALLED)) > 1
 
 
 def _meant(raw: Fields, mark: str) -> str:
-    """The key with which somebody meant ``mark``, or "". What is only nearly that counts beside metadata: anything may
-    have such a key."""
+    """The key that stands for ``key``, or "". A similar one counts only beside metadata."""
     if mark in raw.raw:
         return mark
     said = {key.casefold(): key for key in raw.raw}
@@ -349,34 +358,34 @@ def _meant(raw: Fields, mark: str) -> str:
     return said.get(mark.casefold()) or next((said[each] for each in near), "")
 
 
-def _says_kind(value: object) -> bool:
-    """In whatever letters: wrong ones are told."""
+def _is_object(value: object) -> bool:
+    """True for an object, also if the case of its key is wrong, which is reported."""
     return isinstance(value, dict) and any(key.casefold() == "kind" for key in value)
 
 
-def _hollow(raw: Fields, version: str, name: str) -> str | None:
-    """Why nobody finds the objects in what is meant to hold some."""
+def _without_objects(raw: Fields, version: str, name: str) -> str | None:
+    """The error of a List or Template without objects, or None."""
     kind, (versions, field) = next(((each, of) for each, of in _HOLDERS.items() if each.lower() == name.lower()), _NONE)
     if version not in versions:
         return None
     if name != kind:
-        return f"{shown(name)} is no kind: did you mean {kind}?"
+        return f"unknown kind {shown(name)}; did you mean {kind}?"
     if field not in raw.raw:
         return f"a {kind} without {field}"
-    return None if raw.at(field) is None or isinstance(raw.at(field), list) else f"{field} is no list"
+    return None if raw.at(field) is None or isinstance(raw.at(field), list) else f"{field} is not a list"
 
 
 def _named(raw: Fields) -> str:
     if raw.text("metadata", "generateName"):
-        return "metadata.generateName makes a new object at each run; give it a name to have it linted"
-    return "metadata.name is required, as text"
+        return "metadata.generateName creates a new object each time; set metadata.name to lint it"
+    return "set metadata.name to a text"
 
 
-def _unfilled(where: _Where, raw: Fields, unknown: tuple[str, ...]) -> Skipped:
+def _without_values(where: _Position, raw: Fields, unknown: tuple[str, ...]) -> Skipped:
     called = "/".join(filter(None, (raw.text("kind"), raw.text("metadata", "name"))))
     names = ", ".join(shown(each) for each in unknown[:_SHOWN]) + (" and others" if len(unknown) > _SHOWN else "")
     return Skipped(
         str(where.place()),
-        f"{shown(called)} of a template with {names}, which has no value",
-        "lint what it makes: oc process -f FILE -p NAME=VALUE | adhere lint -",
+        f"{shown(called)} of a template has parameters without a value: {names}",
+        "lint its output: oc process -f FILE -p NAME=VALUE | adhere lint -",
     )

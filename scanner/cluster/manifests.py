@@ -1,8 +1,8 @@
-"""Directories that others made: a must-gather, or manifests as people keep them, read as far as they go.
+"""Objects of a must-gather, or of other manifests, as a snapshot.
 
 A must-gather (``oc adm must-gather``, ``oc adm inspect``) has its objects under ``cluster-scoped-resources/<group>/``
 and ``namespaces/<namespace>/<group>/``, there as ``<plural>.yaml``, a list, or ``<plural>/<name>.yaml``, below a
-directory that is named after the image. Everything else in it is logs.
+directory that is named after the image. The rest is logs.
 """
 
 from __future__ import annotations
@@ -29,35 +29,37 @@ MAX_JSON = 256 * MAX_BYTES
 MAX_FILES = 500_000
 _ROOTS = ("cluster-scoped-resources", "namespaces")
 _MARKS = ("event-filter.html", "timestamp", "must-gather.log", "must-gather.logs")
-"""What the tools leave beside what they gather; what they gather of one namespace has no cluster-scoped resources."""
+"""Other files of a must-gather; one of a single namespace has no cluster-scoped resources."""
 _DEEPEST_ROOT = 4
-"""Directories above a must-gather's roots: its own, the image's, and one more for good measure."""
+"""Most directories above the roots of a must-gather."""
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _LISTS = 3
-"""Lists in lists that are looked into."""
+"""Depth of nested lists."""
 
 
 @dataclass(slots=True)
 class Found:
-    """What a directory holds."""
+    """The content of a directory."""
 
     objects: dict[Kind, dict[tuple[str | None, str], KubeObject]] = field(default_factory=dict)
-    """By namespace and name: a must-gather has its pods twice."""
+    """Objects by namespace and name, since a must-gather has its pods twice."""
     bad: list[tuple[Kind | None, str]] = field(default_factory=list)
-    """Files that cannot be read, each with one complaint, and the kind whose objects they are where the path says."""
+    """Errors of files, with the kind of their objects if the path shows it."""
     newest: datetime = _EPOCH
-    """When the last of the files was written."""
+    """Modification time of the newest file."""
     gathered: bool = False
-    """Whether it is a must-gather."""
-    scattered: set[Kind] = field(default_factory=set)
-    """Kinds of which something was found that shows nothing of the rest: in a must-gather, below a namespace."""
+    """True for a must-gather."""
+    partial: set[Kind] = field(default_factory=set)
+    """Kinds that may be incomplete: in a must-gather, those below a namespace."""
     files: int = 0
-    """That were opened."""
+    """Number of opened files."""
 
 
 def manifests(directory: Path, kinds: Iterable[Kind]) -> Found:
-    """Read every object of ``kinds`` below ``directory``, or in that file. Raises ``InputError`` for a directory that
-    cannot be listed or has too many files."""
+    """Read all objects of ``kinds`` below ``directory``, or in that file.
+
+    Raises ``InputError`` for a directory that cannot be listed or has too many files.
+    """
     reader = _Reader(tuple(kinds))
     paths = list(_paths(directory))
     top = directory if directory.is_dir() else directory.resolve().parent
@@ -71,12 +73,12 @@ def manifests(directory: Path, kinds: Iterable[Kind]) -> Found:
             if kind is not None:
                 reader.file(path, top, kind)
                 if root[0] != _ROOTS[0]:
-                    reader.found.scattered.add(kind)
+                    reader.found.partial.add(kind)
     return reader.found
 
 
 def _is_gathered(directory: Path, paths: list[Path], roots: list[tuple[str, ...] | None]) -> bool:
-    """Whether a must-gather is in it: people call directories ``namespaces``, too."""
+    """True for a must-gather. Other directories may be called ``namespaces``, too."""
     found: dict[Path, set[str]] = {}
     for path, root in zip(paths, roots, strict=True):
         if root is not None:
@@ -89,7 +91,7 @@ def _is_gathered(directory: Path, paths: list[Path], roots: list[tuple[str, ...]
 
 
 def _paths(directory: Path) -> Iterator[Path]:
-    """Every file that may hold objects, in a stable order."""
+    """All files that may contain objects, in a stable order."""
     if directory.is_file():
         yield directory
         return
@@ -100,12 +102,14 @@ def _paths(directory: Path) -> Iterator[Path]:
             if name.endswith(SUFFIXES):
                 count += 1
                 if count > MAX_FILES:
-                    raise InputError(f"{directory}: more than {MAX_FILES} files", hint="is this the right directory?")
+                    raise InputError(
+                        f"{directory}: more than {MAX_FILES} files", hint="check the path of the directory"
+                    )
                 yield Path(parent, name)
 
 
 def _below_root(parts: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The path from a must-gather's root on, or None for what is not below one."""
+    """The path below a must-gather's root, or None for another file."""
     for index, part in enumerate(parts[: _DEEPEST_ROOT + 1]):
         if part in _ROOTS:
             return parts[index:]
@@ -129,7 +133,7 @@ def _resource(parts: tuple[str, ...]) -> tuple[str, str] | None:
 
 
 class _Reader:
-    """Sorts objects into the kinds that are wanted."""
+    """Collects objects of the requested kinds."""
 
     def __init__(self, kinds: tuple[Kind, ...]) -> None:
         self.by_resource: dict[tuple[str, str] | None, Kind] = {(kind.group, kind.plural): kind for kind in kinds}
@@ -138,7 +142,7 @@ class _Reader:
         self.found = Found()
 
     def file(self, path: Path, root: Path, kind: Kind | None) -> None:
-        """Take every object of a file; what is wrong with it is remembered."""
+        """Read all objects of a file; errors go to ``bad``."""
         try:
             self.found.files += 1
             self.found.newest = max(self.found.newest, _written(path))
@@ -148,7 +152,7 @@ class _Reader:
             self.found.bad.append((kind, error.message))
 
     def _document(self, document: object, api_version: str, name: str, lists: int) -> None:
-        """An object or a list of some; those of a typed list need not say what they are."""
+        """Keep an object, or each object of a list. Those of a typed list need no kind."""
         if not isinstance(document, dict) or lists < 0:
             return
         version, kind_name = (_text(document.get(key)) for key in ("apiVersion", "kind"))
@@ -167,7 +171,7 @@ class _Reader:
 
     def _keep(self, kind: Kind, document: dict[str, object], api_version: str) -> None:
         if kind == SECRET:
-            document = {key: value for key, value in document.items() if key != "adhere"}  # only our own word counts
+            document = {key: value for key, value in document.items() if key != "adhere"}  # not from a check of ours
         found = kept(kind, document, self._pruner, api_version)
         if found is None or (kind.named and (found.namespace or "", found.name) not in kind.named):
             return
@@ -175,7 +179,7 @@ class _Reader:
 
 
 def _written(path: Path) -> datetime:
-    """When the file was written; long ago where that is not known."""
+    """Modification time of the file; the epoch if it is unknown."""
     try:
         return datetime.fromtimestamp(path.stat().st_mtime, UTC)
     except (OSError, ValueError, OverflowError):
@@ -187,7 +191,7 @@ def _text(value: object) -> str:
 
 
 def contents(path: Path, root: Path) -> Iterator[object]:
-    """Each document of a file below ``root``. Raises ``InputError`` with file, line and column."""
+    """All documents of a file below ``root``. Raises ``InputError`` with file, line and column."""
     as_json = path.suffix == ".json"
     limit = MAX_JSON if as_json else MAX_YAML
     data = regular_file.content(path, limit, root)
@@ -205,7 +209,7 @@ def contents(path: Path, root: Path) -> Iterator[object]:
 
 
 def _named_file(document: dict[str, object]) -> dict[str, object]:
-    """A node's file as an object: it has a name, whether the file says one or not, and whatever its version is."""
+    """The configuration file of a MicroShift node as an object with a name, whatever its version."""
     metadata = document.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     return {**document, "metadata": {"name": "config", **metadata}}

@@ -1,7 +1,7 @@
-"""The roles that a scan needs, made from the same list of kinds that it reads.
+"""Roles that a scan needs, from the same list of kinds that it reads.
 
-Reading only, no wildcard. What is worth more to an attacker than to most scans (Secrets, and everything that needs
-``create``) has a role of its own that must be asked for, and says its risk.
+They only read, without wildcards. Secrets, and everything that needs ``create``, are more valuable to an attacker: they
+have optional roles of their own that state the risk.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from scanner.model.diagnosis import EVENT
 NAME = "adhere-scan"
 READING = ("get", "list")
 RISK = "adhere/risk"
-"""The annotation that says what an opt-in role means."""
+"""Annotation with the risk of an optional role."""
 _RBAC = "rbac.authorization.k8s.io"
 
 Manifest: TypeAlias = dict[str, object]
@@ -29,7 +29,7 @@ Rule: TypeAlias = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A permission that is not part of the role that every scan needs."""
+    """An optional permission."""
 
     risk: str
     rules: tuple[Rule, ...]
@@ -47,59 +47,59 @@ def _reading(kinds: tuple[Kind, ...]) -> tuple[Rule, ...]:
 _WRITING = ("get", "list", "create", "update", "patch", "delete")
 OPTIONS: Mapping[str, Option] = {
     "sar": Option(
-        "Asks the API server who may do what (nothing is changed): its holder can list the permissions of every user.",
+        "Creates SubjectAccessReviews, which change nothing: its holder can list the permissions of every user.",
         (_rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),),
     ),
     "port-forward": Option(
-        "Connects to any port of any pod, past every NetworkPolicy, also to ports that listen on localhost only.",
+        "Connects to any port of any pod, bypassing every NetworkPolicy, also to ports on localhost.",
         (_rule("", ["pods/portforward"], ["create", "get"]),),
     ),
     "configz": Option(
-        "Reaches the kubelet's whole API on every node, which on many clusters runs commands in any container.",
+        "Gives access to the kubelet's API on every node, which on many clusters runs commands in any container.",
         (_rule("", ["nodes/proxy"], ["get"]),),
     ),
     "reports": Option(
-        "Writes and deletes reports of every tool that uses these kinds; it reads and changes nothing else.",
+        "Writes and deletes the reports of all tools that use these kinds; it reads and changes nothing else.",
         (
             _rule("wgpolicyk8s.io", ["policyreports", "clusterpolicyreports"], _WRITING),
             _rule("openreports.io", ["reports", "clusterreports"], _WRITING),
         ),
     ),
     "doctor": Option(
-        "Reads the configurations of the platform's operators, and events of all namespaces, which may quote what "
-        "they are about. Only adhere doctor needs it.",
+        "Reads the configurations of the platform's operators, and events of all namespaces, which may "
+        "quote other objects. Only adhere doctor needs it.",
         _reading((*OPERATORS, EVENT)),
     ),
     "lint": Option(
-        "Reads who may do what, and the gateways' TCPRoutes; gets any ConfigMap by name, and some people "
-        "keep passwords in them. adhere asks for those that objects name as CAs. Only adhere lint --cluster needs it.",
+        "Reads roles and their bindings, and the gateways' TCPRoutes; gets any ConfigMap by name, and some contain "
+        "passwords. adhere reads those that objects name as CAs. Only adhere lint --cluster needs it.",
         (*_reading(LINTED), _rule("", ["configmaps"], ["get"])),
     ),
     "configmaps": Option(
-        "Gets any ConfigMap by name, and some people keep passwords in them. adhere asks for those that Gateways, "
-        "BackendTLSPolicies and the platform's own objects name as CAs, and for those of HyperShift's NodePools. "
-        "Without it two things stay unknown: whether backends can be verified by these CAs, and what the kubelets of "
+        "Gets any ConfigMap by name, and some contain passwords. adhere reads those that Gateways, "
+        "BackendTLSPolicies and the platform's own objects name as CAs, and those of HyperShift's NodePools. "
+        "Without it, adhere cannot determine if these CAs verify the backends, and what the kubelets of "
         "NodePools must follow.",
         (_rule("", ["configmaps"], ["get"]),),
     ),
     "secrets": Option(
-        "Gets any Secret by name, private keys and tokens among them. adhere keeps the certificates of those that "
+        "Gets any Secret by name, with private keys and tokens. adhere keeps the certificates of those that "
         "other objects name; an attacker in its pod can read more. Only --secrets needs it.",
         (_rule("", ["secrets"], ["get"]),),
     ),
     "secrets-list": Option(
-        "Lists every Secret with what is in it, private keys and tokens among them. adhere asks for those of type "
+        "Lists every Secret with its content, such as private keys and tokens. adhere reads those of type "
         "kubernetes.io/tls; the API server cannot limit the permission to those. --secrets works without it.",
         (_rule("", ["secrets"], ["list"]),),
     ),
 }
-"""What ``--with`` takes."""
+"""Values of ``--with``."""
 
 
 def cluster_role(
     kinds: Iterable[Kind], with_: Iterable[str] = (), service_account: str | None = None
 ) -> list[Manifest]:
-    """The ClusterRoles: the one that every scan needs, then one for each option of ``with_``.
+    """The ClusterRoles: the one that every scan needs, then one for each option in ``with_``.
 
     With ``service_account`` (``namespace/name``) also that account and the bindings to it. Raises ``UsageError``.
     """

@@ -1,4 +1,4 @@
-"""Fields of each kind of object that later stages read, kept without private keys and each text once in memory."""
+"""Fields of each kind of object that later stages read, without private keys, and each text once in memory."""
 
 from __future__ import annotations
 
@@ -21,56 +21,56 @@ from scanner.model.pem import REMOVED
 
 Shape: TypeAlias = "Only | But | Shared | Callable[[Pruner, object], object]"
 Keep: TypeAlias = Callable[[object], object]
-"""What makes of a value that which is kept."""
+"""Converts a value to its kept form."""
 
 MAX_DEPTH = 64
-"""Deeper nesting is left out. An API object needs 15, and a stage that walks one must not run out of stack."""
+"""Deeper values are dropped. An API object needs 15, and recursive code must not exhaust the stack."""
 _MARSHAL = 2
-"""marshal writes JSON values four times as fast as repr, and in this version the same for equal ones."""
+"""marshal writes JSON values four times as fast as repr; this version writes equal values alike."""
 _GENERATED = rb"[a-z0-9]{5}"
-"""What the API server adds to a name (k8s.io/apiserver ``pkg/storage/names``)."""
+"""Suffix of generated names (k8s.io/apiserver ``pkg/storage/names``)."""
 _MASK = b"\xff" * 5
-"""In its place. UTF-8 has no such byte, and nothing moves: masked alike, texts differ there alone."""
+"""Replacement of the suffix, of the same length. UTF-8 has no such byte."""
 _APART = object()
-"""Kept for a masked text: what may differ was kept of it, so that only what is equal altogether is one."""
+"""Marks a masked text whose kept form has a generated name: then only equal unmasked texts are shared."""
 _SHORT = 63
-"""Bytes up to which a text stands for itself: no digest, which has one more, can be taken for one."""
+"""Bytes up to which a text is its own key; a digest has one more, so the two cannot be equal."""
 _INTERNED = 256
-"""Characters up to which a text is kept once for all objects: names, labels, addresses, images."""
+"""Characters up to which a text is stored once for all objects: names, labels, addresses, images."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Only:
-    """Of a mapping, or of each mapping of a list, these fields and no other."""
+    """Only these fields of a mapping, or of each mapping of a list."""
 
     fields: Mapping[str, Shape]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class But:
-    """Everything, these fields in a form of their own."""
+    """All fields; these in their own shape."""
 
     fields: Mapping[str, Shape]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shared:
-    """What many objects have alike, as replicas have their containers: made and kept once for all of them."""
+    """A value that many objects have in common, such as the containers of replicas: converted and stored once."""
 
     shape: Shape
     pruned: bool = False
-    """Whether they are alike only when they are pruned: what differs are times and identifiers."""
+    """True if only their kept forms are equal: they differ in times and identifiers."""
     but: str = ""
-    """What generated names begin with that may differ all the same, where ``shape`` does not keep them."""
+    """Prefix of generated names that may differ if ``shape`` does not keep them."""
 
 
 _SCALARS = frozenset({int, bool, float, type(None)})
 
 
 class _Texts(dict[str, str]):
-    """Every text once; without private keys, and without what cannot be written as UTF-8.
+    """Each text once, without private keys, and in valid UTF-8.
 
-    A dictionary that fills itself: asking it for a text that it knows costs no call of a function.
+    A dictionary that fills itself: a lookup of a known text costs no function call.
     """
 
     def __missing__(self, text: str) -> str:
@@ -83,19 +83,19 @@ class _Texts(dict[str, str]):
 
 
 class Pruner:
-    """Keeps the texts of one snapshot, and what its objects share."""
+    """Converts the objects of one snapshot, which share texts and values."""
 
     def __init__(self) -> None:
         self.texts = _Texts()
-        """Each text as it is kept."""
+        """Kept form of each text."""
         self._keepers: dict[Shape, Keep] = {}
 
     def keep(self, value: object, shape: Shape) -> object:
-        """``value`` in its shape. A value of another type than the shape expects is kept as it is."""
+        """``value`` in ``shape``. A value of another type than the shape expects is copied."""
         return self.keeper(shape)(value)
 
     def keeper(self, shape: Shape) -> Keep:
-        """The function that keeps values in ``shape``: what the shape says is looked at once, not for every value."""
+        """The function that converts values to ``shape``."""
         found = self._keepers.get(shape)
         if found is None:
             found = self._keepers[shape] = self._made(shape)
@@ -112,7 +112,7 @@ class Pruner:
         return self.copy if shape is whole else partial(shape, self)
 
     def copy(self, value: object, depth: int = 0) -> object:
-        """Everything, deep."""
+        """A deep copy."""
         if isinstance(value, str):
             return self.texts[value]
         if not isinstance(value, dict | list):
@@ -126,7 +126,7 @@ class Pruner:
         return {texts[str(key)]: texts[item] if type(item) is str else copy(item, depth) for key, item in value.items()}
 
     def text(self, text: str) -> str:
-        """The same text, once; without private keys, and without what cannot be written as UTF-8."""
+        """Return the stored text, without private keys and in valid UTF-8."""
         return self.texts[text]
 
     def _only(self, fields: Mapping[str, Shape]) -> Keep:
@@ -173,44 +173,44 @@ class Pruner:
 
 
 def _once(keep: Keep, but: str) -> Keep:
-    """``keep``, asked once of all values that are equal."""
+    """``keep`` that is called once for equal values."""
     known: dict[bytes, object] = {}
     prefix = but.encode("ascii")
     names, masked = re.compile(re.escape(prefix) + _GENERATED), prefix + _MASK
 
     def kept(value: Any) -> object:  # noqa: ANN401 - JSON, as marshal takes it
         text = bytes(value) if type(value) is Raw else marshal.dumps(value, _MARSHAL)
-        looks = _looks(names.sub(masked, text) if but else text)
-        found = known.get(looks)
+        key = _key(names.sub(masked, text) if but else text)
+        found = known.get(key)
         if found is _APART:
-            looks = _looks(text)
-            found = known.get(looks)
+            key = _key(text)
+            found = known.get(key)
         if found is not None:
             return found
         made: Any = keep(decoded(text) if type(value) is Raw else value)
         if but and names.search(marshal.dumps(made, _MARSHAL)):
-            known[looks], looks = _APART, _looks(text)
-        known[looks] = made
+            known[key], key = _APART, _key(text)
+        known[key] = made
         return made
 
     return kept
 
 
 def _pruned_once(keep: Keep) -> Keep:
-    """What ``keep`` makes, once of all that are equal."""
+    """``keep`` that returns equal results as one object."""
     known: dict[bytes, object] = {}
 
     def kept(value: object) -> object:
         made: Any = keep(value)
-        return known.setdefault(_looks(marshal.dumps(made, _MARSHAL)), made)
+        return known.setdefault(_key(marshal.dumps(made, _MARSHAL)), made)
 
     return kept
 
 
-def _looks(text: bytes) -> bytes:
-    """What stands for a text among others: itself, or a digest where that is shorter.
+def _key(text: bytes) -> bytes:
+    """A text's key: itself, or a digest if that is shorter.
 
-    Whoever writes the objects must not be able to have two that differ taken for one, so it is a cryptographic one.
+    The digest is cryptographic, so that no author of objects can make two different texts collide.
     """
     return text if len(text) <= _SHORT else blake2b(text, digest_size=_SHORT + 1).digest()
 
@@ -220,61 +220,60 @@ def _encodable(text: str) -> str:
 
 
 def whole(pruner: Pruner, value: object) -> object:
-    """The shape of a field that is kept as it is."""
+    """Shape of a field that is copied."""
     return pruner.copy(value)
 
 
 def left_out(_: Pruner, __: object) -> object:
-    """The shape, in a ``But``, of a field that is not kept."""
+    """Shape, in a ``But``, of a field that is dropped."""
     return None
 
 
 def removed(_: Pruner, value: object) -> object:
-    """The shape of a private key: that there is one."""
+    """Shape of a private key: a marker that there is one."""
     return REMOVED if value else value
 
 
 def arguments(pruner: Pruner, value: object) -> object:
-    """The shape of a command line."""
+    """Shape of a command line."""
     items = value if isinstance(value, list) else []
     return [pruner.text(item) for item in without_passwords([item for item in items if isinstance(item, str)])]
 
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-"""A copy of the whole object as it was applied; of a Secret or a Route that is its private key."""
+"""Annotation with a copy of the applied object; that of a Secret or Route contains its private key."""
 
 _LONG = 512
-"""Characters of an annotation of a large kind. The longer ones are programs' notes to themselves."""
-_TOLD = ("sidecar.istio.io/", "linkerd.io/", "service.beta.openshift.io/")
-"""Prefixes of those that are read, however long."""
-_OF_NETWORKS = ("k8s.ovn.org/", "k8s.v1.cni.cncf.io/", "cni.projectcalico.org/", "ovn.kubernetes.io/")
-"""Prefixes of those that networks write: addresses, which the status has as well. They are all that replicas would not
-have alike."""
+"""Characters of an annotation of a large kind. Longer ones are internal data of programs."""
+_READ_PREFIXES = ("sidecar.istio.io/", "linkerd.io/", "service.beta.openshift.io/")
+"""Prefixes of annotations that adhere reads, of any length."""
+_NETWORK_PREFIXES = ("k8s.ovn.org/", "k8s.v1.cni.cncf.io/", "cni.projectcalico.org/", "ovn.kubernetes.io/")
+"""Prefixes of annotations of networks: addresses, which the status has too. No others differ between replicas."""
 _VARIABLES = re.compile(r"TLS|SSL|CIPHER|CERT|FIPS|GODEBUG|^ROUTER_|_PORT$", re.MULTILINE)
-"""Names of environment variables that say something about TLS. Of the others not even the name is kept."""
+"""Names of environment variables about TLS. Of others not even the name is kept."""
 
 
 def every_annotation(pruner: Pruner, value: object) -> object:
-    """All of them, but the copy of the object."""
+    """All annotations but the copy of the object."""
     items = value.items() if isinstance(value, dict) else ()
     return {pruner.text(str(name)): pruner.copy(text) for name, text in items if name != LAST_APPLIED}
 
 
 def short_annotations(pruner: Pruner, value: object) -> object:
-    """Those that are short, and those that are read, without what a network writes on each pod."""
+    """Annotations that are short or that adhere reads, but not those of networks."""
     texts, items = pruner.texts, value.items() if isinstance(value, dict) else ()
     return {
         texts[name]: texts[text]
         for name, text in items
         if type(text) is str
-        and (len(text) <= _LONG or name.startswith(_TOLD))
+        and (len(text) <= _LONG or name.startswith(_READ_PREFIXES))
         and name != LAST_APPLIED
-        and not name.startswith(_OF_NETWORKS)
+        and not name.startswith(_NETWORK_PREFIXES)
     }
 
 
 def variables(pruner: Pruner, value: object) -> object:
-    """Environment variables that have to do with TLS, with the values that stand in the object itself."""
+    """Environment variables about TLS, with literal values."""
     items = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
     if not _VARIABLES.search("\n".join(str(item.get("name")) for item in items)):  # nearly always
         return []
@@ -283,12 +282,12 @@ def variables(pruner: Pruner, value: object) -> object:
 
 
 def _of_variable(item: dict[str, object]) -> tuple[str, ...]:
-    """Of a password, that there is one."""
+    """Fields to keep; of a password only the name."""
     return ("name",) if is_secret_name(str(item.get("name"))) else ("name", "value")
 
 
 def ready_condition(pruner: Pruner, value: object) -> object:
-    """The condition Ready, of many."""
+    """The condition Ready only."""
     items = value if isinstance(value, list) else []
     ready = [item for item in items if isinstance(item, dict) and item.get("type") == "Ready"]
     return [{name: pruner.copy(item[name]) for name in ("type", "status") if name in item} for item in ready]
@@ -311,13 +310,13 @@ _NAMED_METADATA = Only(_whole("name", "namespace") | {"labels": _LABELS, "ownerR
 _READY = Shared(ready_condition, pruned=True)
 
 _TOKENS = "kube-api-access-"
-"""The volume with the service account's token, which every pod has under a name of its own: but for it, replicas have
-equal containers and volumes."""
+"""Name prefix of the volume with the service account's token. Its name is generated for each pod; without it, replicas
+have equal containers and volumes."""
 _TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 - a path
 
 
 def _but_tokens(shape: Shape, is_token: Callable[[dict[str, object]], bool]) -> Shape:
-    """A list of mappings without those that belong to the token. Whoever writes a pod may use its names for others."""
+    """A list of mappings without those of the token. A pod's author may use its names for others."""
 
     def keep(pruner: Pruner, value: object) -> object:
         items = value if isinstance(value, list) else []
@@ -329,12 +328,13 @@ def _but_tokens(shape: Shape, is_token: Callable[[dict[str, object]], bool]) -> 
 
 
 def _mounts_token(mount: dict[str, object]) -> bool:
-    """Where the token is mounted (kubernetes.io, "Managing Service Accounts", "Bound service account token volume")."""
+    """True for the mount of the token (kubernetes.io, "Managing Service Accounts", "Bound service account token
+    volume")."""
     return mount.get("mountPath") == _TOKEN_PATH
 
 
 def _has_token(volume: dict[str, object]) -> bool:
-    """Nothing is in it that may be a certificate."""
+    """True if it cannot contain a certificate."""
     fields = Fields(volume)
     sources = (each.has("secret") or each.has("podCertificate") for each in fields.each("projected", "sources"))
     return not (fields.has("secret") or fields.has("csi") or any(sources))
@@ -430,7 +430,7 @@ def _property(name: str, inner: Shape) -> Shape:
 
 
 _READ_FIELDS = Only(_whole("tlsAdherence", "tlsSecurityProfile"))
-"""Fields whose very presence in a schema is judged: a release that prunes them does not know them."""
+"""Fields whose presence in a schema is judged: a release that prunes them does not support them."""
 _SCHEMA = Only({"openAPIV3Schema": _property("spec", Only({"properties": _READ_FIELDS}))})
 _CUSTOM_RESOURCE_DEFINITION = Only(
     _whole("apiVersion", "kind")
@@ -447,12 +447,12 @@ _MANAGED = Only(
     _whole("manager", "operation", "subresource", "time") | {"fieldsV1": Only(_whole("f:spec", "f:metadata"))}
 )
 _TIMED = But({"metadata": But({"managedFields": _MANAGED, "annotations": every_annotation})})
-"""When the spec was changed tells which certificates are older, and whether listeners can follow already."""
+"""Time of the last change of spec: certificates may be older, and listeners may not follow it yet."""
 _ROUTE = But({"metadata": METADATA, "spec": But({"tls": But({"key": removed})})})
 
 _PROFILES = (kinds.API_SERVER, kinds.INGRESS_CONTROLLER, kinds.KUBELET_CONFIG, kinds.HOSTED_CLUSTER)
 _APPLIED = But({"metadata": But({"managedFields": left_out})})
-"""With the copy of what was applied, which has the fields that a CRD dropped. No private key has a place in it."""
+"""With the copy of the applied object, which has the fields that a CRD dropped. These kinds have no private keys."""
 
 OTHERS: Shape = But({"metadata": METADATA})
 SHAPES: dict[Kind, Shape] = {
@@ -470,4 +470,4 @@ SHAPES: dict[Kind, Shape] = {
     kinds.ROUTE: _ROUTE,
     **dict.fromkeys((kinds.GATEWAY, kinds.LISTENER_SET, kinds.X_LISTENER_SET, kinds.BACKEND_TLS_POLICY), _APPLIED),
 }
-"""Kinds that do not stay whole."""
+"""Kinds with a shape of their own."""

@@ -1,4 +1,4 @@
-"""Secrets: keep their certificates, check each key once, drop it, and say what stands in the wrong field."""
+"""Secrets and Routes without their keys: certificates, one check of the key, and content in the wrong field."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOT_BASE64: Final = "not base64"
 _PEM: Final = b"-----BEGIN "
 _PUBLIC: Final = ("tls.crt", "ca.crt")
 APPLIED: Final = "last-applied"
-"""In place of the annotation's name, the copy of what was applied: of that nothing is kept."""
+"""Marker for the annotation with the applied copy, which is not kept."""
 _NAMES: Final = (*_PUBLIC, "tls.key")
 _LONGEST: Final = 100
 
@@ -30,11 +30,10 @@ _LONGEST: Final = 100
 def misplaced(
     fields: Fields, contents: Mapping[str, bytes | None], public: Mapping[str, bytes | None]
 ) -> dict[str, object]:
-    """Of a Secret: ``forms``, by name what stands there instead of PEM, and ``exposed``, the public names that have a
-    private key, and ``APPLIED``. Both only where there is something to say; of a Secret that was kept before, what it
-    said then.
+    """``forms``: by name, the content of a Secret that is not PEM. ``exposed``: public names with a private key, and
+    ``APPLIED``. Each only if there is any; of a stored Secret, its former results.
 
-    ``contents``: what is in ``data`` under each name, empty where it cannot be read. ``public``: what is kept of it.
+    ``contents``: ``data`` by name, empty if it cannot be read. ``public``: the part of it that is kept.
     """
     forms = dict(islice(fields.words("adhere", "forms").items(), len(_NAMES)))
     found = {name[:_LONGEST]: what[:_LONGEST] for name, what in forms.items() if name in _NAMES}
@@ -57,7 +56,7 @@ def _form(fields: Fields, name: str, content: bytes | None) -> str | None:
 def _exposed(fields: Fields, contents: Mapping[str, bytes | None], public: Mapping[str, bytes | None]) -> Iterator[str]:
     for name in _PUBLIC:
         content, kept = contents.get(name) or b"", public.get(name) or b""
-        # Of what is no PEM nothing is kept, and it was not looked through.
+        # Of content without PEM nothing is kept, and it was not searched.
         text = kept if _PEM in content else scrubbed(content.decode("utf-8", "replace")).encode()
         if "a private key" in (form_of(content) or "") or REMOVED.encode() in text:
             yield name
@@ -67,22 +66,20 @@ def _exposed(fields: Fields, contents: Mapping[str, bytes | None], public: Mappi
 
 
 KEPT = ("tls.crt", "ca.crt")
-"""Kept as they are, also where something else in PEM than a certificate is in them; of others only the certificates
-are."""
+"""Kept unchanged, also with other PEM than certificates; of others only the certificates are kept."""
 _KEY = "tls.key"
 _LARGE = 4096
-"""Bytes, some more than RSA-4096 has. Whether the numbers of larger keys are primes takes OpenSSL seconds to minutes to
-find out, and whoever writes the Secret chooses them; to compare the public half needs none of it."""
+"""Bytes, somewhat more than RSA-4096. OpenSSL takes seconds to minutes to test the primes of larger keys, and a
+Secret's author chooses them. The comparison of the public half needs no such test."""
 _CHECK = "adhere"
-"""Of a Secret, what adhere found out about it: ``keyMatches`` is true, false, or why it cannot be determined;
-``keyBlocks`` are the labels in PEM that stand beside the key; ``revocationLists`` are the names of its data that have
-one, and ``revocation`` what they say of themselves; ``forms``
-and ``exposed`` are what ``misplaced`` says."""
+"""Key of adhere's own results: ``keyMatches`` is true, false, or why it is unknown; ``keyBlocks`` are other PEM labels
+beside the key; ``revocationLists`` are the names in data with a list, ``revocation`` their facts; ``forms`` and
+``exposed`` come from ``misplaced``."""
 
 _EMBEDDED = re.compile(
     rb'"?((?:certificate-authority|client-certificate)-data)"?:[ \t]*["\']?([A-Za-z0-9+/=]{64,262144})'
 )
-"""The certificates in a kubeconfig, in YAML or JSON (kubernetes.io, "kubeconfig (v1)")."""
+"""Certificates in a kubeconfig, in YAML or JSON (kubernetes.io, "kubeconfig (v1)")."""
 _BEGINS = b"-----BEGIN CERTIFICATE-----"
 _BEGINS_LIST = b"-----BEGIN X509 CRL-----"
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]{1,65536}-----END CERTIFICATE-----")
@@ -95,9 +92,9 @@ _MOST_OTHERS = 100
 
 
 def without_key(raw: dict[str, object], pruner: Pruner) -> dict[str, object]:
-    """A Secret as it is kept: name, type, certificates, and whether its key belongs to them.
+    """A Secret to keep: name, type, certificates, and whether its key matches.
 
-    Of a manifest that has ``stringData`` this reads as ``data`` does, as the API server would have it.
+    ``stringData`` of a manifest counts as ``data``, as in the API server.
     """
     fields = Fields(raw)
     data = {name: _bytes(fields, name) for name in (*KEPT, _KEY)}
@@ -125,7 +122,7 @@ def without_key(raw: dict[str, object], pruner: Pruner) -> dict[str, object]:
 
 
 def _others(fields: Fields, pruner: Pruner) -> dict[str, bytes]:
-    """The certificates in PEM that stand in the Secret's other data: ``service-ca.crt``, ``client.pem``."""
+    """Certificates in PEM in the Secret's other data: ``service-ca.crt``, ``client.pem``."""
     names = (
         name for name in (*fields.fields("data").raw, *fields.fields("stringData").raw) if name not in (*KEPT, _KEY)
     )
@@ -139,7 +136,7 @@ def _others(fields: Fields, pruner: Pruner) -> dict[str, bytes]:
 
 
 def _revocation_lists(fields: Fields, pruner: Pruner) -> list[str]:
-    """The names in ``data`` that have a revocation list in PEM (RFC 7468 section 6)."""
+    """Names in ``data`` with a revocation list in PEM (RFC 7468 section 6)."""
     names = (*fields.texts(_CHECK, "revocationLists"), *fields.fields("data").raw, *fields.fields("stringData").raw)
     known = frozenset(fields.texts(_CHECK, "revocationLists"))
     every = islice(dict.fromkeys(name for name in names if name not in (*KEPT, _KEY)), _MOST_OTHERS)
@@ -147,15 +144,15 @@ def _revocation_lists(fields: Fields, pruner: Pruner) -> list[str]:
 
 
 def _revocation(fields: Fields, names: list[str], pruner: Pruner) -> dict[str, object]:
-    """By name, what the lists there say of themselves; of a Secret that was kept before, what they said then."""
+    """Facts of the revocation lists, by name; of a stored Secret, its former facts."""
     before = fields.fields(_CHECK, "revocation")
     return {name: pruner.copy(revocation_lists(_bytes(fields, name) or b"") or before.at(name)) for name in names}
 
 
 def _kubeconfigs(fields: Fields, pruner: Pruner) -> dict[str, dict[str, str]]:
-    """By the name in ``data``: what the fields of the kubeconfigs there hold, each as PEM. Tokens and keys stay out."""
+    """PEM certificates of kubeconfigs, by name in ``data`` and field, without tokens and keys."""
     found: dict[str, dict[str, str]] = {}
-    for name in fields.fields(_CHECK, "kubeconfigs").raw:  # of a Secret that was kept before
+    for name in fields.fields(_CHECK, "kubeconfigs").raw:  # of a stored Secret
         found[pruner.text(name)] = {
             field: _only_certificates(text) for field, text in fields.words(_CHECK, "kubeconfigs", name).items()
         }
@@ -182,13 +179,13 @@ def _embedded(content: bytes | None) -> Iterator[tuple[str, str]]:
 
 
 def _only_certificates(text: str) -> str:
-    """Also without what calls itself one and is a key."""
+    """The certificates, without private keys that are labelled as certificates."""
     return scrubbed("".join(f"{each}\n" for each in _CERTIFICATE.findall(text)))
 
 
 def _public(content: bytes | None) -> bytes | None:
-    """``content`` if it may be kept: some people put the key into tls.crt too, in DER or in UTF-16, of which a good
-    part would outlive the decoding. Of what is no PEM nothing is kept but that something was there."""
+    """``content`` without keys. Some tls.crt contain the key, also in DER or UTF-16, which decoding would not find; so
+    of content without PEM only a marker is kept."""
     if not content or content.strip() == REMOVED.encode():
         return content
     return scrubbed(content.decode("utf-8", "replace")).encode() if _PEM in content else WITHHELD.encode()
@@ -208,25 +205,25 @@ def _bytes(fields: Fields, name: str) -> bytes | None:
 
 
 def key_blocks(key: bytes | None) -> tuple[str, ...]:
-    """The labels in PEM beside those of private keys: there a router wants nothing else."""
+    """PEM labels beside those of private keys. A router accepts no others there."""
     labels = (match[1].decode() for match in islice(_LABEL.finditer(key or b""), _MOST_EMBEDDED))
     others = (each for each in labels if not each.endswith("PRIVATE KEY") and each != "EC PARAMETERS")
     return tuple(islice(dict.fromkeys(others), _MOST_BLOCKS))
 
 
 def key_matches(certificate: bytes | None, key: bytes | None, *, checked: bool = True) -> bool | str:
-    """Whether the key is that of the first certificate, or why that is unknown. ``checked``: whether the numbers of
-    an RSA key are looked at too, as far as that takes no long time."""
+    """True if the key matches the first certificate, or why that is unknown. ``checked``: also verify the numbers of a
+    small RSA key."""
     if not key:
         return "there is no tls.key" if key is None else "tls.key is empty"
     if not certificate:
         return "there is no tls.crt"
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # cryptography warns of serial numbers and the like, which decide nothing
+            warnings.simplefilter("ignore")  # cryptography warns about serial numbers, which do not matter here
             public_key = load_pem_x509_certificate(certificate).public_key()
     except (ValueError, UnsupportedAlgorithm):
-        return "tls.crt does not begin with a certificate in PEM"
+        return "tls.crt does not begin with a PEM certificate"
     try:
         unchecked = not checked or len(key) > _LARGE
         private_key = load_pem_private_key(key, password=None, unsafe_skip_rsa_key_validation=unchecked)
@@ -245,8 +242,7 @@ _ROUTE_TEXTS: Final = ("certificate", "caCertificate", "destinationCACertificate
 
 
 def route_without_key(raw: Mapping[str, object]) -> dict[str, object]:
-    """A Route as it was written, but for its key; ``adhere.keyMatches`` says of the key what it says of a Secret's
-    (``secrets``)."""
+    """A Route without its key; ``adhere.keyMatches`` as of a Secret."""
     fields = Fields(raw)
     spec, tls = fields.fields("spec").raw, dict(fields.fields(*_TLS).raw)
     if not any(isinstance(tls.get(name), str) and tls[name] for name in (*_ROUTE_TEXTS, "key")):
@@ -263,14 +259,14 @@ def route_without_key(raw: Mapping[str, object]) -> dict[str, object]:
 
 def _route_key_matches(fields: Fields) -> bool | str:
     certificate, key = fields.text(*_TLS, "certificate"), fields.text(*_TLS, "key")
-    if key == REMOVED or (not key and REMOVED in certificate):  # of a snapshot, which may have been told before
+    if key == REMOVED or (not key and REMOVED in certificate):  # of a snapshot, with its former result
         known = fields.at("adhere", "keyMatches")
         return known if isinstance(known, bool | str) else "the key was removed before"
     if len(certificate) + len(key) > _LONGEST_ROUTE:
         return "certificate or key is longer than 1 MiB"
-    if not key and _PRIVATE in certificate:  # which the router takes as well
+    if not key and _PRIVATE in certificate:  # which the router accepts, too
         key = certificate[certificate.rfind("-----BEGIN", 0, certificate.find(_PRIVATE)) :]
     begin = certificate.find("-----BEGIN CERTIFICATE-----")
     leaf = certificate[begin:] if begin >= 0 else certificate
-    private = key.encode("utf-8", "replace") or None  # as in Go an empty field is none
+    private = key.encode("utf-8", "replace") or None  # an empty field counts as absent, as in Go
     return key_matches(leaf.encode("utf-8", "replace"), private, checked=False)

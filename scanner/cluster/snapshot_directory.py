@@ -1,7 +1,7 @@
-"""Write a snapshot as a directory, without keys, and read back one of ours, a must-gather, or manifests.
+"""Snapshots as directories: write one, without keys, and read one of ours, a must-gather, or manifests.
 
-``adhere-snapshot.json`` says what the rest is; each kind's objects stand in ``objects/<resource>.json``, a Kubernetes
-List with one object a line. The former is written last: without it the directory is no snapshot.
+``adhere-snapshot.json`` is the index; the objects of each kind are in ``objects/<resource>.json``, a Kubernetes List
+with one object per line. The index is written last: without it the directory is no snapshot.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ OBJECTS = "objects"
 
 
 def save(snapshot: Snapshot, directory: str | Path) -> None:
-    """Write ``snapshot`` into ``directory``, which is made, or is empty, or holds a snapshot that is replaced.
+    """Write ``snapshot`` into ``directory``, which is created, is empty, or has a snapshot to replace.
 
-    Raises ``UsageError`` for a directory with something else in it, and ``ResourceError`` where it cannot be written.
+    Raises ``UsageError`` if the directory has other content, and ``ResourceError`` if it cannot be written.
     """
     target = Path(directory)
     try:
@@ -42,17 +42,15 @@ def save(snapshot: Snapshot, directory: str | Path) -> None:
     except OSError as error:
         raise ResourceError(
             f"{directory}: the snapshot cannot be written: {error.strerror or error}",
-            hint="name a directory that is empty or can be made",
+            hint="choose a directory that is empty or can be created",
         ) from None
 
 
 def _prepare(target: Path) -> None:
-    """Only the owner may read what a cluster looks like."""
+    """Only the owner may read the objects of a cluster."""
     target.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not (target / HEAD).is_file() and any(target.iterdir()):
-        raise UsageError(
-            f"{target}: there is something else in it", hint="name an empty directory, or another snapshot"
-        )
+        raise UsageError(f"{target}: it has other content", hint="choose an empty directory, or another snapshot")
     (target / HEAD).unlink(missing_ok=True)
     objects = target / OBJECTS
     objects.mkdir(mode=0o700, exist_ok=True)
@@ -61,7 +59,7 @@ def _prepare(target: Path) -> None:
 
 
 def head(snapshot: Snapshot) -> dict[str, object]:
-    """What is said of the snapshot beside its objects."""
+    """The index: everything but the objects."""
     origin = snapshot.origin
     return {
         "format": FORMAT,
@@ -89,7 +87,7 @@ def _lines(objects: tuple[KubeObject, ...]) -> Iterator[str]:
     yield '{"apiVersion": "v1", "kind": "List", "items": ['
     pruner = Pruner()
     for number, each in enumerate(objects):
-        # Once more: whoever made these objects, no key leaves.
+        # Again: no key may be written, wherever the objects come from.
         clean = kept(each.kind, dict(each.raw), pruner)
         if clean is not None and clean.kind == CONFIG_MAP:
             clean = config_map(clean)
@@ -103,23 +101,22 @@ _SHOWN = 5
 
 
 def load(directory: str | Path, kinds: Iterable[Kind]) -> Snapshot:
-    """The objects of ``kinds`` that a directory (or one file of manifests) holds.
+    """The objects of ``kinds`` in a directory (or one file of manifests).
 
-    Only a snapshot of our own can say that there are none of a kind, or no more; elsewhere a kind without objects is
-    unreadable, and so is one with namespaces, of which others save a part.
-    Raises ``InputError`` for a snapshot or manifests with files that cannot be read; in a must-gather these make
-    their kind unreadable.
+    Only a snapshot of ours can show that a kind has no (more) objects. Elsewhere, kinds without objects are unreadable,
+    and so are namespaced kinds, since others save only some namespaces. Raises ``InputError`` for unreadable files of a
+    snapshot or manifests; in a must-gather these make their kind unreadable.
     """
     path, wanted = Path(directory), tuple(dict.fromkeys(kinds))
     if not path.exists():
-        raise InputError(f"{directory}: there is no such directory", hint="is the path right?")
+        raise InputError(f"{directory}: there is no such directory", hint="check the path")
     if (path / HEAD).is_file():
         return _own(path, wanted)
     packed = path.is_file() and path.suffix not in SUFFIXES
     found = Found() if packed else manifests(path, wanted)
     if not found.files:
-        hint = "an archive must be extracted first" if packed else "is this the right directory?"
-        raise InputError(f"{directory}: neither a snapshot nor a must-gather, and no manifests", hint=hint)
+        hint = "extract the archive first" if packed else "check the path of the directory"
+        raise InputError(f"{directory}: not a snapshot, a must-gather or manifests", hint=hint)
     if found.bad and not found.gathered:
         _refuse([text for _, text in found.bad])
     return _foreign(path, wanted, found)
@@ -127,7 +124,7 @@ def load(directory: str | Path, kinds: Iterable[Kind]) -> Snapshot:
 
 def _refuse(complaints: list[str]) -> NoReturn:
     more = [f"and {len(complaints) - MOST} more files"] if len(complaints) > MOST else []
-    raise InputError("\n".join([*complaints[:MOST], *more]), hint="correct these files, or move them away")
+    raise InputError("\n".join([*complaints[:MOST], *more]), hint="correct or remove these files")
 
 
 def _foreign(path: Path, wanted: tuple[Kind, ...], found: Found) -> Snapshot:
@@ -149,20 +146,20 @@ def _foreign(path: Path, wanted: tuple[Kind, ...], found: Found) -> Snapshot:
 
 
 def _not_saved(path: Path, kind: Kind, found: Found) -> str | None:
-    """Why there may be more of a kind than the directory holds. Of what has no namespace people save all or none."""
+    """The reason why there may be more of a kind; None for cluster-scoped kinds, which are saved completely."""
     objects = found.objects.get(kind, {})
     if not objects:
-        return f"{path} holds none; whether the cluster has is not known"
+        return f"{path} has none; whether the cluster has any is unknown"
     if kind.named:
         left = [f"{namespace}/{name}" for namespace, name in kind.named if (namespace, name) not in objects]
-        return f"{path} does not hold all that are looked at: {_some(left)}" if left else None
-    if not kind.namespaced and kind not in found.scattered:
+        return f"{path} does not have all objects that adhere reads: {_some(left)}" if left else None
+    if not kind.namespaced and kind not in found.partial:
         return None
-    what = "a must-gather holds" if found.gathered else "these manifests hold"
+    what = "a must-gather has" if found.gathered else "these manifests have"
     if not kind.namespaced:
-        return f"{what} a part: {_some(sorted(name for _, name in objects))}"
+        return f"{what} only: {_some(sorted(name for _, name in objects))}"
     namespaces = sorted({namespace or "" for namespace, _ in objects})
-    return f"{what} a part: {'namespace' if len(namespaces) == 1 else 'namespaces'} {_some(namespaces)}"
+    return f"{what} only {'namespace' if len(namespaces) == 1 else 'namespaces'} {_some(namespaces)}"
 
 
 def _some(names: list[str]) -> str:
@@ -197,7 +194,8 @@ def _head(path: Path) -> Fields:
     head = Fields(document if isinstance(document, dict) else {})
     if head.text("format") != FORMAT:
         raise InputError(
-            f"{file}: the format is {shown(head.at('format'))}, not {FORMAT}", hint="which version of adhere wrote it?"
+            f"{file}: the format is {shown(head.at('format'))}, not {FORMAT}",
+            hint="use the version of adhere that wrote it",
         )
     return head
 
@@ -208,13 +206,13 @@ def _moment(head: Fields, path: Path) -> datetime:
     except ValueError:
         at = None
     if at is None or at.year not in YEARS:
-        raise InputError(f"{path / HEAD}: taken_at is no time: {shown(head.at('taken_at'))}")
+        raise InputError(f"{path / HEAD}: taken_at is not a time: {shown(head.at('taken_at'))}")
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 def _gap(path: Path, kind: Kind, said: Fields | None) -> Unreadable | None:
     if said is None:
-        return Unreadable(kind=kind, gap="not-saved", reason=f"when {path} was saved, {kind.resource} was not read")
+        return Unreadable(kind=kind, gap="not-saved", reason=f"{kind.resource} was not read when {path} was saved")
     if not said.has("unreadable"):
         return None
     gap, reason = said.text("unreadable", "gap"), said.text("unreadable", "reason")
@@ -246,6 +244,6 @@ def _objects(path: Path, kind: Kind, said: Fields, pruner: Pruner) -> tuple[Kube
     items = document.get("items") if isinstance(document, dict) else None
     objects = [each for item in (items if isinstance(items, list) else []) if (each := kept(kind, item, pruner))]
     if len(objects) != said.number("objects"):
-        told = f"{len(objects)} objects, where {HEAD} says {shown(said.at('objects'))}"
-        raise InputError(f"{file}: {told}", hint="save the snapshot again")
+        counts = f"{len(objects)} objects, but {HEAD} says {shown(said.at('objects'))}"
+        raise InputError(f"{file}: {counts}", hint="save the snapshot again")
     return tuple(objects)

@@ -1,4 +1,4 @@
-"""Convert what an API server or a file sends to the objects of a snapshot."""
+"""Conversion of JSON of an API server or a file to the objects of a snapshot."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _PEM = "-----BEGIN "
 
 
 def kept(kind: Kind, raw: object, pruner: Pruner, api_version: str = "") -> KubeObject | None:
-    """The object as it is kept, or None for what has no name. ``api_version``: that of the list that it came in."""
+    """The object in its kept form, or None without a name. ``api_version``: that of its list."""
     return keeper(kind, pruner, api_version)(raw)
 
 
 def keeper(kind: Kind, pruner: Pruner, api_version: str = "") -> Callable[[object], KubeObject | None]:
-    """``kept`` for many objects of a kind: what is to be done with them is looked up once."""
+    """``kept`` for many objects of a kind: the shape is looked up once."""
     shaped = pruner.keeper(SHAPES.get(kind, OTHERS))
     is_secret, is_route = kind == SECRET, kind == ROUTE
     above = {"apiVersion": api_version} if api_version else {}
@@ -63,17 +63,16 @@ _DOCUMENTS: Mapping[tuple[str, str], Mapping[str, frozenset[str] | None]] = {
     ("kube-public", "microshift-version"): {"version": None},
     ("projectcontour", "contour"): {"contour.yaml": None},
 }
-"""ConfigMaps that hold a document: the field of each, and which of its own fields are read (None: all of it).
+"""ConfigMaps with a document: its key, and which of its fields are read (None: all).
 
-The install-config of older clusters has the pull secret and passwords of the platform in it.
+The install-config of older clusters contains the pull secret and passwords of the platform.
 """
 
 
 def config_map(found: KubeObject) -> KubeObject:
-    """A ConfigMap with what is read of it: the fields of a known document, else certificates and the TLS settings of
-    KubeletConfigs.
+    """A ConfigMap with the read fields of a known document, else certificates and TLS settings of KubeletConfigs.
 
-    Whoever may write an object that names CAs chooses the name of a ConfigMap, whose other content is not ours.
+    Any author of an object with CAs chooses the name of a ConfigMap, whose other content must not be kept.
     """
     documents = _DOCUMENTS.get((found.namespace or "", found.name), {})
     less = {
@@ -93,14 +92,14 @@ def _text(value: object, fields: frozenset[str] | None) -> object:
     try:
         document = yaml_values.load(value.encode("utf-8", "replace"), "").value
     except InputError:
-        return f"{{ {WITHHELD}"  # still no YAML: what depends on it stays unknown
+        return f"{{ {WITHHELD}"  # still not YAML: what depends on it stays unknown
     if not isinstance(document, dict):
         return "null\n"
     return "".join(_field(name, each) for name, each in document.items() if name in fields) or "{}\n"
 
 
 def _field(name: str, value: object) -> str:
-    """A line of YAML, in JSON; but PEM as a block, where who looks for certificates in the text finds its lines."""
+    """A line of YAML, in JSON; but PEM as a block, so that a search for certificates finds its lines."""
     if not (isinstance(value, str) and _PEM in value):
         return f"{name}: {json.dumps(value)}\n"
     lines = ("".join(filter(str.isprintable, line)).strip() for line in value.splitlines())
@@ -108,7 +107,7 @@ def _field(name: str, value: object) -> str:
 
 
 def _other(name: str, value: object) -> object:
-    """A NodePool names a ConfigMap with manifests of everything that a node gets, passwords among it."""
+    """The kept form of a value. A NodePool names a ConfigMap with manifests for nodes, which may contain passwords."""
     if name != MANIFESTS or not isinstance(value, str):
         return _trust(value)
     try:

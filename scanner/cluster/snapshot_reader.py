@@ -1,4 +1,4 @@
-"""A cluster's API, read into a snapshot. What cannot be read is said, and the rest is read."""
+"""A cluster's API, read into a snapshot. Errors of single kinds are recorded, the rest is read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import trio
 
 from scanner.cluster.api_connection import Access
 from scanner.cluster.api_discovery import served
-from scanner.cluster.client import ApiError, Client, Manners
+from scanner.cluster.client import ApiError, Client, Limits
 from scanner.cluster.listing import Lister, Short
 from scanner.cluster.snapshot_objects import config_map
 from scanner.errors import ClusterError, ScannerError
@@ -26,11 +26,11 @@ from scanner.kube.snapshot import Gap, Origin, Snapshot, Unreadable
 
 _NODES_AT_ONCE = 8
 _KEPT = ("tlsMinVersion", "tlsCipherSuites", "serverTLSBootstrap", "featureGates")
-"""Of ``kubeletconfig`` (k8s.io/kubelet config/v1beta1, KubeletConfiguration). The rest is nobody's business here."""
+"""Kept fields of ``kubeletconfig`` (k8s.io/kubelet config/v1beta1, KubeletConfiguration)."""
 
 
 async def configz(client: Client, nodes: Iterable[str]) -> tuple[tuple[KubeObject, ...], list[str]]:
-    """The answers, as objects that are named after their nodes; and the nodes of which none was had, with why."""
+    """The kubelets' configurations, as objects with the names of their nodes; and errors, with the node."""
     found: dict[str, KubeObject] = {}
     missed: list[str] = []
     limit = trio.CapacityLimiter(_NODES_AT_ONCE)
@@ -42,8 +42,8 @@ async def configz(client: Client, nodes: Iterable[str]) -> tuple[tuple[KubeObjec
             except ClusterError as error:
                 missed.append(f"{node}: {error.message}")
                 return
-        told = Fields(answer if isinstance(answer, dict) else {}).fields("kubeletconfig")
-        kept = {name: told.at(name) for name in _KEPT if told.has(name)}
+        config = Fields(answer if isinstance(answer, dict) else {}).fields("kubeletconfig")
+        kept = {name: config.at(name) for name in _KEPT if config.has(name)}
         found[node] = KubeObject({"metadata": {"name": node}, "kubeletconfig": kept}, KUBELET_CONFIGZ)
 
     async with trio.open_nursery() as nursery:
@@ -55,14 +55,13 @@ async def configz(client: Client, nodes: Iterable[str]) -> tuple[tuple[KubeObjec
 
 _PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 _MOST = 3000
-"""Questions of one reading: as many Routes as 1,000, each with three verbs. The rest is decided by Roles."""
+"""Reviews of one reading: enough for 1,000 Routes with three verbs. The rest is decided by Roles."""
 _REFUSED = (401, 403, 404, 405)
-"""Answers that all further questions would get."""
+"""Status codes that all further reviews would get."""
 
 
-async def asked_reviews(client: Client, questions: Iterable[Review]) -> tuple[KubeObject, ...]:
-    """The answers, as objects; none where reviews are forbidden. A question without an answer is left out: what
-    depends on it looks at Roles and their bindings."""
+async def access_reviews(client: Client, questions: Iterable[Review]) -> tuple[KubeObject, ...]:
+    """Answered access reviews, none if they are forbidden. Without an answer, rules use Roles and their bindings."""
     found: list[KubeObject] = []
     for each in islice(dict.fromkeys(questions), _MOST):
         body = {"apiVersion": "authorization.k8s.io/v1", "kind": ACCESS_REVIEW.name, "spec": each.spec()}
@@ -82,27 +81,26 @@ async def asked_reviews(client: Client, questions: Iterable[Review]) -> tuple[Ku
 
 Names: TypeAlias = Iterable[tuple[str, str]]
 """Objects as (namespace, name)."""
-Wanted: TypeAlias = "Names | Callable[[Snapshot], Names]"
-"""The Secrets whose certificates are of interest, or what names them once everything else has been read."""
+NeededNames: TypeAlias = "Names | Callable[[Snapshot], Names]"
+"""Secrets whose certificates are needed, or the function that finds them when everything else is read."""
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
-"""RFC 1123 subdomains, as the names of all objects are that are read by name. Others' objects choose these names."""
+"""RFC 1123 subdomains, as in names of all objects that are read by name. Authors of objects choose these names."""
 _TLS = "kubernetes.io/tls"
-"""Of all Secrets those that say themselves that they hold a certificate (kubernetes.io, "Secrets", "TLS Secrets")."""
+"""Type of Secrets with a certificate (kubernetes.io, "Secrets", "TLS Secrets")."""
 LIST = "secrets-list"
-"""The opt-in permission to list them."""
+"""Opt-in permission to list Secrets."""
 CONFIG_MAPS = "configmaps"
-"""The opt-in permission to get those with CAs that objects name."""
+"""Opt-in permission to get ConfigMaps with CAs."""
 _REFUSALS = 100
-"""Objects that are asked for by name, and all are refused: the others would be, too."""
+"""Refused reads by name, after which the others are not tried."""
 _AT_ONCE = 4
-"""Kinds that are listed, and Secrets that are read, at the same time: enough to hide the network's latency, few for an
-API server."""
+"""Kinds and Secrets that are read at the same time: enough to hide the latency, few for an API server."""
 
 
 @dataclass(slots=True)
 class _Reading:
-    """A snapshot in the making."""
+    """A snapshot that is being read."""
 
     lister: Lister
     namespaces: tuple[str, ...]
@@ -111,30 +109,29 @@ class _Reading:
     unreadable: dict[Kind, Unreadable] = field(default_factory=dict)
     sought: dict[Kind, set[tuple[str, str]]] = field(default_factory=dict)
     openshift: bool = True
-    """Whether the cluster serves any API of OpenShift, or that is not known."""
+    """True if the cluster has any API of OpenShift, or if that is unknown."""
     places: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(_AT_ONCE))
 
     def miss(self, kind: Kind, gap: Gap, reason: str) -> None:
-        """Remember that not all of a kind could be read."""
+        """Record that a kind is incomplete."""
         self.unreadable[kind] = Unreadable(kind=kind, gap=gap, reason=reason)
 
     async def read(self, kind: Kind) -> None:
-        """Read one kind, as far as that is possible."""
+        """Read one kind, as far as possible."""
         async with self.places:
             if kind.named:
                 beside = set() if self.openshift else set(OF_OPENSHIFT)
                 await self.by_name(kind, (name for name in kind.named if name not in beside))
-                # Without OpenShift nobody makes them: as good as asked for.
+                # Without OpenShift these do not exist: they count as read.
                 self.sought.setdefault(kind, set()).update(beside.intersection(kind.named))
             else:
                 await self._listed(kind)
 
     async def by_name(self, kind: Kind, names: Names, at_once: int = 1, option: str | None = None) -> None:
-        """Read certain objects of a kind, several at a time. ``option``: what allows it, if that is not the
-        kind's own."""
+        """Read objects of a kind by name, several at a time. ``option``: their permission, if not the kind's own."""
         found: dict[int, KubeObject] = {}
         missed: dict[int, tuple[str, ClusterError]] = {}
-        # No object is called otherwise, and a path with slashes would ask for another one.
+        # Other names are invalid, and one with slashes would be another path.
         known = (name for name in dict.fromkeys(names) if all(map(_NAME.fullmatch, name)))
         source = enumerate(known)
 
@@ -157,7 +154,7 @@ class _Reading:
             self._missed_names(kind, [missed[place] for place in sorted(missed)], option)
 
     async def more(self, kind: Kind, names: Names, option: str) -> None:
-        """Read further ConfigMaps, with CAs, beside those that everybody has."""
+        """Read further ConfigMaps, with CAs, besides the well-known ones."""
         before, gap = self.objects.get(kind, ()), self.unreadable.pop(kind, None)
         await self.by_name(kind, (name for name in names if name not in kind.named), _AT_ONCE, option)
         self.objects[kind] = (*before, *self.objects[kind])
@@ -165,7 +162,7 @@ class _Reading:
         if gap is not None:
             self.unreadable[kind] = gap
         elif missed is not None and missed.gap == "forbidden" and option == CONFIG_MAPS:
-            # Nobody should give that lightly: what depends on them says so, and the rest is complete.
+            # That permission is dangerous: rules that need these objects report it, and the rest is complete.
             self.unreadable[kind] = replace(missed, gap="not-asked", option=option)
 
     def _missed_names(self, kind: Kind, missed: list[tuple[str, ClusterError]], option: str | None) -> None:
@@ -175,14 +172,14 @@ class _Reading:
         self.miss(kind, "forbidden" if forbidden else "failed", reason)
 
     async def secrets(self, names: Names) -> None:
-        """Those of type ``kubernetes.io/tls`` where they may be listed, and those that are named."""
+        """Read Secrets of type ``kubernetes.io/tls`` if they may be listed, and those in ``names``."""
         listed: tuple[KubeObject, ...] = ()
         short: Short | None = None
         try:
             listed = await self.lister.every(SECRET, params={"fieldSelector": f"type={_TLS}"})
         except Short as error:
             listed, short = error.objects, error
-        listed = tuple(each for each in listed if each.text("type") == _TLS)  # whatever a server makes of the selector
+        listed = tuple(each for each in listed if each.text("type") == _TLS)  # a server may ignore the selector
         there = {(each.namespace or "", each.name) for each in listed}
         await self.by_name(SECRET, (name for name in names if name not in there), _AT_ONCE)
         self.objects[SECRET] = (*listed, *self.objects[SECRET])
@@ -193,7 +190,7 @@ class _Reading:
         try:
             self.objects[kind] = await self.lister.every(kind)
         except Short as short:
-            self.objects[kind] = short.objects  # what was seen is true, also where there is more
+            self.objects[kind] = short.objects  # incomplete, but valid
             status = short.error.status if isinstance(short.error, ApiError) else 0
             if status == 403:
                 await self._within(kind, short.error)
@@ -201,7 +198,7 @@ class _Reading:
                 self.miss(kind, "failed", short.error.message)
 
     async def _within(self, kind: Kind, error: ClusterError) -> None:
-        """Not allowed in the whole cluster: in the namespaces that the user named it may be."""
+        """Read the namespaces that the user named, after a list of the cluster was forbidden."""
         found: list[KubeObject] = []
         read = []
         for namespace in self.namespaces if kind.namespaced else ():
@@ -216,15 +213,15 @@ class _Reading:
 
 
 def _not_listed(error: ClusterError) -> Unreadable:
-    """Without the permission to list Secrets, which nobody should give lightly, those with a name are everything."""
+    """A gap by choice if Secrets may not be listed: that permission is dangerous, and named Secrets are enough."""
     if isinstance(error, ApiError) and error.status == 403:
-        reason = "only those that other objects name were read; the list of all others was refused"
+        reason = "only Secrets that other objects name were read; the list of Secrets was refused"
         return Unreadable(kind=SECRET, gap="not-asked", reason=reason, option=LIST)
     return Unreadable(kind=SECRET, gap="failed", reason=error.message)
 
 
 def rule(kind: Kind, verb: str, permission: str | None = None) -> str:
-    """The ClusterRole rule that a refusal asks for, in words."""
+    """The missing rule of a ClusterRole, as text."""
     permission = permission or kind.opt_in
     option = f" --with {permission}" if permission else ""
     return (
@@ -238,30 +235,28 @@ async def read(  # noqa: PLR0913 - each has a default, and is a choice of its ow
     kinds: Iterable[Kind],
     *,
     no_secrets: bool = False,
-    secrets: Wanted = (),
-    config_maps: Wanted = (),
+    secrets: NeededNames = (),
+    config_maps: NeededNames = (),
     config_maps_by: str = "lint",
     permitted: Collection[str] = (),
     namespaces: Iterable[str] = (),
     reviews: Callable[[Snapshot], Iterable[Review]] | None = None,
-    manners: Manners | None = None,
+    limits: Limits | None = None,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     notice: Callable[[str], None] = lambda _: None,
 ) -> Snapshot:
-    """Read all objects of ``kinds``, pruned; of Secrets, where ``secrets`` names any, these and all of type
-    ``kubernetes.io/tls``; of ConfigMaps those that everybody has, and ``config_maps``, which the opt-in permission
+    """Read all objects of ``kinds``, pruned; of Secrets those in ``secrets`` and, if there are any, all of type
+    ``kubernetes.io/tls``; of ConfigMaps the well-known ones and ``config_maps``, which the opt-in permission
     ``config_maps_by`` allows.
 
-    ``permitted``: opt-in permissions (``Kind.opt_in``) that were given. ``namespaces``: where to look for kinds that
-    may not be listed in the whole cluster. ``reviews``: what the API server is asked about others' rights, as far as
-    it answers. ``notice`` gets a line whenever a request is tried again.
-    Raises ``ScannerError`` where the API cannot be asked at all or the
-    credential is refused; what goes wrong with one kind stands in ``unreadable``.
+    ``permitted``: opt-in permissions (``Kind.opt_in``). ``namespaces``: where to read kinds that may not be listed in
+    the cluster. ``reviews``: access reviews to send. ``notice`` gets a line for each retry. Raises ``ScannerError`` if
+    the API does not answer or refuses the credential; errors of one kind are in ``unreadable``.
     """
-    wanted = tuple(dict.fromkeys(kinds))
-    async with Client(access, manners, notice=notice) as client:
+    needed = tuple(dict.fromkeys(kinds))
+    async with Client(access, limits, notice=notice) as client:
         taken_at = clock()
-        found = await served(client, wanted)
+        found = await served(client, needed)
         lister, absent = Lister(client, found), set(found.absent)
         reading = _Reading(lister, tuple(namespaces), absent=absent, openshift=found.openshift)
         for kind, reason in found.failed.items():
@@ -272,26 +267,26 @@ async def read(  # noqa: PLR0913 - each has a default, and is a choice of its ow
             reading.objects[KUBELET_CONFIGZ], missed = await configz(client, _names(reading.objects.get(NODE, ())))
             if missed:
                 reading.miss(KUBELET_CONFIGZ, "failed", "; ".join(missed[:5]))
-            wanted = (*wanted, KUBELET_CONFIGZ)
+            needed = (*needed, KUBELET_CONFIGZ)
         origin = Origin(name=access.name, server=access.server, git_version=await _version(client))
         if config_maps != () and CONFIG_MAP in found.versions:
-            snapshot = _snapshot(reading, wanted, taken_at, origin)
+            snapshot = _snapshot(reading, needed, taken_at, origin)
             await reading.more(
                 CONFIG_MAP, config_maps(snapshot) if callable(config_maps) else config_maps, config_maps_by
             )
-        snapshot = _snapshot(reading, wanted, taken_at, origin)
-        if reviews is not None and (answers := await asked_reviews(client, reviews(snapshot))):
-            reading.objects[ACCESS_REVIEW], wanted = answers, (*wanted, ACCESS_REVIEW)
-            snapshot = _snapshot(reading, wanted, taken_at, origin)
-        if SECRET not in wanted:
+        snapshot = _snapshot(reading, needed, taken_at, origin)
+        if reviews is not None and (answers := await access_reviews(client, reviews(snapshot))):
+            reading.objects[ACCESS_REVIEW], needed = answers, (*needed, ACCESS_REVIEW)
+            snapshot = _snapshot(reading, needed, taken_at, origin)
+        if SECRET not in needed:
             return snapshot
         if no_secrets:
-            reading.miss(SECRET, "not-asked", "no Secret is asked for (--no-secrets)")
+            reading.miss(SECRET, "not-asked", "no Secret is read (--no-secrets)")
         elif secrets == ():
             _may(reading, SECRET, ())
         elif SECRET in found.versions:
             await reading.secrets(secrets(snapshot) if callable(secrets) else secrets)
-        return _snapshot(reading, wanted, taken_at, origin)
+        return _snapshot(reading, needed, taken_at, origin)
 
 
 def _names(objects: Iterable[KubeObject]) -> Iterator[str]:
@@ -299,13 +294,13 @@ def _names(objects: Iterable[KubeObject]) -> Iterator[str]:
 
 
 async def _concurrently(tasks: Iterable[Callable[[], Awaitable[None]]]) -> None:
-    """An exception of one task is the exception, not a group of it."""
+    """Run tasks concurrently; raise the exception of one task without a group."""
     failed: list[ScannerError] = []
 
     async def one(task: Callable[[], Awaitable[None]]) -> None:
         try:
             await task()
-        except ScannerError as error:  # a credential that cannot be renewed: nothing can be read any more
+        except ScannerError as error:  # a credential that cannot be renewed: no more reads succeed
             failed.append(error)
             nursery.cancel_scope.cancel()
 
@@ -319,7 +314,7 @@ async def _concurrently(tasks: Iterable[Callable[[], Awaitable[None]]]) -> None:
 def _may(reading: _Reading, kind: Kind, permitted: Collection[str]) -> bool:
     if kind.opt_in is None or kind.opt_in in permitted:
         return True
-    reading.miss(kind, "not-asked", f"not asked for without permission (adhere rbac --with {kind.opt_in})")
+    reading.miss(kind, "not-asked", f"not read without permission (adhere rbac --with {kind.opt_in})")
     return False
 
 
@@ -327,7 +322,7 @@ async def _version(client: Client) -> str:
     try:
         answer = await client.get("/version")
     except ClusterError:
-        return ""  # for people only
+        return ""  # only shown to people
     return Fields(answer if isinstance(answer, dict) else {}).text("gitVersion")[:64]
 
 

@@ -19,12 +19,12 @@ import h11
 import trio
 
 from scanner.cluster.api_connection import Access, Credential, Source, Trust
-from scanner.cluster.client import Manners
+from scanner.cluster.client import Limits
 from scanner.cluster.exec_plugin import Fixed
 from scanner.kube.kinds import Kind
 from tests.certs import Authority
 
-MANNERS = Manners(backoff=0.001, longest=0.05, timeout=5, connect=2, tries=4)
+LIMITS = Limits(backoff=0.001, longest=0.05, timeout=5, connect=2, tries=4)
 """Of a client that does not keep a test waiting."""
 
 

@@ -9,13 +9,13 @@ from scanner.cluster.client import Client
 from scanner.errors import ClusterError
 from scanner.kube import kinds
 from scanner.kube.kinds import CLUSTER_VERSION, GATEWAY, POD, ROUTE, TLS_ROUTE
-from tests.cluster.api import MANNERS, Answer, Api, Asked, ok, refused, running
+from tests.cluster.api import LIMITS, Answer, Api, Asked, ok, refused, running
 
 APPS = {"metadata": {"name": "apps"}, "versions": [{"version": "v1", "resources": [{"resource": "deployments"}]}]}
 
 
 async def ask(api: Api, *wanted: kinds.Kind) -> Served:
-    async with running(api), Client(api.access, MANNERS) as client:
+    async with running(api), Client(api.access, LIMITS) as client:
         return await served(client, wanted)
 
 
@@ -100,8 +100,8 @@ async def test_versions_that_would_lead_elsewhere_are_not_used() -> None:
 
 async def test_what_is_no_api_server_is_an_error() -> None:
     api = Api(script=lambda _: Answer(200, b"<html>hello</html>"))
-    async with running(api), Client(api.access, MANNERS) as client:
-        with pytest.raises(ClusterError, match="no JSON"):
+    async with running(api), Client(api.access, LIMITS) as client:
+        with pytest.raises(ClusterError, match="not JSON"):
             await served(client, [POD])
 
 
@@ -123,7 +123,7 @@ async def test_an_api_without_its_own_resources_is_an_error(path: str, answer: o
     """Else every kind would seem to be absent, and a scan of nothing complete."""
     api = gateways()
     api.script = lambda asked: ok(answer) if asked.path == path else None
-    async with running(api), Client(api.access, MANNERS) as client:
+    async with running(api), Client(api.access, LIMITS) as client:
         with pytest.raises(ClusterError, match="none of the API's own resources") as caught:
             await served(client, [POD, ROUTE])
     assert "Kubernetes API server" in caught.value.hint
@@ -134,5 +134,5 @@ async def test_a_group_that_does_not_list_its_resources_is_not_absent() -> None:
     api.resources["route.openshift.io", "v1"] = ["routes"]
     api.script = lambda asked: ok({"message": "please log in"}) if asked.path.startswith("/apis/route") else None
     found = await ask(api, ROUTE, GATEWAY)
-    assert "no list of resources" in found.failed[ROUTE]
+    assert "returns no list" in found.failed[ROUTE]
     assert not found.absent

@@ -20,7 +20,7 @@ from scanner.cluster.exec_plugin import FRESH, VERSIONS, Executed, Fixed, Plugin
 from scanner.errors import ClusterError, InputError
 from scanner.kube.kinds import NODE
 from tests.certs import Authority
-from tests.cluster.api import MANNERS, Answer, Api, Asked, authority, in_turn, named, ok, refused, running
+from tests.cluster.api import LIMITS, Answer, Api, Asked, authority, in_turn, named, ok, refused, running
 
 
 def only(token: str) -> Api:
@@ -42,7 +42,7 @@ async def test_a_token_file_is_read_again_when_its_token_is_refused(tmp_path: Pa
     file = tmp_path / "token"
     file.write_text("old\n")
     api = only("new")
-    async with running(api, TokenFile(file, "here")), Client(api.access, MANNERS) as client:
+    async with running(api, TokenFile(file, "here")), Client(api.access, LIMITS) as client:
         await client.access.source.credential()
         file.write_text("new\n")
         assert await client.get("/version") == {"gitVersion": "v1"}
@@ -66,7 +66,7 @@ async def test_a_token_file_is_read_again_after_a_minute(tmp_path: Path) -> None
 async def test_a_token_file_without_a_token_is_an_error(tmp_path: Path, content: str) -> None:
     file = tmp_path / "token"
     file.write_text(content)
-    with pytest.raises(InputError, match="this is no token") as caught:
+    with pytest.raises(InputError, match="not a token") as caught:
         await TokenFile(file, "config:3:5: user 'a'").credential()
     assert str(file) in caught.value.message
     assert not content or content[:20] not in caught.value.message
@@ -98,7 +98,7 @@ print(json.dumps({"apiVersion": info["apiVersion"], "kind": info["kind"], "statu
 async def test_a_plugin_runs_once_until_its_token_is_refused(tmp_path: Path) -> None:
     made = plugin(tmp_path, ANSWER, arguments=(str(tmp_path / "runs"),))
     api = only("token-1")
-    async with running(api, Executed(made)), Client(api.access, MANNERS) as client:
+    async with running(api, Executed(made)), Client(api.access, LIMITS) as client:
         await client.get("/version")
         await client.get("/version")
     assert tokens(api) == ["token-0", "token-1", "token-1"]
@@ -107,7 +107,7 @@ async def test_a_plugin_runs_once_until_its_token_is_refused(tmp_path: Path) -> 
 async def test_many_refused_requests_run_a_plugin_once(tmp_path: Path) -> None:
     made = plugin(tmp_path, ANSWER, arguments=(str(tmp_path / "runs"),))
     api = only("token-1")
-    async with running(api, Executed(made)), Client(api.access, MANNERS) as client, trio.open_nursery() as nursery:
+    async with running(api, Executed(made)), Client(api.access, LIMITS) as client, trio.open_nursery() as nursery:
         for _ in range(4):
             nursery.start_soon(client.get, "/version")
     assert (tmp_path / "runs").read_text() == "xx"
@@ -160,24 +160,24 @@ def credential(version: str = VERSIONS[0], **status: object) -> dict[str, object
 @pytest.mark.parametrize(
     ("body", "complaint"),
     [
-        ("sys.exit('not\\x1b[31m logged in')", r"ended with 1: 'not\\x1b\[31m logged in'"),
-        ("print('garbage secret-token')", "printed no ExecCredential"),
-        ("print('[' * 5000)", "printed no ExecCredential"),
-        (printing(credential(VERSIONS[1], token="secret-token")), "answered as 'client.authentication.k8s.io/v1beta1'"),
+        ("sys.exit('not\\x1b[31m logged in')", r"exited with 1: 'not\\x1b\[31m logged in'"),
+        ("print('garbage secret-token')", "printed something else than an ExecCredential"),
+        ("print('[' * 5000)", "printed something else than an ExecCredential"),
+        (printing(credential(VERSIONS[1], token="secret-token")), f"answered with apiVersion '{VERSIONS[1]}'"),
         (printing(credential()), "without a token or client certificate"),
         (printing(credential(clientCertificateData="x")), "only one of clientCertificateData and clientKeyData"),
-        (printing(credential(token="t", expirationTimestamp="soon")), "no time: 'soon'"),
-        (printing(credential(token="two secret-token")), "this is no token"),
+        (printing(credential(token="t", expirationTimestamp="soon")), "invalid expirationTimestamp: 'soon'"),
+        (printing(credential(token="two secret-token")), "not a token"),
         ("while True: print('x' * 4096)", "printed more than 1 MiB"),
-        ("while True: print('x' * 4096, file=sys.stderr)", r"ended with -\d+: 'xxx"),
-        ("import time; time.sleep(60)", "has not answered within 0.4 seconds"),
+        ("while True: print('x' * 4096, file=sys.stderr)", r"exited with -\d+: 'xxx"),
+        ("import time; time.sleep(60)", "did not answer within 0.4 seconds"),
     ],
 )
 async def test_a_plugin_that_fails_is_one_clear_error(tmp_path: Path, body: str, complaint: str) -> None:
     made = plugin(tmp_path, body, install_hint="install it with: brew")
     patience = 0.4 if "sleep" in body else 30
     with pytest.raises((ClusterError, InputError), match=complaint) as caught:
-        await Executed(made, patience=patience).credential()
+        await Executed(made, timeout=patience).credential()
     assert caught.value.message.startswith("config:1:1: user 'a'")
     assert "secret-token" not in caught.value.message
 
@@ -194,7 +194,7 @@ async def test_a_client_certificate_is_shown_and_its_key_stays_in_memory() -> No
     api = Api()
     async with (
         running(api, Fixed(Credential(pair=Pair(leaf.pem, leaf.key_pem)))),
-        Client(api.access, MANNERS) as client,
+        Client(api.access, LIMITS) as client,
     ):
         await client.get("/version")
     assert [each.client for each in api.asked] == ["somebody"]
@@ -205,7 +205,7 @@ async def test_a_client_certificate_is_shown_and_its_key_stays_in_memory() -> No
 async def test_whom_to_impersonate_travels_in_headers() -> None:
     headers = (("Impersonate-User", "jäne"), ("Impersonate-Group", "a"))
     api = Api()
-    async with running(api, Fixed(Credential(token="t", headers=headers))), Client(api.access, MANNERS) as client:
+    async with running(api, Fixed(Credential(token="t", headers=headers))), Client(api.access, LIMITS) as client:
         await client.get("/version")
     assert api.asked[0].headers["impersonate-user"].encode("latin-1").decode() == "jäne"
     assert api.asked[0].headers["impersonate-group"] == "a"
@@ -220,7 +220,7 @@ async def test_a_plugins_new_client_certificate_is_used() -> None:
             return Credential(pair=Pair(leaf.pem, leaf.key_pem))
 
     api = Api(script=lambda asked: refused(401, "Unauthorized", "who?") if asked.client == "first" else ok({}))
-    async with running(api, Rotating()), Client(api.access, MANNERS) as client:
+    async with running(api, Rotating()), Client(api.access, LIMITS) as client:
         assert await client.get("/version") == {}
     assert [each.client for each in api.asked] == ["first", "second"]
 
@@ -230,9 +230,9 @@ async def test_a_key_that_belongs_to_another_certificate_is_an_error() -> None:
     api = Api()
     async with (
         running(api, Fixed(Credential(pair=Pair(one.pem, other.key_pem)))),
-        Client(api.access, MANNERS) as client,
+        Client(api.access, LIMITS) as client,
     ):
-        with pytest.raises(ClusterError, match="client certificate or its key is not usable") as caught:
+        with pytest.raises(ClusterError, match="client certificate or its key is invalid") as caught:
             await client.get("/version")
     assert "/proc" not in caught.value.message
 
@@ -246,7 +246,7 @@ async def test_a_key_that_belongs_to_another_certificate_is_an_error() -> None:
 )
 async def test_a_server_that_is_not_the_one_gets_no_token(trust: Trust, complaint: str) -> None:
     api = Api()
-    async with running(api), Client(replace(api.access, trust=trust), MANNERS) as client:
+    async with running(api), Client(replace(api.access, trust=trust), LIMITS) as client:
         with pytest.raises(ClusterError, match=complaint):
             await client.get("/version")
     assert api.asked == []
@@ -255,20 +255,20 @@ async def test_a_server_that_is_not_the_one_gets_no_token(trust: Trust, complain
 @pytest.mark.parametrize("trust", [Trust(authority().pem, server_name="api.example"), Trust(verify=False)])
 async def test_another_server_name_and_no_verification_are_possible(trust: Trust) -> None:
     api = Api()
-    async with running(api), Client(replace(api.access, trust=trust), MANNERS) as client:
+    async with running(api), Client(replace(api.access, trust=trust), LIMITS) as client:
         assert await client.get("/version") == {"gitVersion": "v1.34.2"}
 
 
 async def test_authorities_that_are_none_are_an_error() -> None:
     api = Api()
-    async with running(api), Client(replace(api.access, trust=Trust(b"garbage")), MANNERS) as client:
-        with pytest.raises(InputError, match="certificate authority is no PEM"):
+    async with running(api), Client(replace(api.access, trust=Trust(b"garbage")), LIMITS) as client:
+        with pytest.raises(InputError, match="certificate authority is not a PEM"):
             await client.get("/version")
 
 
 async def test_what_a_server_says_is_bounded_and_printable() -> None:
     api = Api(script=lambda _: refused(400, "Bad\x1b[2J", "a\nb\x00" + "x" * 10_000))
-    async with running(api), Client(api.access, MANNERS) as client:
+    async with running(api), Client(api.access, LIMITS) as client:
         with pytest.raises(ApiError) as caught:
             await client.get("/version")
     assert caught.value.status == 400
@@ -285,9 +285,9 @@ async def test_a_server_that_says_nothing_is_left() -> None:
         nursery.start_soon(trio.serve_listeners, silent, listeners)
         async with running(Api()) as api:
             access = replace(api.access, server=f"https://127.0.0.1:{listeners[0].socket.getsockname()[1]}")
-        manners = replace(MANNERS, connect=0.05, tries=2)
-        async with Client(access, manners) as client:
-            with pytest.raises(ClusterError, match="no answer in time"):
+        limits = replace(LIMITS, connect=0.05, tries=2)
+        async with Client(access, limits) as client:
+            with pytest.raises(ClusterError, match="no answer before the timeout"):
                 await client.get("/version")
         nursery.cancel_scope.cancel()
 
@@ -325,7 +325,7 @@ async def test_a_proxy_is_used_and_sees_no_token() -> None:
     seen: list[bytes] = []
     async with running(Api()) as api, proxy(seen) as url:
         access = replace(api.access, proxy=url, trust=Trust(authority().pem, server_name="api.example"))
-        async with Client(access, MANNERS) as client:
+        async with Client(access, LIMITS) as client:
             await client.get("/version")
     assert len(seen) == 1
     assert seen[0].startswith(b"CONNECT 127.0.0.1:")
@@ -338,7 +338,7 @@ async def test_a_proxy_that_refuses_is_asked_once() -> None:
     async with (
         running(Api()) as api,
         proxy(seen, refusal=b"407 Proxy Authentication Required") as url,
-        Client(replace(api.access, proxy=url), MANNERS) as client,
+        Client(replace(api.access, proxy=url), LIMITS) as client,
     ):
         with pytest.raises(ClusterError, match=r"407.*\(through a proxy\)"):
             await client.get("/version")
@@ -373,13 +373,13 @@ async def test_what_a_proxy_says_of_our_password_is_not_repeated() -> None:
     api.script = in_turn("/version", refused(400, "BadRequest", "who is me:canary?"))
     async with running(api), proxy([]) as url:
         known = url.replace("//", "//me:canary@")
-        async with Client(replace(api.access, proxy=known), MANNERS) as client:
+        async with Client(replace(api.access, proxy=known), LIMITS) as client:
             with pytest.raises(ApiError, match=r"BadRequest: who is \(credential\)\?"):
                 await client.get("/version")
             assert "canary" in repr(await client.get(node))  # an object of that name stays what it is
     async with running(Api()) as api, proxy([], refusal=b"407 canary is wrong") as url:
         known = url.replace("//", "//me:canary@")
-        async with Client(replace(api.access, proxy=known), MANNERS) as client:
+        async with Client(replace(api.access, proxy=known), LIMITS) as client:
             with pytest.raises(ClusterError, match=r"407 \(credential\) is wrong"):
                 await client.get("/version")
 
@@ -387,6 +387,6 @@ async def test_what_a_proxy_says_of_our_password_is_not_repeated() -> None:
 @pytest.mark.parametrize("host", ["a b.invalid", "a" * 70 + ".invalid", "a..invalid", "." * 3, "256.1.1.1"])
 async def test_a_host_that_cannot_be_looked_up_is_an_error(host: str) -> None:
     api = Api()
-    async with running(api), Client(replace(api.access, server=f"https://{host}"), MANNERS) as client:
+    async with running(api), Client(replace(api.access, server=f"https://{host}"), LIMITS) as client:
         with pytest.raises(ClusterError, match="GET https://"):
             await client.get("/version")

@@ -7,7 +7,7 @@ import pytest
 from scanner.cluster import events
 from scanner.cluster.events import warnings
 from scanner.model.pem import REMOVED
-from tests.cluster.api import MANNERS, Answer, Api, Asked, ok, refused, running
+from tests.cluster.api import LIMITS, Answer, Api, Asked, ok, refused, running
 
 TOLD = {
     "metadata": {"name": "web.17", "namespace": "shop", "annotations": {"a": "b"}},
@@ -35,7 +35,7 @@ def listed(*items: object, more: str = "") -> Answer:
 async def test_warnings_are_asked_for_in_the_namespaces_alone_and_what_matters_is_kept() -> None:
     api = api_with(listed(TOLD, "no object"))
     async with running(api):
-        found = await warnings(api.access, ["shop", "shop", "../secrets", "A"], MANNERS)
+        found = await warnings(api.access, ["shop", "shop", "../secrets", "A"], LIMITS)
     assert [(each.path, each.query) for each in api.asked] == [
         ("/api/v1/namespaces/shop/events", {"fieldSelector": "type=Warning", "limit": "500"})
     ]
@@ -51,14 +51,14 @@ async def test_warnings_are_asked_for_in_the_namespaces_alone_and_what_matters_i
     ("answer", "why"),
     [
         (refused(403, "Forbidden", "events is forbidden"), "adhere rbac --with doctor"),
-        (ok({"kind": "Login"}), "the answer is no list of objects"),
+        (ok({"kind": "Login"}), "the answer is not a list of objects"),
         (listed(TOLD, more="abc"), "there are more than 500"),
     ],
 )
 async def test_what_was_not_read_is_said(answer: Answer, why: str) -> None:
     api = api_with(answer)
     async with running(api):
-        found = await warnings(api.access, ["shop"], MANNERS)
+        found = await warnings(api.access, ["shop"], LIMITS)
     assert why in found.missed["shop"]
 
 
@@ -67,7 +67,7 @@ async def test_texts_and_lists_are_bounded(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(events, "MOST_NAMESPACES", 1)
     api = api_with(listed(*[{**TOLD, "message": "x" * 5000}] * 9))
     async with running(api):
-        found = await warnings(api.access, ["shop", "other"], MANNERS)
+        found = await warnings(api.access, ["shop", "other"], LIMITS)
     assert [len(each.text("message")) for each in found.found] == [1024, 1024]
     assert set(found.missed) == {"shop", "other"}
     assert {each.path for each in api.asked} == {"/api/v1/namespaces/shop/events"}
@@ -78,6 +78,6 @@ async def test_no_private_key_is_kept_of_a_message() -> None:
     said = f"{'x' * 1000} tls: {key} of https://admin:hunter2@registry/"
     api = api_with(listed({**TOLD, "message": said, "reason": key}))
     async with running(api):
-        (one,) = (await warnings(api.access, ["shop"], MANNERS)).found
+        (one,) = (await warnings(api.access, ["shop"], LIMITS)).found
     assert one.text("reason") == REMOVED
     assert one.text("message") == f"{'x' * 1000} tls: {REMOVED} of https://removed@registry/"[:1024]

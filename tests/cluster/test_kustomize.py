@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scanner.cluster.lint_input import Manifests, read_manifests
+from scanner.cluster.lint_input import read_manifests
+from scanner.cluster.manifest_documents import Manifests
 from scanner.kube.kinds import ROUTE
 from tests.cluster.test_lint_input import route, told, tree
 
@@ -33,7 +34,7 @@ def test_patches_are_no_manifests(tmp_path: Path, text: str, name: str) -> None:
     assert told(found) == (["a"], [])
     (skipped,) = found.skipped
     assert skipped.path == f"{tmp_path}/prod"
-    assert skipped.hint == f"lint what it renders: kustomize build {tmp_path}/prod | adhere lint -"
+    assert skipped.hint == f"lint its output: kustomize build {tmp_path}/prod | adhere lint -"
 
 
 INLINE = ["patches: [{patch: 'kind: Route'}]\n", 'patchesStrategicMerge: ["kind: Route\\napiVersion: a\\n"]\n']

@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanner.cluster import manifest_documents, manifest_files
-from scanner.cluster.lint_input import MAX_FILE, Manifests, read_manifests
+from scanner.cluster import lint_input, manifest_documents
+from scanner.cluster.lint_input import MAX_FILE, read_manifests
+from scanner.cluster.manifest_documents import Manifests
 from scanner.errors import InputError
 from scanner.files import yaml_values
 from scanner.kube.kinds import GATEWAY, ROUTE, SECRET
@@ -69,18 +70,18 @@ HOSTILE: list[tuple[str, str | bytes, list[str], list[str]]] = [
         "the namespace is a number",
         route("a").replace("{name: a}", "{name: a, namespace: 7}"),
         [],
-        ["file.yaml:3:32: Route/'a' has a namespace that is no text"],
+        ["file.yaml:3:32: Route/'a' has a namespace that is not text"],
     ),
     ("no metadata", "apiVersion: route.openshift.io/v1\nkind: Route\n", [], ["file.yaml:1:1: Route without a name"]),
     ("kind is a list", route("a").replace("Route\n", "[]\n"), [], []),
-    ("items is text", "apiVersion: v1\nkind: List\nitems: all\n", [], ["file.yaml:3:8: items is no list"]),
+    ("items is text", "apiVersion: v1\nkind: List\nitems: all\n", [], ["file.yaml:3:8: items is not a list"]),
     ("no items", "apiVersion: v1\nkind: List\nitem: []\n", [], ["file.yaml:1:1: a List without items"]),
-    ("a list in small letters", "apiVersion: v1\nkind: list\nitems: []\n", [], ["file.yaml:1:1: 'list' is no kind"]),
+    ("a list in small letters", "apiVersion: v1\nkind: list\nitems: []\n", [], ["file.yaml:1:1: unknown kind 'list'"]),
     ("items is null", "apiVersion: v1\nkind: List\nitems: null\n", [], []),
     ("no objects", f"{TEMPLATE}object: []\n", [], ["file.yaml:1:1: a Template without objects"]),
-    ("objects is a mapping", f"{TEMPLATE}objects: {{}}\n", [], ["file.yaml:1:1: objects is no list"]),
+    ("objects is a mapping", f"{TEMPLATE}objects: {{}}\n", [], ["file.yaml:1:1: objects is not a list"]),
     ("items is empty", "apiVersion: v1\nkind: List\nitems: []\n", [], []),
-    ("another comment", '// why\n{"apiVersion":"v1","kind":"Secret"}', [], ["file.yaml:1:1: an object that YAML"]),
+    ("another comment", '// why\n{"apiVersion":"v1","kind":"Secret"}', [], ["file.yaml:1:1: YAML reads this object"]),
     ("odd items", "apiVersion: v1\nkind: List\nitems: [1, null, [], {}]\n", [], []),
     (
         "typed list",
@@ -92,7 +93,7 @@ HOSTILE: list[tuple[str, str | bytes, list[str], list[str]]] = [
         "lists without end",
         "{apiVersion: v1, kind: List, items: [" * 5 + "]}" * 5,
         [],
-        ["file.yaml:1:112: lists in lists, more than 3 deep"],
+        ["file.yaml:1:112: lists are nested more than 3 deep"],
     ),
 ]
 
@@ -107,7 +108,7 @@ def test_one_clear_finding_each_and_the_rest_is_read(
     assert [each for each, begin in zip(wrong, bad, strict=True) if not each.startswith(begin)] == []
 
 
-STRANGE: list[tuple[str, str, bool]] = [
+FOREIGN: list[tuple[str, str, bool]] = [
     ("a.yml", "job:\n  script:\n  - !reference [.a, script]\n", True),
     ("a.yaml", "x: &x {a: 1}\ny: {<<: *x}\n", True),
     ("a.yaml", "en:\n  a: 1\n  a: 2\n", True),
@@ -126,13 +127,13 @@ STRANGE: list[tuple[str, str, bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "text", "stranger"), STRANGE)
-def test_what_is_refused_and_no_manifest_is_told_apart(tmp_path: Path, name: str, text: str, stranger: bool) -> None:
+@pytest.mark.parametrize(("name", "text", "foreign"), FOREIGN)
+def test_what_is_refused_and_no_manifest_is_told_apart(tmp_path: Path, name: str, text: str, foreign: bool) -> None:
     file = tmp_path / name
     file.write_text(text)
     *_, bad = read_manifests([str(file)], KINDS).bad
-    assert bad.stranger == stranger
-    assert ("taken for no manifest" in bad.message) == stranger
+    assert bad.is_object != foreign
+    assert ("so it is not a manifest" in bad.message) == foreign
 
 
 BEYOND: list[tuple[str, str]] = [
@@ -145,20 +146,20 @@ BEYOND: list[tuple[str, str]] = [
 @pytest.mark.parametrize("text", [each[1] for each in BEYOND], ids=[each[0] for each in BEYOND])
 def test_what_was_not_looked_at_is_taken_for_nothing(tmp_path: Path, text: str) -> None:
     found = found_in(tmp_path, text)
-    assert (found.given, [each.stranger for each in found.bad].count(False)) == ([], 1)
+    assert (found.given, [each.is_object for each in found.bad].count(True)) == ([], 1)
 
 
 MISNAMED: list[tuple[str, str]] = [
     ("kind: Route\nmetadata: {name: a}\n", "1:7: 'Route' without apiVersion"),
     ("apiVersion: route.openshift.io/v1\nmetadata: {name: a}\n", "1:13: an object of 'route.openshift.io/v1' without"),
-    (route("a").replace("io/v1", "io"), "1:13: no API that adhere knows has 'Route' in 'route.openshift.io'"),
-    (route("a").replace("Route", "route"), "2:7: no API that adhere knows has 'route' in 'route.openshift.io/v1'"),
+    (route("a").replace("io/v1", "io"), "1:13: no known API has 'Route' in 'route.openshift.io'"),
+    (route("a").replace("Route", "route"), "2:7: no known API has 'route' in 'route.openshift.io/v1'"),
     (
         "kind: List\napiVersion: v1\nitems:\n- {kind: Rout, apiVersion: route.openshift.io/v1, metadata: {}}\n",
-        "4:10: no API",
+        "4:10: no known API",
     ),
-    ("kind: Rout\napiVersion: route.openshift.io/v1\nspec: {}\n", "1:7: no API"),
-    ("kind: RouteList\napiVersion: route.openshift.io/v2\nitems:\n- metadata: {name: a}\n", "4:3: no release that"),
+    ("kind: Rout\napiVersion: route.openshift.io/v1\nspec: {}\n", "1:7: no known API"),
+    ("kind: RouteList\napiVersion: route.openshift.io/v2\nitems:\n- metadata: {name: a}\n", "4:3: Route has no"),
 ]
 
 
@@ -172,12 +173,12 @@ def test_what_is_of_no_api_is_not_looked_at_and_said(tmp_path: Path, text: str, 
 
 
 MISCASED = [
-    ("ApiVersion: route.openshift.io/v1\nKind: Route\nmetadata: {name: a}\n", "1:13: 'ApiVersion' is no key"),
-    ("apiversion: route.openshift.io/v1\nkind: Route\n", "1:13: 'apiversion' is no key"),
-    ("apiVersion: a/v1\nKIND: Own\n", "2:7: 'KIND' is no key"),
-    ("apiVerson: v1\nknd: Secret\nmetadata: {name: a}\n", "1:12: 'apiVerson' is no key"),
-    ("apiVersion: v1\n'kind ': Secret\nmetadata: {name: a}\n", "2:10: 'kind ' is no key"),
-    ("apiVersion: v1\n\u200bkind: Secret\nmetadata: {name: a}\n", "2:8: '\\u200bkind' is no key"),
+    ("ApiVersion: route.openshift.io/v1\nKind: Route\nmetadata: {name: a}\n", "1:13: unknown key 'ApiVersion'"),
+    ("apiversion: route.openshift.io/v1\nkind: Route\n", "1:13: unknown key 'apiversion'"),
+    ("apiVersion: a/v1\nKIND: Own\n", "2:7: unknown key 'KIND'"),
+    ("apiVerson: v1\nknd: Secret\nmetadata: {name: a}\n", "1:12: unknown key 'apiVerson'"),
+    ("apiVersion: v1\n'kind ': Secret\nmetadata: {name: a}\n", "2:10: unknown key 'kind '"),
+    ("apiVersion: v1\n\u200bkind: Secret\nmetadata: {name: a}\n", "2:8: unknown key '\\u200bkind'"),
 ]
 
 
@@ -229,7 +230,7 @@ OTHERS = [
 @pytest.mark.parametrize("text", OTHERS)
 def test_what_is_something_else_is_counted(tmp_path: Path, text: str) -> None:
     found = found_in(tmp_path, text)
-    assert (found.others + found.strangers, found.misnamed, found.bad) == (1, [], [])
+    assert (found.others + found.not_objects, found.misnamed, found.bad) == (1, [], [])
 
 
 ARRAYS = [
@@ -243,10 +244,10 @@ ARRAYS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "names", "strangers"), ARRAYS)
-def test_an_array_of_objects_is_looked_into(tmp_path: Path, text: str, names: list[str], strangers: int) -> None:
+@pytest.mark.parametrize(("text", "names", "others"), ARRAYS)
+def test_an_array_of_objects_is_looked_into(tmp_path: Path, text: str, names: list[str], others: int) -> None:
     found = found_in(tmp_path, text)
-    assert (told(found)[0], found.strangers) == (names, strangers)
+    assert (told(found)[0], found.not_objects) == (names, others)
 
 
 def test_an_array_of_objects_is_looked_into_in_whatever_letters(tmp_path: Path) -> None:
@@ -301,7 +302,7 @@ def test_a_list_says_where_each_item_stands(tmp_path: Path) -> None:
 
 def test_objects_that_nobody_looks_at_are_counted(tmp_path: Path) -> None:
     found = found_in(tmp_path, "apiVersion: v1\nkind: Pod\n---\nvalues: 1\n---\n" + route("a"))
-    assert (found.others, found.strangers, len(found.given)) == (1, 1, 1)
+    assert (found.others, found.not_objects, len(found.given)) == (1, 1, 1)
 
 
 def test_no_key_is_kept(tmp_path: Path) -> None:
@@ -420,7 +421,7 @@ def test_templates_of_a_chart_are_named_once(tmp_path: Path) -> None:
     found = read_manifests([str(tmp_path)], KINDS)
     assert told(found) == (["b"], [])
     (skipped,) = found.skipped
-    assert skipped.hint == f"lint what it renders: helm template {tmp_path}/c | adhere lint -"
+    assert skipped.hint == f"lint its output: helm template {tmp_path}/c | adhere lint -"
 
 
 def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path) -> None:
@@ -454,7 +455,7 @@ def test_what_does_not_exist_is_an_error_or_a_finding(tmp_path: Path, name: str)
         assert [each.message for each in found.bad] == ["File name too long"]
 
 
-@pytest.mark.parametrize(("name", "most"), [("MAX_FILES", manifest_files), ("MAX_OBJECTS", manifest_documents)])
+@pytest.mark.parametrize(("name", "most"), [("MAX_FILES", lint_input), ("MAX_OBJECTS", manifest_documents)])
 def test_too_much_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, most: object) -> None:
     tree(tmp_path, {f"{index}.yaml": route(f"a{index}") for index in range(3)})
     monkeypatch.setattr(most, name, 2)

@@ -90,9 +90,9 @@ def test_a_must_gather(tmp_path: Path, image: str) -> None:
     # What has no namespace is whole; of the rest there may be more in namespaces that nobody gathered.
     assert {each.gap for each in found.unreadable.values()} == {"not-saved"}
     assert set(found.unreadable) == set(WANTED) - {API_SERVER}
-    assert found.gap(POD) == "a must-gather holds a part: namespace shop"
-    assert found.gap(NAMESPACE) == "a must-gather holds a part: shop"
-    assert "holds none" in (found.gap(CONFIG_MAP) or "")
+    assert found.gap(POD) == "a must-gather has only namespace shop"
+    assert found.gap(NAMESPACE) == "a must-gather has only: shop"
+    assert "has none" in (found.gap(CONFIG_MAP) or "")
     assert not found.absent
     assert found.origin.replayed
     assert found.origin.name == tmp_path.name
@@ -148,7 +148,7 @@ def test_a_namespace_s_part_of_a_must_gather_is_known_by_what_the_tool_leaves(tm
     write(tmp_path, "image/namespaces/shop/core/events.yaml", "not YAML: [")
     found = load(tmp_path, [POD])
     assert names(found) == {"Pod": ["shop/a"]}
-    assert found.gap(POD) == "a must-gather holds a part: namespace shop"
+    assert found.gap(POD) == "a must-gather has only namespace shop"
 
 
 def test_a_directory_called_namespaces_makes_no_must_gather(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_directory_called_namespaces_makes_no_must_gather(tmp_path: Path) -> N
     write(tmp_path, "clusters/prod/namespaces/other/pods.yaml", yaml("v1", "Pod", "b", "other"))
     found = load(tmp_path, [POD, SERVICE, API_SERVER])
     assert names(found) == {"Pod": ["shop/a", "other/b"], "Service": ["shop/front"], "APIServer": ["/cluster"]}
-    assert found.gap(POD) == "these manifests hold a part: namespaces other, shop"
+    assert found.gap(POD) == "these manifests have only namespaces other, shop"
     assert found.gap(API_SERVER) is None
 
 
@@ -173,7 +173,7 @@ def test_objects_that_are_looked_at_by_name_are_whole_when_all_are_there(tmp_pat
     for number, (namespace, name) in enumerate(CONFIG_MAP.named[1:]):
         write(tmp_path, f"{number}.yaml", yaml("v1", "ConfigMap", name, namespace))
     first = "/".join(CONFIG_MAP.named[0])
-    assert (load(tmp_path, [CONFIG_MAP]).gap(CONFIG_MAP) or "").endswith(f"all that are looked at: {first}")
+    assert (load(tmp_path, [CONFIG_MAP]).gap(CONFIG_MAP) or "").endswith(f"all objects that adhere reads: {first}")
     write(tmp_path, "all.yaml", yaml("v1", "ConfigMap", CONFIG_MAP.named[0][1], CONFIG_MAP.named[0][0]))
     assert load(tmp_path, [CONFIG_MAP]).gap(CONFIG_MAP) is None
 
@@ -219,7 +219,7 @@ def test_manifests_as_people_keep_them(tmp_path: Path) -> None:
     }
     assert found.every(SERVICE)[0].raw["apiVersion"] == "v1"
     assert set(found.unreadable) == set(WANTED)
-    assert found.gap(POD) == "these manifests hold a part: namespaces (none), shop"
+    assert found.gap(POD) == "these manifests have only namespaces (none), shop"
 
 
 def test_one_file_is_enough(tmp_path: Path) -> None:
@@ -260,8 +260,8 @@ def test_a_secret_in_a_manifest_cannot_vouch_for_itself(tmp_path: Path) -> None:
     ("name", "complaint", "hint"),
     [
         ("gone", "there is no such directory", "path"),
-        ("empty", "neither a snapshot nor a must-gather", "directory"),
-        ("must-gather.tar.gz", "neither a snapshot nor a must-gather", "extracted"),
+        ("empty", "not a snapshot, a must-gather or manifests", "directory"),
+        ("must-gather.tar.gz", "not a snapshot, a must-gather or manifests", "extract"),
     ],
 )
 def test_what_holds_nothing(tmp_path: Path, name: str, complaint: str, hint: str) -> None:

@@ -14,12 +14,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from scanner.cluster import spdy
+from scanner.cluster import portforward
 from scanner.cluster.client import Client
-from scanner.cluster.portforward import PATIENCE, SPDY, SUBPROTOCOL, NotForwarded, PortForwards, _Session, _WebSocket
+from scanner.cluster.portforward import (
+    SPDY,
+    SUBPROTOCOL,
+    WRITE_TIMEOUT,
+    NotForwarded,
+    PortForwards,
+    _Session,
+    _WebSocket,
+)
 from scanner.cluster.websocket import BINARY, CLOSE, PING, PONG
 from scanner.errors import ClusterError
-from tests.cluster.api import MANNERS, Api, Asked, Upgrade, refused, running
+from tests.cluster.api import LIMITS, Api, Asked, Upgrade, refused, running
 from tests.forwarding import forward
 
 PORT = (8443).to_bytes(2, "little")
@@ -95,7 +103,7 @@ async def echo(peer: Peer) -> None:
 
 async def test_bytes_go_there_and_back_until_the_port_closes() -> None:
     api = Api(upgrade=upgrading(echo))
-    async with running(api), Client(api.access, MANNERS) as client, forward(client, "shop", "web-1", 8443) as tunnel:
+    async with running(api), Client(api.access, LIMITS) as client, forward(client, "shop", "web-1", 8443) as tunnel:
         await tunnel.send(b"hello")
         assert await tunnel.receive() == b"hello"
         large = bytes(range(256)) * 300
@@ -145,11 +153,15 @@ class Tunnelled:
                     elif first[:4] == b"\x80\x03\x00\x03":
                         self.ended.append(int.from_bytes(content[:4]))
                     elif content:
-                        await peer.stream.send_all(unmasked(BINARY, spdy.data(stream, content)))
+                        await peer.stream.send_all(unmasked(BINARY, portforward.data_frame(stream, content)))
 
     async def refuse(self, peer: Peer, stream: int) -> None:
         text = b"error forwarding port 1 to pod x, uid : dial tcp4 127.0.0.1:1: connect: connection refused"
-        said = spdy.data(stream - 2, text) + spdy.reset(stream) + spdy.reset(stream - 2)
+        said = (
+            portforward.data_frame(stream - 2, text)
+            + portforward.reset_frame(stream)
+            + portforward.reset_frame(stream - 2)
+        )
         for piece in (said[:5], said[5:]):  # messages end anywhere
             await peer.stream.send_all(unmasked(BINARY, piece))
 
@@ -167,7 +179,7 @@ def headers(block: bytes) -> dict[str, str]:
 async def test_one_websocket_carries_all_connections_to_a_pod() -> None:
     kubelet = Tunnelled()
     api = Api(upgrade=upgrading(kubelet.serve, subprotocol=SPDY))
-    async with running(api), Client(api.access, MANNERS) as client, trio.open_nursery() as nursery:
+    async with running(api), Client(api.access, LIMITS) as client, trio.open_nursery() as nursery:
         forwards = PortForwards(client, nursery)
         async with (
             forwards.connection("shop", "web-1", 8443) as one,
@@ -201,7 +213,7 @@ async def test_a_websocket_that_breaks_breaks_its_connections_and_the_next_one_o
         await peer.receive()
 
     api = Api(upgrade=upgrading(breaking, subprotocol=SPDY))
-    async with running(api), Client(api.access, MANNERS) as client, trio.open_nursery() as nursery:
+    async with running(api), Client(api.access, LIMITS) as client, trio.open_nursery() as nursery:
         forwards = PortForwards(client, nursery)
         for _ in range(2):
             with pytest.raises(NotForwarded) as caught:
@@ -266,16 +278,16 @@ async def test_a_connection_that_is_given_up_breaks_no_other_one() -> None:
 async def test_a_websocket_that_takes_no_bytes_is_left(autojump_clock: MockClock) -> None:
     session = _Session(_WebSocket(Slow()))
     for _ in range(2):
-        with pytest.raises(NotForwarded, match=r"took no bytes|takes no more bytes"):
+        with pytest.raises(NotForwarded, match=r"accepted no bytes|accepts no more bytes"):
             await session.connect(1)
         assert not session.pairs
     assert not session.usable
-    assert autojump_clock.current_time() < 2 * PATIENCE
+    assert autojump_clock.current_time() < 2 * WRITE_TIMEOUT
 
 
 @given(st.binary(max_size=400))
 def test_nothing_else_ever_comes_out_of_streams(data: bytes) -> None:
-    streams = spdy.Streams()
+    streams = portforward.Streams()
     with suppress(ClusterError):
         for what, stream, _ in streams.feed(data):
             assert what in ("data", "end", "ping", "gone")
@@ -292,7 +304,7 @@ async def test_pings_are_answered_and_fragments_put_together() -> None:
         await peer.stream.send_all(unmasked(BINARY, b"\x00!") + unmasked(CLOSE, b""))
 
     api = Api(upgrade=upgrading(odd))
-    async with running(api), Client(api.access, MANNERS) as client, forward(client, "shop", "web-1", 8443) as tunnel:
+    async with running(api), Client(api.access, LIMITS) as client, forward(client, "shop", "web-1", 8443) as tunnel:
         assert await tunnel.receive() == b"hello"
         assert await tunnel.receive() == b"!"
         assert await tunnel.receive() == b""
@@ -315,7 +327,7 @@ async def test_what_the_kubelet_says_becomes_a_reason(text: str, reason: str) ->
         await peer.stream.send_all(unmasked(BINARY, b"\x01" + text.encode()) + unmasked(CLOSE, b""))
 
     api = Api(upgrade=upgrading(fail))
-    async with running(api), Client(api.access, MANNERS) as client, forward(client, "shop", "web-1", 8443) as tunnel:
+    async with running(api), Client(api.access, LIMITS) as client, forward(client, "shop", "web-1", 8443) as tunnel:
         with pytest.raises(NotForwarded) as caught:
             await tunnel.receive()
     assert caught.value.reason == reason
@@ -323,7 +335,7 @@ async def test_what_the_kubelet_says_becomes_a_reason(text: str, reason: str) ->
 
 
 async def refusal_of(api: Api, pod: str = "web-1") -> NotForwarded:
-    async with running(api), Client(api.access, MANNERS) as client:
+    async with running(api), Client(api.access, LIMITS) as client:
         with pytest.raises(NotForwarded) as caught:
             async with forward(client, "shop", pod, 8443):
                 pytest.fail("there is a connection")
@@ -370,7 +382,7 @@ async def test_a_connection_that_breaks_is_no_ending_of_the_port() -> None:
         await trio.aclose_forcefully(peer.stream)
 
     api = Api(upgrade=upgrading(cut))
-    async with running(api), Client(api.access, MANNERS) as client, forward(client, "shop", "web-1", 8443) as tunnel:
+    async with running(api), Client(api.access, LIMITS) as client, forward(client, "shop", "web-1", 8443) as tunnel:
         with pytest.raises(NotForwarded, match="broke") as caught:
             await tunnel.receive()
     assert caught.value.reason == "kubelet"

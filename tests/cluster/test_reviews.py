@@ -11,7 +11,7 @@ from scanner.cluster import load, read, save
 from scanner.kube.kinds import ACCESS_REVIEW, LOCAL_KINDS, ROUTE
 from scanner.kube.rbac import Review, reviews
 from scanner.kube.snapshot import Snapshot, with_local_files
-from tests.cluster.api import MANNERS, Answer, Api, Asked, named, refused, running
+from tests.cluster.api import LIMITS, Answer, Api, Asked, named, refused, running
 
 PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 GET = Review(user="system:serviceaccount:a:b", verb="get", resource="secrets", namespace="shop", name="web")
@@ -53,7 +53,7 @@ async def answers(made: Api, *questions: Review) -> Snapshot:
         return questions
 
     async with running(made):
-        return await read(made.access, [ROUTE], reviews=wanted, manners=MANNERS)
+        return await read(made.access, [ROUTE], reviews=wanted, limits=LIMITS)
 
 
 async def test_each_question_is_asked_once_of_the_user_alone() -> None:

@@ -37,7 +37,7 @@ def route(**tls: object) -> dict[str, Any]:
         ({"certificate": CERTIFICATE}, "there is no tls.key"),
         ({"certificate": CERTIFICATE + KEY}, True),
         ({"certificate": KEY + CERTIFICATE}, True),
-        ({"certificate": "none", "key": KEY}, "tls.crt does not begin with a certificate in PEM"),
+        ({"certificate": "none", "key": KEY}, "tls.crt does not begin with a PEM certificate"),
         ({"certificate": CERTIFICATE, "key": "none"}, "tls.key is no private key in PEM"),
         ({"certificate": CERTIFICATE, "key": "x" * (1 << 21)}, "certificate or key is longer than 1 MiB"),
     ],

@@ -28,7 +28,7 @@ from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable
 from scanner.model.pem import REMOVED
 from tests.certs import private_key
-from tests.cluster.api import MANNERS, Answer, Api, Asked, authority, named, refused, running
+from tests.cluster.api import LIMITS, Answer, Api, Asked, authority, named, refused, running
 
 LAST = "kubectl.kubernetes.io/last-applied-configuration"
 WANTED = (POD, SERVICE, ROUTE, SECRET, CONFIG_MAP, NODE, GATEWAY)
@@ -75,7 +75,7 @@ def test_of_a_secret_the_certificates_stay_and_whether_the_key_is_theirs() -> No
         (0, None, "there is no tls.key"),
         (None, 0, "there is no tls.crt"),
         (0, b"garbage", "tls.key is no private key in PEM"),
-        (b"garbage", 0, "tls.crt does not begin with a certificate in PEM"),
+        (b"garbage", 0, "tls.crt does not begin with a PEM certificate"),
     ],
 )
 def test_keys_that_do_not_match(certificate: int | bytes | None, key: int | bytes | None, matches: bool | str) -> None:
@@ -157,7 +157,7 @@ def cluster() -> Api:
 
 async def snapshot() -> Snapshot:
     async with running(cluster()) as api:
-        return await read(api.access, WANTED, manners=MANNERS, secrets=[("shop", "edge-tls")])
+        return await read(api.access, WANTED, limits=LIMITS, secrets=[("shop", "edge-tls")])
 
 
 async def test_a_saved_snapshot_is_read_back_equal_and_holds_no_key(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ async def test_saving_again_replaces_and_nothing_else_is_touched(tmp_path: Path)
 
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "precious").write_text("x")
-    with pytest.raises(UsageError, match="something else in it"):
+    with pytest.raises(UsageError, match="other content"):
         save(found, tmp_path / "b")
     with pytest.raises(ResourceError, match="cannot be written: Not a directory"):
         save(found, tmp_path / "b" / "precious" / "c")
@@ -233,11 +233,11 @@ def own(kind: Kind = POD) -> Snapshot:
     [
         ("adhere-snapshot.json", "{", r"adhere-snapshot.json:1:2: not JSON"),
         ("adhere-snapshot.json", '{"format": "adhere.snapshot/v9"}', "the format is 'adhere.snapshot/v9'"),
-        ("adhere-snapshot.json", '{"format": "adhere.snapshot/v1", "taken_at": "x"}', "taken_at is no time: 'x'"),
-        ("adhere-snapshot.json", '{"format": "adhere.snapshot/v1", "taken_at": "9999-12-31"}', "taken_at is no time"),
+        ("adhere-snapshot.json", '{"format": "adhere.snapshot/v1", "taken_at": "x"}', "taken_at is not a time: 'x'"),
+        ("adhere-snapshot.json", '{"format": "adhere.snapshot/v1", "taken_at": "9999-12-31"}', "taken_at is not"),
         ("objects/pods.json", '{"items": [\n{},]}', r"pods.json:2:4: not JSON"),
         ("objects/pods.json", "[" * 100_000, r"pods.json:1:1: not JSON"),
-        ("objects/pods.json", '{"items": []}', "0 objects, where adhere-snapshot.json says 1"),
+        ("objects/pods.json", '{"items": []}', "0 objects, but adhere-snapshot.json says 1"),
     ],
 )
 def test_a_snapshot_that_was_damaged_is_refused(tmp_path: Path, file: str, content: str, complaint: str) -> None:

@@ -22,9 +22,9 @@ from scanner.kube import kinds
 from scanner.kube.kinds import CONFIG_MAP, GATEWAY, NODE, POD, ROUTE, SECRET, SERVICE
 from scanner.kube.snapshot import Snapshot
 from scanner.model.pem import WITHHELD
-from tests.cluster.api import MANNERS, Answer, Api, Asked, in_turn, named, ok, refused, running
+from tests.cluster.api import LIMITS, Answer, Api, Asked, in_turn, named, ok, refused, running
 
-PAGED = replace(MANNERS, page=2)
+PAGED = replace(LIMITS, page=2)
 
 
 def pods(count: int) -> list[dict[str, object]]:
@@ -49,7 +49,7 @@ async def test_pages_are_put_together() -> None:
     api = Api()
     path = api.add(POD, *pods(5))
     async with running(api):
-        found = await read(api.access, [POD], manners=PAGED)
+        found = await read(api.access, [POD], limits=PAGED)
     assert names(found, POD) == [f"pod-{number}" for number in range(5)]
     assert [each.query.get("continue") for each in api.asked if each.path == path] == [None, "2", "4"]
     assert found.every(POD)[0].raw["apiVersion"] == "v1"
@@ -64,7 +64,7 @@ async def test_the_token_goes_along_and_no_redirect_is_followed() -> None:
     async with running(elsewhere), running(api):
         away = Answer(302, b"", (("Location", f"{elsewhere.access.server}/api/v1/pods"),))
         api.script = in_turn("/api/v1/pods", away)
-        found = await read(api.access, [POD], manners=MANNERS)
+        found = await read(api.access, [POD], limits=LIMITS)
     assert {each.headers["authorization"] for each in api.asked} == {"Bearer sesame"}
     assert elsewhere.asked == []
     assert found.unreadable[POD].gap == "failed"
@@ -85,7 +85,7 @@ async def test_a_list_that_expires_is_begun_again_and_in_the_end_asked_for_in_on
 
     api.script = expire
     async with running(api):
-        found = await read(api.access, [POD], manners=PAGED)
+        found = await read(api.access, [POD], limits=PAGED)
     assert names(found, POD) == ["newer", *(f"pod-{number}" for number in range(5))]
     assert not found.unreadable
     last = api.asked[[each.path for each in api.asked].index(path) :]
@@ -101,7 +101,7 @@ async def test_a_list_that_never_ends_is_left() -> None:
         else None
     )
     async with running(api):
-        found = await read(api.access, [POD], manners=PAGED)
+        found = await read(api.access, [POD], limits=PAGED)
     assert found.unreadable[POD].gap == "failed"
     assert "does not end" in found.unreadable[POD].reason
     assert names(found, POD) == ["same"]
@@ -117,7 +117,7 @@ async def test_a_server_that_is_busy_is_asked_again() -> None:
         Answer(None),
     )
     async with running(api):
-        found = await read(api.access, [POD], manners=MANNERS)
+        found = await read(api.access, [POD], limits=LIMITS)
     assert names(found, POD) == ["pod-0"]
     assert len(api.paths(path)) == 4
     assert not found.unreadable
@@ -129,8 +129,8 @@ async def test_a_server_that_stays_busy_is_left_and_the_rest_is_read() -> None:
     api.add(SERVICE, named("front", "shop"))
     api.script = lambda asked: refused(503, "ServiceUnavailable", "no") if asked.path == path else None
     async with running(api):
-        found = await read(api.access, [POD, SERVICE], manners=MANNERS)
-    assert len(api.paths(path)) == MANNERS.tries
+        found = await read(api.access, [POD, SERVICE], limits=LIMITS)
+    assert len(api.paths(path)) == LIMITS.tries
     assert found.unreadable[POD].gap == "failed"
     assert "503 ServiceUnavailable" in found.unreadable[POD].reason
     assert names(found, SERVICE) == ["front"]
@@ -144,7 +144,7 @@ async def test_what_was_read_before_a_failure_is_kept() -> None:
         refused(500, "InternalError", "no") if asked.path == path and "continue" in asked.query else None
     )
     async with running(api):
-        found = await read(api.access, [POD], manners=PAGED)
+        found = await read(api.access, [POD], limits=PAGED)
     assert names(found, POD) == ["pod-0", "pod-1"]
     assert found.gap(POD) is not None
 
@@ -156,7 +156,7 @@ async def test_what_is_forbidden_names_the_rule_that_is_missing() -> None:
     message = 'routes is forbidden: User "system:serviceaccount:a:b" cannot list resource "routes"'
     api.script = lambda asked: refused(403, "Forbidden", message) if asked.path == path else None
     async with running(api):
-        found = await read(api.access, [ROUTE, POD], manners=MANNERS)
+        found = await read(api.access, [ROUTE, POD], limits=LIMITS)
     assert found.unreadable[ROUTE].gap == "forbidden"
     assert 'cannot list resource "routes"' in found.unreadable[ROUTE].reason
     assert 'apiGroups: ["route.openshift.io"], resources: ["routes"], verbs: ["list"]' in found.unreadable[ROUTE].reason
@@ -176,7 +176,7 @@ async def test_where_only_namespaces_are_allowed_those_are_read_and_the_rest_is_
 
     api.script = allow_shop
     async with running(api):
-        found = await read(api.access, [POD], manners=MANNERS, namespaces=["shop", "bank"])
+        found = await read(api.access, [POD], limits=LIMITS, namespaces=["shop", "bank"])
     assert names(found, POD) == ["pod-0", "pod-1"]
     assert found.unreadable[POD].gap == "forbidden"
     assert found.unreadable[POD].reason.endswith("read only in: shop")
@@ -194,7 +194,7 @@ async def test_objects_of_interest_are_read_by_name_and_only_they() -> None:
         refused(403, "Forbidden", "configmaps is forbidden") if asked.path.endswith("/signing-cabundle") else None
     )
     async with running(api):
-        found = await read(api.access, [CONFIG_MAP], manners=MANNERS)
+        found = await read(api.access, [CONFIG_MAP], limits=LIMITS)
     assert names(found, CONFIG_MAP) == ["kubeadm-config"]
     assert path not in api.paths()
     assert found.unreadable[CONFIG_MAP].gap == "forbidden"
@@ -205,7 +205,7 @@ async def test_kinds_that_are_not_served_are_absent() -> None:
     api = Api()
     api.add(POD, *pods(1))
     async with running(api):
-        found = await read(api.access, [POD, ROUTE], manners=MANNERS)
+        found = await read(api.access, [POD, ROUTE], limits=LIMITS)
     assert found.absent == {ROUTE}
     assert found.every(ROUTE) == ()
     assert found.gap(ROUTE) is None
@@ -216,7 +216,7 @@ async def test_a_kind_that_discovery_lists_and_nobody_finds_is_not_absent() -> N
     path = api.add(ROUTE)
     api.script = lambda asked: refused(404, "NotFound", "the server could not find it") if asked.path == path else None
     async with running(api):
-        found = await read(api.access, [ROUTE], manners=MANNERS)
+        found = await read(api.access, [ROUTE], limits=LIMITS)
     assert not found.absent
     assert found.unreadable[ROUTE].gap == "failed"
     assert "404" in found.unreadable[ROUTE].reason
@@ -227,7 +227,7 @@ async def test_an_empty_list_may_be_null() -> None:
     path = api.add(POD)
     api.script = lambda asked: ok({"kind": "PodList", "items": None}) if asked.path == path else None
     async with running(api):
-        found = await read(api.access, [POD], manners=MANNERS)
+        found = await read(api.access, [POD], limits=LIMITS)
     assert not found.unreadable
 
 
@@ -242,7 +242,7 @@ async def test_an_object_is_not_there_only_where_the_api_server_says_so(answer: 
     api.add(CONFIG_MAP, named("kubeadm-config", "kube-system"))
     api.script = lambda asked: answer if asked.path.endswith("/cluster-config-v1") else None
     async with running(api):
-        found = await read(api.access, [CONFIG_MAP], manners=MANNERS)
+        found = await read(api.access, [CONFIG_MAP], limits=LIMITS)
     assert names(found, CONFIG_MAP) == ["kubeadm-config"]
     assert found.unreadable[CONFIG_MAP].gap == "failed"
     assert "kube-system/cluster-config-v1: " in found.unreadable[CONFIG_MAP].reason
@@ -259,7 +259,7 @@ async def test_config_maps_that_objects_name_are_read_too() -> None:
         found = await read(
             api.access,
             [GATEWAY, CONFIG_MAP],
-            manners=MANNERS,
+            limits=LIMITS,
             config_maps=lambda snapshot: wanted if snapshot.every(GATEWAY) else [],
         )
     assert names(found, CONFIG_MAP) == ["kubeadm-config", "clients"]
@@ -280,7 +280,7 @@ async def test_of_a_config_map_that_objects_name_nothing_but_certificates_is_kep
     said = {"ClusterConfiguration": "networking: {}\nimageRepository: x", "note": "hunter2"}
     api.add(CONFIG_MAP, {**named("kubeadm-config", "kube-system"), "data": said})
     async with running(api):
-        found = await read(api.access, [CONFIG_MAP], manners=MANNERS, config_maps=[("shop", "clients")])
+        found = await read(api.access, [CONFIG_MAP], limits=LIMITS, config_maps=[("shop", "clients")])
     kept = found.get(CONFIG_MAP, "clients", "shop")
     assert kept is not None
     assert kept.raw["data"] == {**data, "config.ini": WITHHELD, "odd": WITHHELD}
@@ -299,7 +299,7 @@ async def test_config_maps_that_a_scan_may_not_read_are_no_gap_of_everything_els
         found = await read(
             api.access,
             [CONFIG_MAP],
-            manners=MANNERS,
+            limits=LIMITS,
             config_maps=[("shop", "clients"), ("secret", "x")],
             config_maps_by="configmaps",
         )
@@ -320,7 +320,7 @@ async def test_secrets_are_asked_for_by_what_was_read() -> None:
         found = await read(
             api.access,
             [GATEWAY, SECRET],
-            manners=MANNERS,
+            limits=LIMITS,
             secrets=lambda snapshot: (
                 [("shop", f"{each.name}-tls") for each in snapshot.every(GATEWAY)]
                 + [("shop", "../../../nodes"), ("shop", "gone")]
@@ -334,7 +334,7 @@ async def test_secrets_are_asked_for_by_what_was_read() -> None:
     ]
     gap = found.unreadable[SECRET]
     assert (gap.gap, gap.option) == ("not-asked", "secrets-list")
-    assert "only those that other objects name were read" in gap.reason
+    assert "only Secrets that other objects name were read" in gap.reason
 
 
 async def test_secrets_that_may_be_listed_are_those_of_their_type_and_the_named_ones() -> None:
@@ -342,7 +342,7 @@ async def test_secrets_that_may_be_listed_are_those_of_their_type_and_the_named_
     api = Api()
     path = api.add(SECRET, named("a", "shop", **tls), named("b", "shop", **tls), named("other", "shop"))
     async with running(api):
-        found = await read(api.access, [SECRET], manners=MANNERS, secrets=[("shop", "b"), ("shop", "other")])
+        found = await read(api.access, [SECRET], limits=LIMITS, secrets=[("shop", "b"), ("shop", "other")])
     assert names(found, SECRET) == ["a", "b", "other"]
     assert SECRET not in found.unreadable
     listed, got = [each for each in api.asked if "secrets" in each.path]
@@ -355,7 +355,7 @@ async def test_secrets_that_are_all_refused_are_a_gap_and_soon_no_longer_asked_f
     api.add(SECRET, named("a", "shop"))
     api.script = forbid("/api/v1/secrets", "/api/v1/namespaces/shop/secrets")
     async with running(api):
-        found = await read(api.access, [SECRET], manners=MANNERS, secrets=[("shop", f"s{n}") for n in range(1000)])
+        found = await read(api.access, [SECRET], limits=LIMITS, secrets=[("shop", f"s{n}") for n in range(1000)])
     gap = found.unreadable[SECRET]
     assert (gap.gap, found.every(SECRET)) == ("forbidden", ())
     assert "adhere rbac --with secrets prints it" in gap.reason
@@ -368,7 +368,7 @@ async def test_a_list_of_secrets_that_fails_is_a_gap() -> None:
     api.add(SECRET, named("a", "shop"))
     api.script = lambda asked: refused(500, "InternalError", "etcd") if asked.path == "/api/v1/secrets" else None
     async with running(api):
-        found = await read(api.access, [SECRET], manners=MANNERS, secrets=[("shop", "a")])
+        found = await read(api.access, [SECRET], limits=LIMITS, secrets=[("shop", "a")])
     assert names(found, SECRET) == ["a"]
     assert found.unreadable[SECRET].gap == "failed"
 
@@ -377,7 +377,7 @@ async def test_without_secrets_none_is_asked_for() -> None:
     api = Api()
     api.add(SECRET, named("edge-tls", "shop"))
     async with running(api):
-        found = await read(api.access, [SECRET], manners=MANNERS, no_secrets=True, secrets=[("shop", "edge-tls")])
+        found = await read(api.access, [SECRET], limits=LIMITS, no_secrets=True, secrets=[("shop", "edge-tls")])
     assert found.unreadable[SECRET].gap == "not-asked"
     assert not [each for each in api.paths() if "secrets" in each]
 
@@ -386,7 +386,7 @@ async def test_where_nobody_names_secrets_it_is_not_said_that_there_are_none() -
     api = Api()
     api.add(SECRET, named("edge-tls", "shop"))
     async with running(api):
-        found = await read(api.access, [SECRET], manners=MANNERS)
+        found = await read(api.access, [SECRET], limits=LIMITS)
     assert found.unreadable[SECRET].gap == "not-asked"
     assert "adhere rbac --with secrets" in found.unreadable[SECRET].reason
     assert not [each for each in api.paths() if "secrets" in each]
@@ -397,8 +397,8 @@ async def test_a_kind_that_needs_permission_is_not_asked_for_without() -> None:
     api = Api()
     api.add(kind, named("one"))
     async with running(api):
-        without = await read(api.access, [kind], manners=MANNERS)
-        given = await read(api.access, [kind], manners=MANNERS, permitted=["things"])
+        without = await read(api.access, [kind], limits=LIMITS)
+        given = await read(api.access, [kind], limits=LIMITS, permitted=["things"])
     assert without.unreadable[kind].gap == "not-asked"
     assert without.every(kind) == ()
     assert names(given, kind) == ["one"]
@@ -408,7 +408,7 @@ async def test_a_credential_that_is_refused_ends_it() -> None:
     api = Api(script=lambda _: refused(401, "Unauthorized", "Unauthorized"))
     async with running(api):
         with pytest.raises(ApiError, match="401 Unauthorized") as caught:
-            await read(api.access, [POD], manners=MANNERS)
+            await read(api.access, [POD], limits=LIMITS)
     assert "expired" in caught.value.hint
     assert len(api.asked) == 2  # once more with a renewed credential, never a third time
 
@@ -448,7 +448,7 @@ async def test_lists_that_are_none_do_not_end_a_scan(body: bytes) -> None:
     api.add(SERVICE, named("front", "shop"))
     api.script = lambda asked: Answer(200, body) if asked.path == path else None
     async with running(api):
-        found = await read(api.access, [POD, SERVICE], manners=MANNERS)
+        found = await read(api.access, [POD, SERVICE], limits=LIMITS)
     assert names(found, SERVICE) == ["front"]
     assert found.every(POD) == ()
     assert found.unreadable[POD].gap == "failed"
@@ -458,7 +458,7 @@ async def test_an_answer_that_is_too_large_is_not_taken() -> None:
     api = Api()
     path = api.add(POD, {**named("large", "shop"), "spec": {"nodeName": 20_000 * "x"}})
     async with running(api):
-        found = await read(api.access, [POD], manners=replace(MANNERS, largest=10_000))
+        found = await read(api.access, [POD], limits=replace(LIMITS, largest=10_000))
     assert "larger than" in found.unreadable[POD].reason
     assert len(api.paths(path)) == 4  # pages of 500, 62, 7 and one object
 
@@ -468,7 +468,7 @@ async def test_a_page_that_is_too_large_is_asked_for_in_smaller_ones() -> None:
     path = api.add(POD, *pods(40))
     size = len(json.dumps(pods(40)))
     async with running(api):
-        found = await read(api.access, [POD], manners=replace(MANNERS, page=40, largest=size // 2))
+        found = await read(api.access, [POD], limits=replace(LIMITS, page=40, largest=size // 2))
     assert len(found.every(POD)) == 40
     assert not found.unreadable
     assert len(api.paths(path)) > 5
@@ -479,9 +479,9 @@ async def test_all_answers_together_have_a_bound() -> None:
     api = Api()
     api.add(POD, *pods(200))
     async with running(api):
-        found = await read(api.access, [POD], manners=replace(MANNERS, page=50, total=100 * 1024))
+        found = await read(api.access, [POD], limits=replace(LIMITS, page=50, total=100 * 1024))
     assert found.unreadable[POD].gap == "failed"
-    assert "all answers together take more than" in found.unreadable[POD].reason
+    assert "the answers take more than" in found.unreadable[POD].reason
     assert 0 < len(found.every(POD)) < 200
 
 
@@ -497,7 +497,7 @@ async def test_a_list_of_empty_pages_ends() -> None:
 
     api.script = endless
     async with running(api):
-        found = await read(api.access, [POD], manners=MANNERS)
+        found = await read(api.access, [POD], limits=LIMITS)
     assert "does not end" in found.unreadable[POD].reason
     assert len(api.paths(path)) <= 102
 
@@ -510,7 +510,7 @@ async def test_an_answer_is_measured_as_it_is_unpacked() -> None:
     api.script = lambda asked: Answer(200, bomb, (("Content-Encoding", "gzip"),)) if asked.path == path else None
     async with running(api):
         tracemalloc.start()
-        found = await read(api.access, [POD], manners=replace(MANNERS, largest=1 << 20))
+        found = await read(api.access, [POD], limits=replace(LIMITS, largest=1 << 20))
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     assert "larger than 1 MiB" in found.unreadable[POD].reason
@@ -531,7 +531,7 @@ async def test_a_list_of_ever_more_objects_ends(monkeypatch: pytest.MonkeyPatch)
 
     api.script = endless
     async with running(api):
-        found = await read(api.access, [POD], manners=MANNERS)
+        found = await read(api.access, [POD], limits=LIMITS)
     assert "does not end" in found.unreadable[POD].reason
     assert len(api.paths(path)) == 5
 
@@ -541,7 +541,7 @@ async def test_reading_has_a_bound_of_time() -> None:
     api.add(POD, *pods(3))
     async with running(api):
         with pytest.raises(ClusterError, match="reading has taken more than"):
-            await read(api.access, [POD], manners=replace(MANNERS, overall=-1))
+            await read(api.access, [POD], limits=replace(LIMITS, overall=-1))
 
 
 async def test_an_api_server_that_is_gone_is_not_asked_on_and_on() -> None:
@@ -551,18 +551,18 @@ async def test_an_api_server_that_is_gone_is_not_asked_on_and_on() -> None:
         api.add(kind)
     notices: list[str] = []
     async with running(api):
-        first = await read(api.access, [POD], manners=MANNERS)
+        first = await read(api.access, [POD], limits=LIMITS)
         gone = api.access
     assert not first.unreadable
-    client = Client(gone, replace(MANNERS, tries=5, lost=5), notice=notices.append)
+    client = Client(gone, replace(LIMITS, tries=5, lost=5), notice=notices.append)
     async with client:
         for path in ("/api/v1/pods", "/api/v1/services", "/api/v1/nodes"):
             with pytest.raises(ClusterError):
                 await client.get(path)
-        with pytest.raises(ClusterError, match="not asked: the last 5 requests had no answer"):
+        with pytest.raises(ClusterError, match="not requested: the last 5 requests had no answer"):
             await client.get("/api/v1/pods")
     assert len(notices) == 4
-    assert all("trying again" in line for line in notices)
+    assert all("retrying" in line for line in notices)
 
 
 async def test_requests_that_fail_at_the_same_time_are_one_failure() -> None:
@@ -577,7 +577,7 @@ async def test_requests_that_fail_at_the_same_time_are_one_failure() -> None:
         return Answer(None) if first else None
 
     api.script = drop
-    async with running(api), Client(api.access, replace(MANNERS, lost=2)) as client, trio.open_nursery() as nursery:
+    async with running(api), Client(api.access, replace(LIMITS, lost=2)) as client, trio.open_nursery() as nursery:
         for path in paths:
             nursery.start_soon(client.get, path)
 
@@ -589,7 +589,7 @@ async def test_our_own_credential_is_in_no_text_that_comes_back() -> None:
     path = api.add(SERVICE)
     api.script = in_turn(path, refused(400, "BadRequest", f"header: Bearer {token}"))
     async with running(api, Fixed(Credential(token=token))):
-        found = await read(api.access, [POD, SERVICE], manners=MANNERS)
+        found = await read(api.access, [POD, SERVICE], limits=LIMITS)
     assert "(credential)" in found.unreadable[SERVICE].reason
     assert token not in repr(found)
 
@@ -602,7 +602,7 @@ async def test_the_config_maps_of_openshift_are_asked_for_where_there_is_openshi
     if group:
         api.add(ROUTE)
     async with running(api):
-        found = await read(api.access, [NODE, ROUTE, CONFIG_MAP], manners=MANNERS)
+        found = await read(api.access, [NODE, ROUTE, CONFIG_MAP], limits=LIMITS)
     asked = {path for path in api.paths() if "/configmaps/" in path}
     assert any("kubeadm-config" in path for path in asked)
     assert any("openshift-config-managed" in path for path in asked) == bool(group)
@@ -627,7 +627,7 @@ async def test_hostile_objects_are_kept_as_far_as_they_are_objects() -> None:
         Answer(200, json.dumps({"kind": "PodList", "items": items}).encode()) if asked.path == path else None
     )
     async with running(api):
-        found = await read(api.access, [POD, kinds.HTTP_PROXY], manners=MANNERS)
+        found = await read(api.access, [POD, kinds.HTTP_PROXY], limits=LIMITS)
     assert names(found, POD) == ["strange", "lists", "lone ? surrogate"]
     assert found.every(POD)[1].raw["spec"] == {"containers": [{"args": [], "env": [], "ports": 1}]}
     assert len(json.dumps(found.every(kinds.HTTP_PROXY)[0].raw)) < 700
@@ -638,7 +638,7 @@ async def test_a_server_that_is_not_there_is_an_error_with_its_address() -> None
     async with running(Api()) as api:
         pass
     with pytest.raises(ClusterError, match=api.access.server) as caught:
-        await read(api.access, [POD], manners=MANNERS)
+        await read(api.access, [POD], limits=LIMITS)
     assert "reachable" in caught.value.hint
 
 
@@ -650,6 +650,6 @@ async def test_a_cluster_of_kubeadm_is_read_with_few_requests() -> None:
         if not kind.group.startswith("gateway."):
             api.add(kind)
     async with running(api):
-        await read(api.access, READS, manners=MANNERS)
+        await read(api.access, READS, limits=LIMITS)
     assert len(api.asked) <= 28
     assert any("kubelet-config" in path for path in api.paths())

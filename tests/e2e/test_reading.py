@@ -10,7 +10,7 @@ import pytest
 
 from scanner.cluster import access, read
 from scanner.cluster.api_discovery import served
-from scanner.cluster.client import Client, Manners
+from scanner.cluster.client import Client, Limits
 from scanner.kube import kinds
 from scanner.kube.kinds import KINDS
 from scanner.kube.objects import Reference
@@ -19,7 +19,7 @@ from tests.e2e.conftest import cluster_objects
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.writing import AGGREGATED, Object, Writer
 
-SMALL_PAGES = Manners(page=7)
+SMALL_PAGES = Limits(page=7)
 BUILT_IN = {
     "", "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "apps",
     "certificates.k8s.io", "discovery.k8s.io", "networking.k8s.io", "rbac.authorization.k8s.io",
@@ -147,7 +147,7 @@ def discovered(plane: ControlPlane, group: str, *, there: bool) -> None:
 
 async def test_pages_together_are_the_list(cluster: ControlPlane, crowd: str, tmp_path: Path) -> None:
     before = len(cluster.audited())
-    snapshot = await read(access(admin(cluster, tmp_path)), [kinds.POD], manners=SMALL_PAGES)
+    snapshot = await read(access(admin(cluster, tmp_path)), [kinds.POD], limits=SMALL_PAGES)
     names = [each.name for each in snapshot.every(kinds.POD) if each.namespace == crowd]
     assert names == [f"web-{number:03}" for number in range(CROWD)]
     pages = [each for each in requests(cluster, before) if each.startswith("/api/v1/pods?")]
@@ -172,7 +172,7 @@ async def test_a_list_that_expires_is_begun_again(
         return answer
 
     monkeypatch.setattr(Client, "get", forgetful)
-    snapshot = await read(access(admin(cluster, tmp_path)), [kinds.POD], manners=SMALL_PAGES)
+    snapshot = await read(access(admin(cluster, tmp_path)), [kinds.POD], limits=SMALL_PAGES)
     writer.delete(pod(crowd, "zz-late"))
     names = [each.name for each in snapshot.every(kinds.POD) if each.namespace == crowd]
     assert names == [*(f"web-{number:03}" for number in range(CROWD)), "zz-late"]

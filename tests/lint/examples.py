@@ -24,7 +24,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509 import CertificateRevocationListBuilder
 
-from scanner.cluster.lint_input import Manifests, read_manifests
+from scanner.cluster.lint_input import read_manifests
+from scanner.cluster.manifest_documents import Manifests
 from scanner.kube.snapshot import Origin, Snapshot
 from scanner.lint import READS, Linted, lint
 from scanner.linting import declared

@@ -13,7 +13,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scanner.cluster.lint_input import Manifests
+from scanner.cluster.manifest_documents import Manifests
 from scanner.kube.objects import KubeObject, Steps
 from scanner.lint import RULES, lint
 from scanner.linting import declared

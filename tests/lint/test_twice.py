@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanner.cluster.lint_input import Manifests, read_manifests
+from scanner.cluster.lint_input import read_manifests
+from scanner.cluster.manifest_documents import Manifests
 from scanner.kube.kinds import ROUTE, SECRET
 from scanner.lint.manifest_rules import TWICE, check_twice, told_apart
 from scanner.linting import LINT_READS, declared, lint_report

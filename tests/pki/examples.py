@@ -73,7 +73,7 @@ def _snapshot(directory: Path, documents: list[str], making: Making) -> Snapshot
     file.write_text("---\n".join(documents), encoding="utf-8")
     given = read_manifests([str(file)], _KINDS)
     assert [*given.bad, *given.misnamed] == []
-    assert given.others + given.strangers == 0
+    assert given.others + given.not_objects == 0
     return Snapshot(
         taken_at=making.now,
         origin=Origin(name="example"),

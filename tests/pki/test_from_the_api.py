@@ -13,7 +13,7 @@ from scanner.kube.snapshot import union
 from scanner.pki import certificate_sources
 from scanner.pki.secret_references import TO_SECRETS, secret_references
 from tests.certs import Authority
-from tests.cluster.api import MANNERS, Api, running
+from tests.cluster.api import LIMITS, Api, running
 from tests.pki.objects import coded
 
 LEAF = Authority("Root").leaf(names=("web.shop.svc",))
@@ -35,7 +35,7 @@ async def test_the_secret_that_a_service_names(*, no_secrets: bool) -> None:
         found = await read(
             api.access,
             READS,
-            manners=MANNERS,
+            limits=LIMITS,
             no_secrets=no_secrets,
             secrets=partial(secret_references, names=load_names()),
         )

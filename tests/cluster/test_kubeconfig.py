@@ -180,7 +180,7 @@ def test_http_is_for_those_without_a_credential_and_for_loopback(tmp_path: Path)
         tmp_path, HEAD, "contexts:\n- {name: main, context: {cluster: c}}\n", CLUSTER.replace("https", "http")
     )
     assert anonymous.server == "http://api.example:6443"
-    with pytest.raises(InputError, match="server is http: the credential would travel in clear"):
+    with pytest.raises(InputError, match="server is http: the credential would be sent unencrypted"):
         as_cluster(tmp_path, "{server: 'http://api.example'}")
 
 
@@ -216,7 +216,7 @@ def test_what_is_wrong_with_a_file_is_said_with_its_place(
         ("{client-certificate-data: eA==}", "has no client-key"),
         ("{client-certificate: gone, client-key: gone}", "names .*/gone, which cannot be read: No such file"),
         ("{client-certificate: /dev/zero, client-key: gone}", "names /dev/zero, which is larger than 1024 KiB"),
-        ("{token: 'a b'}", "this is no token"),
+        ("{token: 'a b'}", "not a token"),
         ("{exec: {apiVersion: client.authentication.k8s.io/v1alpha1, command: x}}", "exec.apiVersion is .*v1alpha1"),
         ("{exec: {apiVersion: client.authentication.k8s.io/v1}}", "exec.command is missing"),
         ("{exec: {apiVersion: client.authentication.k8s.io/v1, command: x}}", "exec.interactiveMode is ''"),
@@ -233,16 +233,16 @@ def test_what_is_wrong_with_a_user_is_said_with_its_place(tmp_path: Path, user: 
 @pytest.mark.parametrize(
     ("cluster", "complaint"),
     [
-        ("{server: 'ftp://x'}", "server is no URL"),
-        ("{server: 'https://x:port'}", "server is no URL"),
-        ("{server: 'https://'}", "server is no URL"),
-        ("{server: 'https://a..b'}", "server is no URL"),
-        ("{server: 'https://256.1.1.1'}", "server is no URL"),
-        ("{server: x, proxy-url: 'http://me:secret@a..b'}", "the proxy is not a URL"),
-        ("{server: 'https://xn--a-\u00fc'}", "server is no URL"),
-        ("{server: 'https://me:secret@x'}", "server holds a user name or password"),
-        ("{server: 'https://x/?a=b'}", "server is no URL"),
-        ("{server: x, proxy-url: 'socks5://me:secret@x'}", "a proxy of the scheme 'socks5' is not supported"),
+        ("{server: 'ftp://x'}", "server is not the URL"),
+        ("{server: 'https://x:port'}", "server is not the URL"),
+        ("{server: 'https://'}", "server is not the URL"),
+        ("{server: 'https://a..b'}", "server is not the URL"),
+        ("{server: 'https://256.1.1.1'}", "server is not the URL"),
+        ("{server: x, proxy-url: 'http://me:secret@a..b'}", "the proxy is not a valid URL"),
+        ("{server: 'https://xn--a-\u00fc'}", "server is not the URL"),
+        ("{server: 'https://me:secret@x'}", "server contains a user name or password"),
+        ("{server: 'https://x/?a=b'}", "server is not the URL"),
+        ("{server: x, proxy-url: 'socks5://me:secret@x'}", "proxy scheme 'socks5' is not supported"),
         ("{server: x, certificate-authority: gone}", "certificate-authority names .*gone, which cannot be read"),
     ],
 )
@@ -279,7 +279,7 @@ def test_a_pod_is_its_service_account(tmp_path: Path, host: str) -> None:
     ("context", "environment", "kind", "complaint"),
     [
         (None, {}, UsageError, "no cluster: there is no kubeconfig"),
-        ("x", {}, UsageError, "no kubeconfig with the context 'x'"),
+        ("x", {}, UsageError, "no kubeconfig for the context 'x'"),
         (None, {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, InputError, "ca.crt: cannot be read"),
     ],
 )
