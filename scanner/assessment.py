@@ -13,7 +13,7 @@ from scanner import certificates, discover, expect
 from scanner.certificates import Certificates
 from scanner.config.component_catalogue import load_catalogue
 from scanner.discover import Discovery
-from scanner.discover.asked_endpoints import payer
+from scanner.discover.endpoint_selection import share_namespace
 from scanner.expect import Expectations
 from scanner.jobs import Job, Surroundings
 from scanner.judge import network_policy
@@ -88,7 +88,7 @@ class Assessment:
                 endpoint=endpoints[place],
                 place=place,
                 turn=turns[place],
-                share=payer(endpoints[place]) or "",
+                share=share_namespace(endpoints[place]) or "",
                 owes=self.expectations.of,
                 cluster=self.facts.name,
                 scope=self.discovery.scope,

@@ -147,7 +147,7 @@ def test_what_is_too_much_for_one_listener_is_counted_and_the_scan_is_incomplete
     monkeypatch.setattr(merge, "MAX_ORIGINS", 20)
     found = surveyed(*PLACE, *(raw for n in range(MANY) for raw in conversion(n, GOOD)))
     ((reason, times),) = [each for each in found.discovery.left_out if "lead to one listener" in each[0]]
-    assert reason.endswith(": cut, not looked at")
+    assert reason.endswith(": truncated, not read")
     assert (times, found.discovery.truncated) == (times, times)
     assert times >= MANY - 20
 
@@ -175,7 +175,7 @@ def test_too_many_services_of_one_listener_are_counted_and_the_scan_is_incomplet
     monkeypatch.setattr(merge, "MAX_ALIASES", 20)
     found = surveyed(*PLACE, *(raw for n in range(MANY) for raw in behind(n)))
     ((reason, times),) = [each for each in found.discovery.left_out if "addresses of Services" in each[0]]
-    assert reason.endswith(": cut, not looked at")
+    assert reason.endswith(": truncated, not read")
     assert found.discovery.truncated == times > 0
 
 

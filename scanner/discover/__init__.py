@@ -1,14 +1,16 @@
-"""Discovery: a snapshot's TLS listeners. Pure; one file a source, each with provenance, merged by where they listen."""
+"""Discovery: the TLS listeners of a snapshot. Pure; one module per source; claims are merged by listener, with their
+origins."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from scanner.discover import index, scope
-from scanner.discover.asked_endpoints import Claimants, shares
-from scanner.discover.endpoints import built
+from scanner.discover.endpoint_selection import AddressConflicts, shares
+from scanner.discover.endpoints import endpoints_of
 from scanner.discover.index import Index
 from scanner.discover.merge import Merge
 from scanner.discover.sources import SOURCES
@@ -21,33 +23,34 @@ from scanner.model.endpoint import Endpoint
 from scanner.model.scan_policy import MOST_OF_NAMESPACE, Selector, any_matches
 
 READS: tuple[Kind, ...] = union((index.READS, *(source.reads for source in SOURCES), scope.READS))
-"""Every kind that discovery looks at."""
+"""All kinds that discovery reads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discovery:
-    """What was found."""
+    """The result of discovery."""
 
     endpoints: tuple[Endpoint, ...]
-    """Each listener once for each address, in the order of the instances."""
+    """One endpoint per listener and address, sorted by instance."""
     turns: tuple[int, ...]
-    """Of each of these, when it is asked: those of one turn before the next. The platform's have 0, and so each other
-    namespace gets on as fast as the others."""
+    """For each endpoint its turn: those of one turn are probed before the next. The platform's have 0, and all other
+    namespaces progress equally."""
     scope: DialScope
-    """Where these may be dialled."""
+    """The addresses that may be dialled."""
     left_out: tuple[tuple[str, int], ...] = ()
-    """What was seen and is not asked, as (reason, how many): outside the scope, never TLS, UDP."""
+    """Reasons and counts of listeners that are not probed: outside the scope, never TLS, UDP."""
     unasked: tuple[Endpoint, ...] = ()
-    """Those of them that are listeners all the same: something that is asked may lead there."""
+    """The listeners among them, because a probed object may lead there."""
     why_unasked: tuple[str, ...] = ()
-    """The reason of each of them."""
+    """The reason for each of ``unasked``."""
     truncated: int = 0
-    """Of ``left_out``: what nobody looked at, because an object had too much of it. Not everything was seen then."""
+    """Number of ``left_out`` entries that were not read, because an object had too many. Discovery is incomplete
+    then."""
     omitted: tuple[tuple[Endpoint, str], ...] = ()
-    """With ``everything``: the others, on loopback or never TLS, each with the reason."""
+    """With ``everything``: the other listeners, on loopback or never TLS, each with the reason."""
 
 
-def discover(  # noqa: PLR0913 - what is wanted, and how it may be reached
+def discover(  # noqa: PLR0913 - all options of discovery
     snapshot: Snapshot,
     catalogue: Catalogue,
     *,
@@ -60,25 +63,25 @@ def discover(  # noqa: PLR0913 - what is wanted, and how it may be reached
     everything: bool = False,
     most_of_namespace: int = MOST_OF_NAMESPACE,
 ) -> Discovery:
-    """Every TLS listener that the cluster's objects lead to.
+    """Find every TLS listener that the cluster's objects lead to.
 
-    ``include``: one of them must match, if there are any, and one of ``within``. ``allow_external``: dial what is not
-    the cluster's, too. ``loopback``: a cluster on loopback addresses may be dialled (the demo). ``via_port_forward``:
-    pods are reached through the API server, and so are listeners that are bound to loopback. ``everything``: also keep
-    what nobody can or need ask. ``most_of_namespace``: listeners of one namespace that are asked.
+    ``include``: one selector must match, if there are any, and one of ``within``. ``allow_external``: also dial
+    addresses outside the cluster. ``loopback``: a cluster on loopback addresses may be dialled (the demo).
+    ``via_port_forward``: pods are reached through the API server, and so are listeners on loopback. ``everything``:
+    also return what cannot or need not be probed. ``most_of_namespace``: limit of probed listeners per namespace.
     """
     indexed = Index(snapshot, catalogue, via_port_forward=via_port_forward)
     left_out = Counter[str]()
     merge, truncated = _merged(indexed, left_out)
     allowed = scope.dial_scope(indexed, external=allow_external, loopback=loopback)
-    refusals = Refusals(allowed)
-    claimants = Claimants(indexed.workloads)
+    refusal = cache(allowed.refusal)  # most addresses have several listeners
+    conflicts = AddressConflicts(indexed.workloads)
     unasked: list[tuple[Endpoint, str]] = []
     omitted: list[tuple[Endpoint, str]] = []
     for listener in merge.listeners():
-        for each in built(indexed, listener, via_port_forward=via_port_forward, everything=everything):
+        for each in endpoints_of(indexed, listener, via_port_forward=via_port_forward, everything=everything):
             reason = (
-                each.reason if isinstance(each, Omission) else _unwanted(each, refusals, (include, within), exclude)
+                each.reason if isinstance(each, Omission) else _exclusion(each, refusal, (include, within), exclude)
             )
             if isinstance(each, Omission) or reason:
                 left_out[reason or ""] += 1
@@ -87,17 +90,17 @@ def discover(  # noqa: PLR0913 - what is wanted, and how it may be reached
                 else:
                     unasked.append((each, reason or ""))
             else:
-                claimants.add(each)
+                conflicts.add(each)
     for cut in indexed.cuts.omissions():
         left_out[cut.reason] += cut.times
         truncated += cut.times if cut.cut else 0
-    endpoints, beside = claimants.settled()
-    fair = shares(endpoints, indexed.trust, most_of_namespace)
+    endpoints, beside = conflicts.resolved()
+    fair = shares(endpoints, indexed.authority, most_of_namespace)
     for each, beyond in fair.cut:
         left_out[beyond.reason] += 1
         unasked.append((each, beyond.reason))
     truncated += len(fair.cut)
-    left_out.update({"listeners at an address that another one has": beside} if beside else {})
+    left_out.update({"listeners at an address of another listener": beside} if beside else {})
     return Discovery(
         endpoints=tuple(fair.kept),
         turns=tuple(fair.turns),
@@ -111,7 +114,8 @@ def discover(  # noqa: PLR0913 - what is wanted, and how it may be reached
 
 
 def _merged(indexed: Index, left_out: Counter[str]) -> tuple[Merge, int]:
-    """What the sources find; ``left_out`` counts what they leave out by reason, and the number is of what was cut."""
+    """Merge the claims of all sources; ``left_out`` counts omissions by reason. Also returns the number of truncated
+    items."""
     merge, truncated = Merge(), 0
     for source in SOURCES:
         for found in source.find(indexed):
@@ -123,28 +127,19 @@ def _merged(indexed: Index, left_out: Counter[str]) -> tuple[Merge, int]:
     return merge, truncated
 
 
-class Refusals(dict[str, str | None]):
-    """What the dial scope says of each address, asked once: most have several listeners."""
-
-    def __init__(self, allowed: DialScope) -> None:
-        self.allowed = allowed
-
-    def __missing__(self, address: str) -> str | None:
-        self[address] = self.allowed.refusal(address)
-        return self[address]
-
-
-def _unwanted(
-    endpoint: Endpoint, refusals: Refusals, includes: Iterable[Sequence[Selector]], exclude: Sequence[Selector]
+def _exclusion(
+    endpoint: Endpoint,
+    refuse: Callable[..., str | None],
+    includes: Iterable[Sequence[Selector]],
+    exclude: Sequence[Selector],
 ) -> str | None:
-    """Why an endpoint is not asked. What is declared or hinted to be TLS stays, even out of scope: the scan says that
-    it could not be judged, and why."""
+    """The reason why an endpoint is not probed. A declared or hinted one stays, even out of scope: the scan reports
+    that it could not be judged, and why."""
     if not all(any_matches(include, endpoint) for include in includes if include):
         return "not included"
     if any_matches(exclude, endpoint):
         return "excluded"
     if endpoint.certainty != "candidate" or endpoint.tunnel or not endpoint.address:
         return None
-    refusal = refusals[endpoint.address]
-    refusal = refusal and refusals.allowed.refusal(endpoint.address, endpoint.port, endpoint.owner)
+    refusal = refuse(endpoint.address) and refuse(endpoint.address, endpoint.port, endpoint.owner)
     return f"outside of the dial scope: {refusal}" if refusal else None

@@ -1,9 +1,9 @@
-"""Endpoints out of merged listeners: whose they are, which component, under which names, and what they are called.
+"""Make endpoints from merged listeners: owner, component, server names, and id.
 
-An id is ``<owner kind>/<namespace>/<name>:<port>``, with ``#<server name>`` where one is sent and ``/<transport>``
-where TLS begins with a STARTTLS: ``Deployment/shop/web:8443``, ``StaticPod/kube-system/etcd:2379``,
-``Node/kubelet:10250``. It says nothing of an address or of a pod, so that it stays the same while these come and go. An
-instance is an id with an address, and the node where the listener is in a node's network.
+An id is ``<owner kind>/<namespace>/<name>:<port>``, with ``#<server name>`` if one is sent and ``/<transport>`` for
+STARTTLS: ``Deployment/shop/web:8443``, ``StaticPod/kube-system/etcd:2379``, ``Node/kubelet:10250``. It contains no
+address and no pod, so that it stays the same while these change. An instance is an id with an address, and the node if
+the listener is in a node's network.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from scanner.discover import hints
 from scanner.discover.index import Index
-from scanner.discover.merge import MAX_ALIASES, MAX_FOREIGN, MAX_ORIGINS, Listener, Said, stronger
+from scanner.discover.merge import MAX_ALIASES, MAX_FOREIGN, MAX_ORIGINS, Listener, MergedClaims, stronger
 from scanner.discover.truncation import Omission
 from scanner.discover.workloads import Pod
 from scanner.kube.hostnames import part, server_name
@@ -21,15 +21,15 @@ from scanner.model import components
 from scanner.model.endpoint import Certainty, Endpoint, Origin, Owner, Transport, Tunnel, host_port, owner_order
 
 MESH = "mesh"
-"""The component of what a service mesh may answer for. Whoever writes a pod says so, so the catalogue comes first."""
+"""The component of a listener behind a service mesh. The pod's author sets it, so the catalogue takes precedence."""
 MAX_CANDIDATES = 20
 _LOOPBACK = "127.0.0.1"
 _NO_FORWARD = "listeners on loopback, reachable only with --via port-forward"
-_NO_WAY = "listeners on loopback of nodes without a pod in the node's network: no port-forward leads there"
+_NO_WAY = "listeners on loopback of nodes without a pod on the host network: not reachable by port-forward"
 
 
-class Built:
-    """One listener, with everything decided that is the same for all of its names and addresses."""
+class EndpointBuilder:
+    """Makes the endpoints of one listener, with all that its names and addresses have in common."""
 
     def __init__(self, view: Index, listener: Listener, *, via_port_forward: bool) -> None:
         self._listener = listener
@@ -45,7 +45,7 @@ class Built:
         )
 
     def omitted(self) -> str | None:
-        """Why it is not asked, or None."""
+        """The reason why it is not probed, or None."""
         if self.entry and self.entry.speaks in ("plain", "nothing") and not self._is_declared():
             return "ports without TLS by the component catalogue"
         if self.loopback and self.tunnel is None:
@@ -53,31 +53,32 @@ class Built:
         return None
 
     def endpoints(self) -> Iterator[Endpoint]:
-        """One for each name and address. A name beside others is asked at one address: the process is the same."""
+        """One endpoint per name and address. An additional name is probed at one address only, because the process is
+        the same."""
         listener = self._listener
         addresses = [_LOOPBACK] if self.loopback else listener.addresses
         if not listener.named and not (self.entry and self.entry.server_names):  # nearly always
             name = listener.soft[2] if listener.soft and not listener.bare else None
             yield from (self._endpoint(each, name, listener.unnamed) for each in addresses if listener.unnamed)
             return
-        only = {name: self._folded(said) for name, said in listener.named.items() if said.naming == "only"}
-        also = {name: said for name, said in listener.named.items() if said.naming == "also"}
+        only = {name: self._folded(merged) for name, merged in listener.named.items() if merged.naming == "only"}
+        also = {name: merged for name, merged in listener.named.items() if merged.naming == "also"}
         for extra in self.entry.server_names if self.entry else ():
             name = server_name(extra)
             if name and name not in only:
                 origin = Origin(role="catalogue", part=self.entry_name)
-                also.setdefault(name, Said(certainty="declared", origins=[origin]))
+                also.setdefault(name, MergedClaims(certainty="declared", origins=[origin]))
         soft = listener.soft[2] if listener.soft and not only and not listener.bare else None
         for address in addresses:
             if only:
-                yield from (self._endpoint(address, name, said) for name, said in only.items())
+                yield from (self._endpoint(address, name, merged) for name, merged in only.items())
             if listener.unnamed and (not only or listener.bare):
                 yield self._endpoint(address, soft, listener.unnamed)
         yield from (self._endpoint(self._primary(addresses), name, each) for name, each in also.items() if name != soft)
 
     @property
     def entry_name(self) -> str:
-        """The catalogue's entry, for people."""
+        """Name of the catalogue's entry."""
         return f"{self.entry.component} {self.entry.listener}" if self.entry else ""
 
     def _is_declared(self) -> bool:
@@ -85,7 +86,7 @@ class Built:
         return any(each.certainty == "declared" for each in every if each)
 
     def _known(self) -> tuple[components.Listener | None, Pod | None]:
-        """The catalogue's entry, and the pod that listens: the one that the catalogue knows, else the first."""
+        """The catalogue's entry, and the pod that listens: the one in the catalogue, else the first."""
         place, view = self._listener.place, self._view
         number = self._listener.known_port or place.port
         on_node = place.node is not None
@@ -111,20 +112,20 @@ class Built:
         return Owner(kind="Node", name=name)
 
     def _is_loopback(self) -> bool:
-        said = self._listener.loopback
+        merged = self._listener.loopback
         if self._listener.called:
             return False
-        if said:
-            return said == {True}
+        if merged:
+            return merged == {True}
         return bool(self.entry and self.entry.loopback)
 
     def _through(self) -> Pod | None:
-        """The pod in whose network a port-forward ends where this listens; None where it is dialled at its address.
+        """The pod whose port-forward reaches the listener; None if it is dialled at its address.
 
-        Runtimes connect to localhost of that network, and for pods of the node's network that is the node's own
-        (containerd/cri#739, cri-o/cri-o#4495): any such pod leads to all that is bound to loopback there. What has an
-        address of the node is dialled there all the same, since something else may have its port on loopback:
-        OpenShift's node exporter speaks plain text there, behind the TLS of the node's address.
+        Runtimes connect to localhost in the pod's network. For pods on the host network that is the node's own
+        (containerd/cri#739, cri-o/cri-o#4495), so any such pod reaches all loopback listeners of the node. Listeners
+        with an address of the node are dialled there, because another listener may have the same port on loopback:
+        OpenShift's node exporter serves plaintext there, behind the TLS of the node's address.
         """
         if not self.loopback:
             return None if self.pod and self.pod.host_network else self.pod
@@ -135,57 +136,57 @@ class Built:
         )
 
     def _candidates(self) -> tuple[Owner, ...]:
-        """Of a port of a node that nobody claims, or that several do."""
+        """Possible owners of a node's port that no pod or several pods claim."""
         place = self._listener.place
         if place.node is None or len(self._claims) == 1 or self._listener.owner:
             return ()
         pods = self._claims or ([] if self.entry else self._view.workloads.on_node.get(place.node, []))
         return tuple(sorted({pod.owner for pod in pods}, key=owner_order)[:MAX_CANDIDATES])
 
-    def _folded(self, said: Said) -> Said:
-        """What is said of a name, with what is said of its listener without one."""
+    def _folded(self, merged: MergedClaims) -> MergedClaims:
+        """The claims on a name, with those on its listener without a name."""
         unnamed = self._listener.unnamed
         if unnamed:
-            said.certainty = stronger(said.certainty, unnamed.certainty)
-            said.segment = said.segment or unnamed.segment
-            said.expects = said.expects or unnamed.expects
+            merged.certainty = stronger(merged.certainty, unnamed.certainty)
+            merged.segment = merged.segment or unnamed.segment
+            merged.expects = merged.expects or unnamed.expects
             for origin in unnamed.origins:
                 if origin not in (self._listener.bare or ()):
-                    said.origin(origin)
-        return said
+                    merged.origin(origin)
+        return merged
 
     def _primary(self, addresses: list[str]) -> str:
         return (
             next((each for each in self.pod.addresses if each in addresses), addresses[0]) if self.pod else addresses[0]
         )
 
-    def _certainty(self, said: Said) -> Certainty:
+    def _certainty(self, merged: MergedClaims) -> Certainty:
         known = self.entry is not None and self.entry.speaks in ("tls", "both") and not self._listener.guess
-        return "declared" if known else said.certainty
+        return "declared" if known else merged.certainty
 
-    def _labels(self, said: Said) -> tuple[tuple[str, str], ...]:
-        """The pod's or the node's, and those of the object that decides what is served under the name."""
+    def _labels(self, merged: MergedClaims) -> tuple[tuple[str, str], ...]:
+        """Labels of the pod or node, and of the object that decides what is served under the name."""
         place = self._listener.place
         node = self._view.workloads.nodes.get(place.node or "") if self.pod is None else None
         own = self.pod.labels if self.pod else place.labels or (node.labels if node else ())
-        if said.subject is None or said.naming == "soft":
+        if merged.subject is None or merged.naming == "soft":
             return own
-        return (*own, *(pair for pair in sorted(said.subject.labels.items()) if pair not in own))
+        return (*own, *(pair for pair in sorted(merged.subject.labels.items()) if pair not in own))
 
-    def _origins(self, said: Said, identity: str) -> tuple[Origin, ...]:
+    def _origins(self, merged: MergedClaims, identity: str) -> tuple[Origin, ...]:
         cuts = self._view.cuts
         if cut := self._listener.cut_aliases:
             cuts.note(f"addresses of Services of one listener beyond the first {MAX_ALIASES:,}", identity, cut)
-        if said.cut:
-            cuts.note(f"objects that lead to one listener beyond the first {MAX_ORIGINS:,}", identity, said.cut)
-        if said.cut_foreign:
+        if merged.cut:
+            cuts.note(f"objects that lead to one listener beyond the first {MAX_ORIGINS:,}", identity, merged.cut)
+        if merged.cut_foreign:
             what = f"objects of other namespaces that name one listener beyond the first {MAX_FOREIGN}"
-            cuts.note(what, identity, said.cut_foreign, decides=False)
-        return self._view.origins(said.origins)
+            cuts.note(what, identity, merged.cut_foreign, decides=False)
+        return self._view.origins(merged.origins)
 
-    def _endpoint(self, address: str, name: str | None, said: Said) -> Endpoint:
+    def _endpoint(self, address: str, name: str | None, merged: MergedClaims) -> Endpoint:
         listener, place = self._listener, self._listener.place
-        certainty = self._certainty(said)
+        certainty = self._certainty(merged)
         transport: Transport = (
             "tls" if certainty == "declared" or name else hints.transport(place.port, listener.app_protocol)
         )
@@ -201,35 +202,34 @@ class Built:
             host=place.host or name or "",
             owner=self.owner,
             component=self.entry.component if self.entry else MESH if self.pod and self.pod.mesh else None,
-            segment=said.segment,
+            segment=merged.segment,
             certainty=certainty,
-            origins=self._origins(said, identity),
-            subject=said.subject.reference if said.subject else None,
+            origins=self._origins(merged, identity),
+            subject=merged.subject.reference if merged.subject else None,
             node=place.node,
             runs_on=self.pod.node if self.pod else place.node,
             pod=self.pod.reference if self.pod else None,
             candidates=self._candidates(),
-            labels=self._labels(said),
+            labels=self._labels(merged),
             aliases=self._view.same(tuple(listener.aliases)),
-            sampled=place.sampled or said.sampled,
+            sampled=place.sampled or merged.sampled,
             ready=listener.ready,
             tunnel=self.tunnel,
-            expects=said.expects or (self.entry.client_certificate if self.entry else None),
+            expects=merged.expects or (self.entry.client_certificate if self.entry else None),
         )
 
 
-@lru_cache(maxsize=1 << 12)  # replicas follow each other
+@lru_cache(maxsize=1 << 12)  # replicas have the same id and are consecutive
 def called(owner: Owner, port: int, name: str | None, transport: Transport, *, apart: str = "") -> str:
-    """An endpoint's id."""
     above = "/".join(part(each) for each in (owner.kind, owner.namespace, owner.name, apart) if each)
     return f"{above}:{port}{f'#{name}' if name else ''}{f'/{transport}' if transport != 'tls' else ''}"
 
 
-def built(
+def endpoints_of(
     view: Index, listener: Listener, *, via_port_forward: bool, everything: bool = False
 ) -> Iterator[Endpoint | Omission]:
-    """The endpoints of a listener, or why there are none, and with ``everything`` which there would be."""
-    one = Built(view, listener, via_port_forward=via_port_forward)
+    """The endpoints of a listener, or an ``Omission``, which has the endpoints if ``everything``."""
+    one = EndpointBuilder(view, listener, via_port_forward=via_port_forward)
     reason = one.omitted()
     if reason:
         yield Omission(reason, endpoints=tuple(one.endpoints()) if everything else ())

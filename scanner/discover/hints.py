@@ -1,4 +1,4 @@
-"""Names, numbers and protocols that suggest TLS, or a protocol that upgrades to it."""
+"""Names, numbers and protocols of ports that suggest TLS, or a protocol that upgrades to it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WELL_KNOWN = frozenset(
     {443, 465, 636, 853, 989, 990, 993, 995, 2376, 4443, 5061, 5671, 5986, 6443, 6514, 8443, 8883, 9443}
     | {10250, 10257, 10259}
 )
-"""Numbers behind which there is TLS more often than not (IANA, and Kubernetes by custom)."""
+"""Ports that usually have TLS (IANA, and Kubernetes convention)."""
 
 _STARTTLS_PORTS: dict[int, Transport] = {
     21: "ftp",
@@ -43,17 +43,17 @@ _STARTTLS_PROTOCOLS: dict[str, Transport] = {
 
 @lru_cache(maxsize=4096)
 def certainty(number: int, name: str, app_protocol: str) -> Certainty:
-    """What a port's number, name and protocol suggest."""
+    """The certainty of TLS by a port's number, name and protocol."""
     if protocol_says(app_protocol) or number in WELL_KNOWN or name_says(name):
         return "hinted"
     return "candidate"
 
 
 def is_plain(number: int, name: str) -> bool:
-    """Whether a port's number or name says that it is plain HTTP."""
+    """True if a port's number or name indicates plaintext HTTP."""
     return number == 80 or (name.startswith("http") and not name.startswith("https"))
 
 
 def transport(number: int, app_protocol: str) -> Transport:
-    """How TLS begins there, where no object declares that it is TLS from the first byte."""
+    """The start of TLS at a port, if no object declares TLS from the first byte."""
     return _STARTTLS_PROTOCOLS.get(app_protocol.lower()) or _STARTTLS_PORTS.get(number, "tls")

@@ -1,7 +1,7 @@
-"""Drafts of all sources, merged by where they listen: one ``Listener`` for each port of a pod, a node or an address.
+"""Merge the claims of all sources into one ``Listener`` per port of a pod, a node or an address.
 
-A listener is met once, however many objects lead to it. What a server name makes of it is decided when all have spoken
-(``endpoints``): every connection to it costs, so it is asked without a name only where that shows something else.
+The effect of server names is decided when all claims are merged (``endpoints``). Every probe costs connections, so a
+listener is probed without a name only if that shows something else.
 """
 
 from __future__ import annotations
@@ -9,39 +9,39 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from scanner.discover.listener_claims import Claim, Draft, Naming
+from scanner.discover.listener_claims import Claim, Naming, PlacedClaim
 from scanner.discover.workloads import Place, Pod
 from scanner.kube.objects import KubeObject
 from scanner.model.endpoint import Certainty, Origin, Owner, Segment
 from scanner.model.observation import ClientCertificate
 
 MAX_ORIGINS = 1_000
-"""Objects of a listener, or of one of its names, by which it is judged. A provider of Crossplane has as many CRDs with
-one conversion webhook; each may have a CA of its own, to be verified by."""
+"""Limit of objects that a listener, or one of its names, is judged by. A provider of Crossplane has as many CRDs with
+one conversion webhook; each may have a different CA to verify it."""
 MAX_FOREIGN = 20
-"""Of other namespaces: they decide nothing."""
+"""Limit of objects of other namespaces, which decide nothing."""
 MAX_ALIASES = 1_000
-"""Addresses of Services that lead to a listener. Owners, Secrets and names are looked up by them."""
+"""Limit of addresses of Services that lead to a listener. Owners, Secrets and names are looked up by them."""
 MAX_FOREIGN_ALIASES = 50
-"""Of Services of other namespaces: they decide nothing."""
+"""Limit of addresses of other namespaces' Services, which decide nothing."""
 _FEW = 8
 
 _RANK: dict[Certainty, int] = {"declared": 0, "hinted": 1, "candidate": 2}
 
 
 @dataclass(slots=True, eq=False)
-class Said:
-    """What is said of a listener, or of one of its server names."""
+class MergedClaims:
+    """The merged claims on a listener, or on one of its server names."""
 
     certainty: Certainty = "candidate"
     origins: list[Origin] = field(default_factory=list)
-    """They are few, nearly always, and there are too many listeners to have dictionaries."""
+    """A list, because each listener has few and there are many listeners."""
     known: set[int] | None = None
-    """Identities of those, where they are many."""
+    """Their ``id()``, if there are many."""
     foreign: int = 0
-    """How many of them are of other namespaces."""
+    """Number of origins or aliases of other namespaces."""
     cut: int = 0
-    """Origins that are not kept."""
+    """Number of dropped origins."""
     cut_foreign: int = 0
     segment: Segment | None = None
     subject: KubeObject | None = None
@@ -50,7 +50,7 @@ class Said:
     sampled: bool = False
 
     def add(self, claim: Claim) -> None:
-        """One more claim: the strongest certainty counts, and the first word on everything else."""
+        """Merge a claim: the strongest certainty counts, and the first value of everything else."""
         self.certainty = stronger(self.certainty, claim.certainty)
         self.origin(claim.origin)
         for each in claim.beside:
@@ -63,8 +63,8 @@ class Said:
             self.naming = claim.naming
 
     def origin(self, origin: Origin) -> None:
-        """Keep one more origin, or count it. What one claim says again, of another address, is the same value; values
-        that are equal are left to ``Index.origins``."""
+        """Add an origin, or count it. A claim repeats the same object for each address; equal objects are removed by
+        ``Index.origins``."""
         if self.known is None:
             for each in self.origins:
                 if each is origin:
@@ -89,36 +89,35 @@ class Listener:
     """One port of a pod, a node or an address."""
 
     place: Place
-    """The first that was met."""
+    """The first merged place."""
     addresses: list[str] = field(default_factory=list)
     pods: list[Pod] = field(default_factory=list)
-    """Who claims it: one pod of the pod network, or those of a node."""
+    """Pods that claim it: one pod of the pod network, or those of a node."""
     owner: Owner | None = None
-    """Of the node's own processes: the one that the node's status names."""
-    unnamed: Said | None = None
-    """What is said of it without a name, and with soft ones."""
+    """Owner of a node's own process, by the node's status."""
+    unnamed: MergedClaims | None = None
+    """Claims without a name, and with soft ones."""
     soft: tuple[int, bool, str] | None = None
-    """The best name that clients verify and that changes nothing else."""
-    named: dict[str, Said] = field(default_factory=dict)
+    """The best soft name."""
+    named: dict[str, MergedClaims] = field(default_factory=dict)
     aliases: dict[str, None] = field(default_factory=dict)
     foreign_aliases: int = 0
-    """How many of them are of other namespaces."""
+    """Number of origins or aliases of other namespaces."""
     cut_aliases: int = 0
-    """Aliases that are not kept."""
+    """Number of dropped aliases."""
     ready: bool = False
     loopback: frozenset[bool] = frozenset()
     called: bool = False
-    """Whether something connects there from outside of the pod: then it is not bound to loopback, whoever says so."""
+    """A client outside of the pod connects there, so it is not bound to loopback, whatever other claims say."""
     app_protocol: str = ""
     guess: bool = True
     bare: set[Origin] | None = None
-    """What says that what it shows without a name is of interest by itself: then no soft name is sent. They say nothing
-    of names."""
+    """Origins of claims that what is served without a name matters: then no soft name is sent. They name nothing."""
     known_port: int | None = None
-    """The port by which the catalogue knows it, if not its own."""
+    """The port by which the catalogue knows it, if another."""
 
-    def add(self, draft: Draft) -> None:
-        """One more draft."""
+    def add(self, draft: PlacedClaim) -> None:
+        """Merge a claim."""
         claim, place, ready, aliases, called = draft
         if place.address not in self.addresses:
             self.addresses.append(place.address)
@@ -151,34 +150,33 @@ class Listener:
 
     def _say(self, claim: Claim) -> None:
         if claim.name and claim.naming != "soft":
-            self.named.setdefault(claim.name, Said()).add(claim)
+            self.named.setdefault(claim.name, MergedClaims()).add(claim)
             return
         if self.unnamed is None:
-            self.unnamed = Said()
+            self.unnamed = MergedClaims()
         self.unnamed.add(claim)
         if claim.naming == "also":
             self.bare = (self.bare or set()) | {claim.origin, *claim.beside}
         if claim.name:
-            # Names of Services first: these are what a certificate inside of the cluster is made for.
+            # Names of Services first: certificates inside of the cluster have these.
             soft = (_RANK[claim.certainty], not claim.name.endswith(".svc"), claim.name)
             self.soft = min(self.soft, soft) if self.soft else soft
 
 
 class Merge:
-    """Listeners, as they are met."""
+    """The listeners by place."""
 
     def __init__(self) -> None:
         self._met: dict[tuple[Pod | Owner | str | None, str, int], Listener] = {}
 
-    def add(self, draft: Draft) -> None:
-        """Take one draft in."""
+    def add(self, draft: PlacedClaim) -> None:
         place = draft.place
         if place.node:
             key: tuple[Pod | Owner | str | None, str, int] = (place.node, "", place.port)
         elif place.pod:
             key = (place.pod, "", place.port)
         else:
-            # What nobody is known to be behind is each owner's own: no object says anything of another one's.
+            # Without a known pod or node, each owner has its own listener.
             key = (place.owner, place.address or f"host {place.host}", place.port)
         listener = self._met.get(key)
         if listener is None:
@@ -186,8 +184,8 @@ class Merge:
         listener.add(draft)
 
     def listeners(self) -> Iterator[Listener]:
-        """Everything that was met, in the order in which it was; each is let go with that, since the endpoints made of
-        them take as much memory again."""
+        """Iterate over the listeners in the order of their first claim, and release each: their endpoints take as much
+        memory again."""
         met = list(self._met.values())
         self._met.clear()
         met.reverse()
@@ -196,10 +194,10 @@ class Merge:
 
 
 def rank(certainty: Certainty) -> int:
-    """The more it obliges, the less."""
+    """Sort key of a certainty, the strongest first."""
     return _RANK[certainty]
 
 
 def stronger(one: Certainty, other: Certainty) -> Certainty:
-    """Of two certainties, the one that obliges more."""
+    """The stronger of two certainties."""
     return one if _RANK[one] <= _RANK[other] else other

@@ -1,9 +1,10 @@
-"""The dial scope: which addresses are the cluster's own, and which it publishes (design, "Dial scope").
+"""The dial scope: the addresses that belong to the cluster, and those that it publishes (design, "Dial scope").
 
-What only a tenant says is not among them: addresses of EndpointSlices, external IPs, URLs, names. An address in a
-status is open to the object that says so, on its own ports, alone: what is written there belongs to controllers, but
-whoever may write a status could otherwise open any port of any address to everything else. Load balancers of Services
-are not among them: their backends are dialled."""
+It has no addresses that only a tenant writes: of EndpointSlices, external IPs, URLs, names. An address in an object's
+status may be dialled only for that object, on its own ports: controllers write the status, but a user who can write it
+could otherwise open any port of any address to all other objects. Load balancers of Services are not in the scope:
+their backends are dialled.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +32,11 @@ from scanner.model.endpoint import Owner
 
 _PUBLISHED_READS = (GATEWAY, GATEWAY_CLASS, HTTP_PROXY, INGRESS)
 _MOST = 128
-"""Ports or addresses of one object."""
+"""Limit of ports or addresses per object."""
 
 
 def _published(view: Index) -> Iterator[Published]:
-    """Every address with a port, and whose it is."""
+    """Each published address with its port and owner."""
     for text, number, owner in _published_texts(view):
         found = parse_address(text)
         if found:
@@ -43,7 +44,7 @@ def _published(view: Index) -> Iterator[Published]:
 
 
 def _published_texts(view: Index) -> Iterator[tuple[str, int, Owner]]:
-    for service in view.balanced.services.values():
+    for service in view.services.by_name.values():
         for where in service.addresses:
             yield from ((where, each.number, service.owner) for each in service.ports)
     yield from _api_server(view)
@@ -59,8 +60,8 @@ def _published_texts(view: Index) -> Iterator[tuple[str, int, Owner]]:
 
 
 def _api_server(view: Index) -> Iterator[tuple[str, int, Owner]]:
-    """Where nothing of it runs in the cluster: what the API server writes into the slice of its own name."""
-    service = view.balanced.get(*API_SERVICE)
+    """Addresses of an API server outside of the cluster, from the slice that it writes for its own Service."""
+    service = view.services.get(*API_SERVICE)
     for one in service.slices if service else ():
         if service and one.name == API_SERVICE[1]:
             numbers = [number for each in one.ports if (number := port(each.port))]
@@ -71,7 +72,7 @@ def _api_server(view: Index) -> Iterator[tuple[str, int, Owner]]:
 
 
 def _is_accepted(view: Index, gateway: Gateway) -> bool:
-    """Whether some controller works on Gateways of its class: else nobody but its author has filled in its status."""
+    """True if a controller has accepted the Gateway's class: otherwise only its author can have written its status."""
     found = class_of(view.snapshot, gateway)
     return found is not None and any(each.type == "Accepted" and each.holds for each in found.conditions)
 
@@ -90,13 +91,13 @@ def _owner(raw: KubeObject) -> Owner:
 READS = (NETWORK, CONFIG_MAP, *_PUBLISHED_READS, *index.READS)
 
 MIN_PREFIX = 8
-"""Bits. A wider network than 10.0.0.0/8 is no cluster's, whoever wrote it."""
+"""Shortest prefix in bits: no cluster has a wider network than 10.0.0.0/8."""
 MAX_NETWORKS = 32
-"""Of one object."""
+"""Limit of networks per object."""
 
 
 def dial_scope(view: Index, *, external: bool, loopback: bool) -> DialScope:
-    """Where listeners of this cluster may be dialled."""
+    """The dial scope of this cluster."""
     networks = {found for text in _cidrs(view) if (found := _network(text))}
     return DialScope(
         networks=tuple(sorted(networks, key=str)),
@@ -139,7 +140,7 @@ def _bounded(view: Index, texts: Sequence[str]) -> Sequence[str]:
 
 
 def _networking(snapshot: Snapshot, name: str, key: str) -> Networks:
-    """The networks that an installer was given; empty where they are not known."""
+    """The networks in an installer's configuration; empty if unknown."""
     found = document(snapshot, name, key)
     known = {} if found is None or isinstance(found, Unknown) else found.raw
     return InstallerConfiguration(known).networking

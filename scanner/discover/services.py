@@ -1,4 +1,5 @@
-"""Services and what is behind them: a balanced address is no endpoint, its backends are (design, the ten rules, 10)."""
+"""Services and their backends: the backends are endpoints, the Service's address is not (design, rule 10 of
+probing)."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from scanner.discover.truncation import Cuts
-from scanner.discover.workloads import Place, Pod, Workloads
+from scanner.discover.workloads import Place, Workloads
 from scanner.kube.hostnames import address, port, server_name, sound
 from scanner.kube.kinds import ENDPOINT_SLICE, SERVICE
 from scanner.kube.meta import Labelled, LabelSelector
@@ -22,13 +23,13 @@ from scanner.model.endpoint import Owner, host_port
 READS = (SERVICE, ENDPOINT_SLICE)
 _DNS = re.compile(r"([a-z0-9-]{1,63})\.([a-z0-9-]{1,63})\.svc(\.cluster\.local)?\Z")
 MAX_PORTS = 300
-"""Of one Service or EndpointSlice."""
+"""Limit of ports per Service or EndpointSlice."""
 MAX_PLACES = 5_000
-"""Behind one Service: its ports, each at every backend."""
+"""Limit of places behind one Service: each of its ports at each backend."""
 MAX_ADDRESSES = 100
-"""Of one endpoint of a slice; the API allows as many."""
+"""Limit of addresses per endpoint of a slice; the API allows as many."""
 MAX_PUBLISHED = 32
-"""Addresses of one load balancer that are looked at."""
+"""Limit of addresses per load balancer."""
 
 
 class ServicePort(NamedTuple):
@@ -44,7 +45,7 @@ class ServicePort(NamedTuple):
 
 
 class Backend(NamedTuple):
-    """What a Service leads to."""
+    """A place that a Service leads to."""
 
     place: Place
     ready: bool
@@ -59,36 +60,35 @@ class Service:
     name: str
     ports: tuple[ServicePort, ...]
     addresses: tuple[str, ...]
-    """Its cluster IPs; none where it is headless."""
+    """Cluster IPs; none if the Service is headless."""
     published: tuple[str, ...]
     """IP addresses and names of its load balancers."""
     slices: list[EndpointSlice] = field(default_factory=list)
     known: dict[ServicePort, tuple[Backend, ...]] = field(default_factory=dict)
-    """Backends that were already looked up."""
+    """Cached backends."""
     cut: set[ServicePort] = field(default_factory=set)
-    """Ports of which not all backends were looked up."""
+    """Ports whose backends were truncated."""
     places: int = 0
-    """Of all of its ports."""
-    led: dict[str, int] = field(default_factory=dict)
-    """How much objects of each namespace have said of what is behind it."""
+    """Number of places of all its ports."""
+    claim_counts: dict[str, int] = field(default_factory=dict)
+    """Number of claims by objects of each namespace on its backends."""
 
     @property
     def dns(self) -> str:
-        """What clients inside of the cluster call it and what its certificate must name."""
+        """The name that clients in the cluster use, and that its certificate must have."""
         return f"{self.name}.{self.namespace}.svc"
 
     @property
     def owner(self) -> Owner:
-        """The Service as an owner of what has no pod."""
+        """The Service as the owner of a place without a pod."""
         return Owner(kind="Service", name=self.name, namespace=self.namespace)
 
     @property
     def labels(self) -> tuple[tuple[str, str], ...]:
-        """Its own."""
         return tuple(sorted(self.raw.labels.items()))
 
     def port(self, wanted: object) -> ServicePort | None:
-        """The TCP port of that number or name."""
+        """The TCP port with that number or name."""
         number = port(wanted)
         for each in self.ports:
             if each.protocol == "TCP" and (each.number == number if number else each.name == wanted):
@@ -96,7 +96,7 @@ class Service:
         return None
 
     def targeting(self, wanted: object) -> ServicePort | None:
-        """The TCP port that leads to that target port: how Routes name it (route/v1 RoutePort)."""
+        """The TCP port with that target port, as Routes name it (route/v1 RoutePort)."""
         number = port(wanted)
         for each in self.ports:
             if each.protocol == "TCP" and (wanted in (each.name, each.target)):
@@ -106,7 +106,7 @@ class Service:
         return None
 
     def aliases(self, wanted: ServicePort) -> tuple[str, ...]:
-        """Every balanced address that leads to the port, as ``host:port``."""
+        """All addresses of the port outside of pods, as ``host:port``."""
         hosts = [self.dns, *self.addresses, *self.published, *self._external()]
         nodes = (f"any-node:{wanted.node_port}",) if wanted.node_port else ()
         return (*(host_port(host, wanted.number) for host in dict.fromkeys(hosts)), *nodes)
@@ -116,51 +116,49 @@ class Service:
 
 
 def published(raw: KubeObject, cuts: Cuts) -> Iterator[str]:
-    """The addresses of ``status.loadBalancer.ingress``, as Services, Ingresses and HTTPProxies have it."""
+    """The addresses of ``status.loadBalancer.ingress`` of Services, Ingresses and HTTPProxies."""
     for each in cuts.first(PUBLISHED.read(raw), MAX_PUBLISHED, f"published addresses of one {raw.kind.name}", raw):
         found = address(each.ip) or server_name(each.hostname)
         if found:
             yield found
 
 
-class Balanced:
-    """Services, by what other objects call them."""
+class Services:
+    """All Services, with lookups by name, address and labels."""
 
     def __init__(self, snapshot: Snapshot, workloads: Workloads, cuts: Cuts) -> None:
         self._cuts = cuts
         self._workloads = workloads
         self.slices_gap = snapshot.gap(ENDPOINT_SLICE)
-        """Why the backends of Services may be unknown, or None."""
-        self.services: dict[tuple[str, str], Service] = {}
+        """Reason why backends of Services may be unknown, or None."""
+        self.by_name: dict[tuple[str, str], Service] = {}
         for raw in map(RawService.of, snapshot.every(SERVICE)):
             if sound(raw.namespace or "", raw.name):
-                self.services[raw.namespace or "", raw.name] = _service(raw, cuts)
+                self.by_name[raw.namespace or "", raw.name] = _service(raw, cuts)
         for each in map(EndpointSlice.of, snapshot.every(ENDPOINT_SLICE)):
-            service = self.services.get((each.namespace or "", each.service_name))
+            service = self.by_name.get((each.namespace or "", each.service_name))
             if service:
                 service.slices.append(each)
         self._at: dict[str, list[Service]] = {}
-        for one in self.services.values():
+        for one in self.by_name.values():
             for where in {*one.addresses, *one.published}:
                 self._at.setdefault(where, []).append(one)
-        self._labelled = Labelled(self.services.values(), _where)
+        self._labelled = Labelled(self.by_name.values(), _where)
 
     def get(self, namespace: str, name: str) -> Service | None:
-        """The Service of that name."""
-        return self.services.get((namespace, name))
+        return self.by_name.get((namespace, name))
 
     def at(self, host: str) -> list[Service]:
-        """Services with this cluster IP or name in the cluster, or whose load balancer has this address or name."""
+        """Services with this cluster IP or DNS name, or with this load balancer address or name."""
         named = _DNS.match(host)
-        service = self.services.get((named[2], named[1])) if named else None
+        service = self.by_name.get((named[2], named[1])) if named else None
         return [service] if service else self._at.get(host, [])
 
     def select(self, namespace: str | None, selector: LabelSelector) -> list[Service]:
-        """Services that a LabelSelector selects."""
         return self._labelled.select(namespace, selector)
 
     def backends(self, service: Service, wanted: ServicePort) -> tuple[Backend, ...]:
-        """What is behind a port: by slices, and where not all of those could be read by the pods that it selects."""
+        """Backends of a port: by slices, and by the selected pods if not all slices could be read."""
         if wanted not in service.known:
             selected = self._from_pods(service, wanted) if self.slices_gap else ()
             self._look_up(service, wanted, chain(selected, self._from_slices(service, wanted)))
@@ -184,7 +182,7 @@ class Balanced:
         for part in service.slices:
             for each in self._cuts.first(part.ports, MAX_PORTS, "ports of one EndpointSlice", part):
                 if each.name == wanted.name and each.protocol == wanted.protocol:
-                    # A slice port without a number means all ports: then the Service's own has to do.
+                    # A slice port without a number means all ports: then the Service's own is used.
                     number = port(each.port) or port(wanted.target)
                     if number:
                         yield from self._of_slice(service, part, number)
@@ -212,7 +210,7 @@ class Balanced:
 def _service(raw: RawService, cuts: Cuts) -> Service:
     cluster = raw.cluster_ips[:4] or (raw.cluster_ip,)
     if raw.is_external_name:
-        cluster = ()  # only another name: an address in it was not given by an API server
+        cluster = ()  # only another name: an API server did not assign any address in it
     return Service(
         raw=raw,
         namespace=raw.namespace or "",
@@ -233,6 +231,3 @@ def _ports(raw: RawService) -> Iterable[ServicePort]:
 
 def _where(service: Service) -> tuple[str, Mapping[str, str]]:
     return service.namespace, service.raw.labels
-
-
-__all__ = ["READS", "Backend", "Balanced", "Pod", "Service", "ServicePort", "published"]

@@ -1,4 +1,4 @@
-"""What is not asked, and lists that are cut, each with the reason."""
+"""Listeners that are left out, and lists that are truncated, each with the reason."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ Item = TypeVar("Item")
 
 
 class Omission(NamedTuple):
-    """Something that is not asked."""
+    """Listeners that are not probed."""
 
     reason: str
     times: int = 1
     endpoints: tuple[Endpoint, ...] = ()
-    """What it would be, where somebody wants to know."""
+    """Their endpoints, if requested."""
     cut: bool = False
-    """Whether it is something that nobody looked at, because there was too much of it."""
+    """They were not read, because an object has too many."""
 
 
 class Cuts:
-    """Where something was cut, once for each object and field, however often it is looked at."""
+    """Truncated lists, counted once per object and field."""
 
     def __init__(self) -> None:
         self._by: dict[tuple[str, str, bool], int] = {}
@@ -36,11 +36,10 @@ class Cuts:
         return found[:most]
 
     def note(self, what: str, where: str, times: int = 1, *, decides: bool = True) -> None:
-        """``what`` was not looked at. ``decides``: a verdict could be another one if it had been."""
+        """Record that ``what`` was not read. ``decides``: it could have changed a verdict."""
         key = (what, where, decides)
         self._by[key] = max(times, self._by.get(key, 0))
 
     def omissions(self) -> Iterator[Omission]:
-        """All of them."""
         for (what, _, decides), times in self._by.items():
-            yield Omission(f"{what}: cut, not looked at", times, cut=decides)
+            yield Omission(f"{what}: truncated, not read", times, cut=decides)

@@ -111,7 +111,7 @@ def test_what_a_url_names_outside_of_the_scope_is_kept_for_the_scan_to_refuse() 
     "url", ["http://a.example", "https://", "https://[::1", "https://a b/", "https://a:99999/", "https://-/"]
 )
 def test_urls_that_are_none(url: str) -> None:
-    assert left_out(found(webhook(f"url: '{url}'"))) == {"URLs of webhooks that are no https://host": 1}
+    assert left_out(found(webhook(f"url: '{url}'"))) == {"URLs of webhooks other than https://host": 1}
 
 
 def test_two_names_that_clients_verify_are_two_certificates_to_ask_for() -> None:

@@ -41,7 +41,7 @@ def monitor(endpoints: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def cuts(discovery: Discovery) -> dict[str, int]:
-    return {reason: times for reason, times in discovery.left_out if ": cut, not" in reason}
+    return {reason: times for reason, times in discovery.left_out if ": truncated, not" in reason}
 
 
 def addresses(number: int) -> str:
@@ -62,7 +62,7 @@ def test_equal_endpoints_of_a_monitor_are_one() -> None:
 def test_different_endpoints_of_a_monitor_are_bounded() -> None:
     endpoints = [{"scheme": "https", "port": "https", "tlsConfig": {"serverName": f"n{n}.a"}} for n in range(130)]
     assert cuts(of(service(1), monitor(endpoints))) == {
-        "endpoints of one ServiceMonitor beyond the first 100: cut, not looked at": 30
+        "endpoints of one ServiceMonitor beyond the first 100: truncated, not read": 30
     }
 
 
@@ -77,7 +77,7 @@ def test_places_behind_one_service_are_bounded() -> None:
     discovery = of(service(1, ports), slices)
     assert len(discovery.endpoints) == 5_000
     assert {each.address for each in discovery.endpoints} >= {"10.128.0.1"}
-    assert cuts(discovery) == {"places behind one Service beyond the first 5,000: cut, not looked at": 75}
+    assert cuts(discovery) == {"places behind one Service beyond the first 5,000: truncated, not read": 75}
     assert discovery.truncated == 75
 
 
@@ -93,7 +93,7 @@ def test_ports_and_probes_of_one_pod_are_bounded() -> None:
     }
     discovery = of(pod)
     assert len(discovery.endpoints) == 300
-    assert cuts(discovery) == {"ports and probes of one pod beyond the first 300: cut, not looked at": 5_700}
+    assert cuts(discovery) == {"ports and probes of one pod beyond the first 300: truncated, not read": 5_700}
 
 
 def backends(number: int) -> str:
@@ -170,7 +170,7 @@ MANY = "[" + ", ".join(f"h{n}.ex.com" for n in range(150)) + "]"
 )
 def test_no_cut_is_silent(text: str, what: str, times: int) -> None:
     discovery = found(text)
-    assert cuts(discovery) == {f"{what}: cut, not looked at": times}
+    assert cuts(discovery) == {f"{what}: truncated, not read": times}
     assert discovery.truncated == times
 
 
@@ -197,7 +197,7 @@ def test_what_is_beyond_a_limit_is_not_open_to_the_scan() -> None:
 
 def test_arguments_that_are_too_long_are_counted() -> None:
     discovery = found(static("x", ", ".join(["a" * 8000] * 9)))
-    assert cuts(discovery) == {"arguments of one container beyond 65,536 characters: cut, not read": 1}
+    assert cuts(discovery) == {"arguments of one container beyond 65,536 characters: truncated, not read": 1}
     assert discovery.truncated == 1
 
 

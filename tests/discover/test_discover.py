@@ -101,7 +101,7 @@ def test_two_pods_that_claim_one_address_are_both_judged() -> None:
 def test_a_pod_that_ends_gives_way_to_one_that_stays(text: str) -> None:
     discovery = found(text, NOTHING)
     assert instances(discovery) == ["Pod/b/a:8443 @ 10.128.0.9:8443"]
-    assert left_out(discovery) == {"listeners at an address that another one has": 1}
+    assert left_out(discovery) == {"listeners at an address of another listener": 1}
 
 
 HEADLESS = """
@@ -118,7 +118,7 @@ def test_of_pods_at_one_address_those_that_stay_are_what_a_slice_means() -> None
     first, second = (claimant("b", leaves).replace("name: a,", f"name: {name},") for name, leaves in WHO)
     discovery = found(first + second + HEADLESS, NOTHING)
     assert {each.id for each in discovery.endpoints if each.port == 9000} == {"Pod/b/stays:9000"}
-    assert left_out(discovery) == {"listeners at an address that another one has": 1}  # only what it declares itself
+    assert left_out(discovery) == {"listeners at an address of another listener": 1}  # only what it declares itself
     # With one that another namespace has, and that stays too, both are meant; what leaves is not.
     third = claimant("zzz").replace("name: a,", "name: other,")
     discovery = found(first + second + third + HEADLESS, NOTHING)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from scanner.discover import Discovery, discover
-from scanner.discover.asked_endpoints import payer
+from scanner.discover.endpoint_selection import share_namespace
 from scanner.model.endpoint import Certainty
 from tests.discover.objects import CATALOGUE, by_id, found, of_objects
 from tests.discover.test_routes import ROUTER, SHOP, route
@@ -73,10 +73,10 @@ def test_a_name_on_the_router_takes_the_share_of_its_route() -> None:
         for n in range(4)
     )
     every = by_id(found(ROUTER + SHOP + routes))
-    named = {id_: payer(each) for id_, each in every.items() if "#n" in id_}
+    named = {id_: share_namespace(each) for id_, each in every.items() if "#n" in id_}
     assert set(named.values()) == {"shop"}
     assert len(named) == 4
-    assert payer(every["Deployment/openshift-ingress/router-default:443"]) == "openshift-ingress"
+    assert share_namespace(every["Deployment/openshift-ingress/router-default:443"]) == "openshift-ingress"
 
 
 @pytest.mark.parametrize(("name", "expected"), [("kubernetes", None), ("web", "default")])
@@ -86,7 +86,7 @@ def test_the_api_server_is_no_namespace_s(name: str, expected: str | None) -> No
 {{kind: Service, metadata: {{name: {name}, namespace: default}}, spec: {{clusterIP: 172.30.0.1, selector: {{a: b}},
   ports: [{{name: https, port: 443}}]}}}}
 """
-    assert {payer(each) for each in found(text).endpoints} == {expected}
+    assert {share_namespace(each) for each in found(text).endpoints} == {expected}
 
 
 @pytest.mark.parametrize("address", ["10.128.0.1", "10.0.0.5"], ids=["a pod of the platform", "a node"])
@@ -120,6 +120,6 @@ def test_a_listener_that_its_own_namespace_declares_too_takes_that_one_s_share()
     endpoint = next(each for each in of(*pods("aaa", 1)).endpoints)
     own = origin("Service/aaa/web")
     foreign = replace(origin("Route/zoo/r"), foreign=True)
-    assert payer(replace(endpoint, origins=(foreign,))) == "zoo"
-    assert payer(replace(endpoint, origins=(foreign, own))) == "aaa"
-    assert payer(replace(endpoint, origins=(replace(foreign, reference=None),))) == "aaa"
+    assert share_namespace(replace(endpoint, origins=(foreign,))) == "zoo"
+    assert share_namespace(replace(endpoint, origins=(foreign, own))) == "aaa"
+    assert share_namespace(replace(endpoint, origins=(replace(foreign, reference=None),))) == "aaa"

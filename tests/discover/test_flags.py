@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.discover.sources.flags import bounds
+from scanner.discover.sources.flags import _WORD, _bounds
 from tests.discover.objects import NOTHING, by_id, found, instances, left_out, origins
 
 
@@ -36,7 +36,7 @@ from tests.discover.objects import NOTHING, by_id, found, instances, left_out, o
     ],
 )
 def test_flags(text: str, expected: list[tuple[int, str, str]]) -> None:
-    assert [tuple(bound) for bound, _ in bounds(text)] == expected
+    assert [tuple(bound) for bound, _ in _bounds(_WORD.findall(text))] == expected
 
 
 def static(name: str, args: str, rest: str = "") -> str:
@@ -88,7 +88,7 @@ def test_a_cluster_on_loopback_addresses_binds_to_its_own() -> None:
 
 
 def test_long_arguments_are_read_to_their_limit() -> None:
-    assert len(list(bounds("--secure-port=6443 " * 10_000))) == 1
+    assert len(list(_bounds(_WORD.findall("--secure-port=6443 " * 10_000)))) == 1
     assert not found(static("x", f"{', '.join(['a' * 8000] * 9)}, --secure-port=6443")).endpoints
 
 

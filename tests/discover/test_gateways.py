@@ -242,7 +242,7 @@ def test_listener_sets_add_names_to_their_gateway(kind: str) -> None:
 """
     one = only(found(SERVICE + gateway(rest=takes) + text))
     assert (one.server_name, str(one.subject)) == ("shop.ex.com", f"{kind}/team/more")
-    assert left_out(found(text)) == {"ListenerSets that belong to no Gateway": 1}
+    assert left_out(found(text)) == {"ListenerSets without a Gateway that admits them": 1}
 
 
 @pytest.mark.parametrize(

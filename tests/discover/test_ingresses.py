@@ -40,10 +40,10 @@ def test_an_address_of_which_nothing_is_known_is_a_sample() -> None:
 
 def test_what_cannot_be_asked_is_counted() -> None:
     text = ingress("", "[a.b]") + "---\n{kind: Ingress, metadata: {name: p, namespace: s}}"
-    assert left_out(found(text)) == {"Ingresses that no controller has published": 1, "Ingresses without TLS": 1}
-    assert left_out(found(ingress("", "[a b]"))) == {"Ingresses that no controller has published": 1}
+    assert left_out(found(text)) == {"Ingresses without a published address": 1, "Ingresses without TLS": 1}
+    assert left_out(found(ingress("", "[a b]"))) == {"Ingresses without a published address": 1}
     assert left_out(found(ingress("{ip: 198.51.100.4}", "[a b, 10.0.0.1]"))) == {
-        "server names that are no DNS names": 1
+        "server names that are not DNS names": 1
     }
 
 

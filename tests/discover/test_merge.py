@@ -8,8 +8,8 @@ from typing import get_args
 
 import pytest
 
-from scanner.discover.listener_claims import Claim, Draft, Naming
-from scanner.discover.merge import Listener, Said, rank, stronger
+from scanner.discover.listener_claims import Claim, Naming, PlacedClaim
+from scanner.discover.merge import Listener, MergedClaims, rank, stronger
 from scanner.discover.workloads import Place
 from scanner.model.endpoint import Certainty
 from tests.discover.objects import found, only
@@ -49,7 +49,7 @@ def test_a_hint_of_either_object_is_a_hint(service: str, container: str, certain
 
 def test_as_many_origins_as_are_kept_are_cut_only_beyond_the_limit() -> None:
     """Another namespace's are counted apart: they push none out by which the listener is judged."""
-    said = Said()
+    said = MergedClaims()
     for number in range(20):
         said.origin(replace(origin(f"Route/shop/r{number}"), foreign=True))
     for number in range(1_000):
@@ -63,7 +63,7 @@ def test_as_many_origins_as_are_kept_are_cut_only_beyond_the_limit() -> None:
 
 @pytest.mark.parametrize("count", [2, 40])
 def test_an_origin_that_several_claims_share_is_kept_once(count: int) -> None:
-    said = Said()
+    said = MergedClaims()
     every = [origin(f"CustomResourceDefinition/x{number} conversion") for number in range(count)]
     for each in (*every, *every):
         said.origin(each)
@@ -73,8 +73,8 @@ def test_an_origin_that_several_claims_share_is_kept_once(count: int) -> None:
 def test_what_one_draft_says_of_a_listener_is_kept_where_the_next_says_nothing() -> None:
     listener = Listener(Place("10.128.0.7", 9000))
     here = origin("Service/shop/web")
-    listener.add(Draft(Claim(certainty="hinted", origin=here, app_protocol="postgresql"), listener.place))
-    listener.add(Draft(Claim(certainty="hinted", origin=here), listener.place))
+    listener.add(PlacedClaim(Claim(certainty="hinted", origin=here, app_protocol="postgresql"), listener.place))
+    listener.add(PlacedClaim(Claim(certainty="hinted", origin=here), listener.place))
     assert listener.app_protocol == "postgresql"
 
 
@@ -84,7 +84,9 @@ def test_addresses_of_services_beyond_the_limit_are_counted_and_those_of_others_
 
     def add(prefix: str, count: int, *, foreign: bool = False) -> None:
         claim = Claim(certainty="hinted", origin=replace(here, foreign=foreign))
-        listener.add(Draft(claim, listener.place, aliases=tuple(f"{prefix}{number}:443" for number in range(count))))
+        listener.add(
+            PlacedClaim(claim, listener.place, aliases=tuple(f"{prefix}{number}:443" for number in range(count)))
+        )
 
     add("other", 51, foreign=True)
     assert (len(listener.aliases), listener.cut_aliases) == (50, 0)
@@ -106,7 +108,7 @@ def test_addresses_of_services_beyond_the_limit_are_counted_and_those_of_others_
     ],
 )
 def test_how_a_name_is_asked_is_what_the_strongest_word_says(words: tuple[Naming, ...], naming: Naming) -> None:
-    said = Said()
+    said = MergedClaims()
     for each in words:
         said.add(Claim(certainty="declared", origin=origin("Service/shop/web"), name="a.example", naming=each))
     assert said.naming == naming

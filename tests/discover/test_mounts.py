@@ -72,7 +72,7 @@ def test_what_says_nothing_of_a_port(text: str, why: str) -> None:
     assert only(found(text)).certainty == "candidate", why
 
 
-CUT = "volumes of one pod, or Secrets in them, beyond the first 200: cut, not looked at"
+CUT = "volumes of one pod, or Secrets in them, beyond the first 200: truncated, not read"
 
 
 def test_volumes_beyond_the_bound_are_counted() -> None:
@@ -90,7 +90,7 @@ def test_secrets_in_a_volume_and_ports_are_bounded_as_elsewhere() -> None:
     discovery = found(text)
     assert {each.certainty for each in discovery.endpoints} == {"hinted"}
     assert len(discovery.endpoints) == 300
-    assert left_out(discovery) == {CUT: 5, "ports and probes of one pod beyond the first 300: cut, not looked at": 100}
+    assert left_out(discovery) == {CUT: 5, "ports and probes of one pod beyond the first 300: truncated, not read": 100}
 
 
 def test_several_containers_each_have_what_they_mount() -> None:

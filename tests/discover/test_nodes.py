@@ -158,7 +158,7 @@ def test_without_a_pod_in_the_node_s_network_nothing_leads_to_its_loopback() -> 
     assert not [each for each in discovery.endpoints if each.port == 2379]
     reasons = [each for each in left_out(discovery) if "loopback" in each]
     assert reasons == [
-        "listeners on loopback of nodes without a pod in the node's network: no port-forward leads there"
+        "listeners on loopback of nodes without a pod on the host network: not reachable by port-forward"
     ]
 
 

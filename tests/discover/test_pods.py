@@ -144,7 +144,7 @@ def test_udp_and_sctp_are_left_out_and_counted() -> None:
 def test_absurd_ports_are_no_listeners(number: object) -> None:
     discovery = found(pod(ports=[{"containerPort": number}]))
     assert not discovery.endpoints
-    assert left_out(discovery) == {"absurd ports": 1}
+    assert left_out(discovery) == {"invalid ports": 1}
 
 
 @pytest.mark.parametrize(

@@ -108,10 +108,10 @@ def test_the_exporter_itself_where_it_is_asked_by_https(url: str) -> None:
 
 def test_an_exporter_elsewhere_is_counted() -> None:
     discovery = found(probe("staticConfig: {static: []}", ", prober: {url: 'box.example:9115', scheme: https}"))
-    assert left_out(discovery) == {"probers of Probes that lead to nothing in the cluster": 1}
+    assert left_out(discovery) == {"probers of Probes outside of the cluster": 1}
 
 
 def test_too_many_targets_are_cut_and_counted() -> None:
     discovery = found(TARGET + static(*(f"https://db.shop.svc:{1000 + number}" for number in range(1003))))
-    assert left_out(discovery)["static targets of one Probe beyond the first 1,000: cut, not looked at"] == 3
+    assert left_out(discovery)["static targets of one Probe beyond the first 1,000: truncated, not read"] == 3
     assert discovery.truncated == 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.discover.services import Balanced
+from scanner.discover.services import Services
 from scanner.discover.truncation import Cuts
 from scanner.discover.workloads import Workloads
 from scanner.kube.kinds import ENDPOINT_SLICE
@@ -120,10 +120,10 @@ WEB = {"10.128.0.7", "10.128.1.7", "fd01::7"}
 )
 def test_without_slices_the_selected_pods_are_the_backends(old: str, new: str, backends: set[tuple[str, int]]) -> None:
     discovery = found(PODS + SERVICE.replace(old, new), gaps={ENDPOINT_SLICE: "forbidden"})
-    led = [each for each in discovery.endpoints if "Service/shop/web port https" in origins(each)]
-    assert {(each.address, each.port) for each in led} == backends
-    assert all(each.certainty == "hinted" for each in led)
-    assert [each.sampled for each in led] == [len(backends) == 1] * len(backends)
+    claim_counts = [each for each in discovery.endpoints if "Service/shop/web port https" in origins(each)]
+    assert {(each.address, each.port) for each in claim_counts} == backends
+    assert all(each.certainty == "hinted" for each in claim_counts)
+    assert [each.sampled for each in claim_counts] == [len(backends) == 1] * len(backends)
 
 
 def test_where_no_backend_can_be_known_the_service_is_a_sample() -> None:
@@ -206,5 +206,5 @@ def test_of_several_ports_the_annotation_means_those_that_look_like_tls() -> Non
 def test_a_target_port_that_is_none_is_the_port_itself(target: str) -> None:
     spec = f"{{ports: [{{port: 9, targetPort: {target}}}]}}"
     held = snapshot(f"{{kind: Service, metadata: {{name: s, namespace: shop}}, spec: {spec}}}")
-    (one,) = Balanced(held, Workloads(held, Cuts(), primary_only=False), Cuts()).services["shop", "s"].ports
+    (one,) = Services(held, Workloads(held, Cuts(), primary_only=False), Cuts()).by_name["shop", "s"].ports
     assert (one.number, one.target) == (9, 9)

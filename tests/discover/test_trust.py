@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.discover.claim_authority import Trust
+from scanner.discover.listener_claims import ClaimAuthority
 from scanner.discover.truncation import Cuts
 from scanner.discover.workloads import Place, Workloads
 from scanner.model.components import Catalogue, Governor, Listener
@@ -95,17 +95,17 @@ def test_whether_somebody_else_s_pod_is_ready_says_the_pod(ready: bool) -> None:
     assert one.ready == ready
 
 
-def trust(text: str = "", catalogue: Catalogue = KNOWN) -> Trust:
-    return Trust(Workloads(snapshot(text), Cuts(), primary_only=False), catalogue)
+def authority(text: str = "", catalogue: Catalogue = KNOWN) -> ClaimAuthority:
+    return ClaimAuthority(Workloads(snapshot(text), Cuts(), primary_only=False), catalogue)
 
 
 def test_a_port_that_the_catalogue_knows_as_a_node_s_process_is_not_a_router_s() -> None:
     kubelet = Listener(
         component="kubelet", listener="api", namespaces=(), ports=(10250,), governor="kubelet", host_network=True
     )
-    of = trust(catalogue=Catalogue(listeners=(kubelet,)))
-    assert of.served(Place("192.0.2.10", 10250, node="master-0")) == "other"
-    assert of.served(Place("192.0.2.10", 10251, node="master-0")) == "nobody"
+    of = authority(catalogue=Catalogue(listeners=(kubelet,)))
+    assert of.serving(Place("192.0.2.10", 10250, node="master-0")) == "other"
+    assert of.serving(Place("192.0.2.10", 10251, node="master-0")) == "unknown"
 
 
 @pytest.mark.parametrize(("host_network", "who"), [(True, "other"), (None, "other"), (False, "front")])
@@ -121,8 +121,8 @@ def test_what_the_catalogue_knows_of_a_pod_s_network_is_not_said_of_the_node_s(
         host_network=host_network,
     )
     etcd = static("etcd", "etcd", ", ports: [{containerPort: 2380}]")
-    of = trust(NODE + etcd, Catalogue(listeners=(entry,)))
-    assert of.served(Place("192.0.2.10", 2380, node="master-0")) == who
+    of = authority(NODE + etcd, Catalogue(listeners=(entry,)))
+    assert of.serving(Place("192.0.2.10", 2380, node="master-0")) == who
 
 
 def test_a_tenant_s_word_does_not_confirm_what_only_the_catalogue_suggests() -> None:
@@ -145,10 +145,10 @@ def test_a_tenant_s_word_does_not_confirm_what_only_the_catalogue_suggests() -> 
 def test_where_no_pod_is_known_its_owner_s_namespace_decides(
     namespace: str | None, owner: Owner | None, may: bool
 ) -> None:
-    assert trust().may(namespace, Place("203.0.113.7", 443, owner=owner)) == may
+    assert authority().may_decide(namespace, Place("203.0.113.7", 443, owner=owner)) == may
 
 
-@pytest.mark.parametrize(("number", "who"), [(443, "front"), (8080, "front"), (444, "nobody")])
+@pytest.mark.parametrize(("number", "who"), [(443, "front"), (8080, "front"), (444, "unknown")])
 def test_any_port_of_a_node_s_pod_is_one_of_its_ports(number: int, who: str) -> None:
     pod = """
 ---
@@ -156,7 +156,7 @@ def test_any_port_of_a_node_s_pod_is_one_of_its_ports(number: int, who: str) -> 
   containers: [{name: a, ports: [{containerPort: 8080}, {containerPort: 443}]}, {name: b}]},
   status: {podIP: 192.0.2.10}}
 """
-    assert trust(NODE + pod).served(Place("192.0.2.10", number, node="master-0")) == who
+    assert authority(NODE + pod).serving(Place("192.0.2.10", number, node="master-0")) == who
 
 
 def test_a_tenant_s_labels_neither_select_nor_exclude_etcd() -> None:

@@ -1,5 +1,4 @@
-"""The sources of discovery: each looks at some kinds of objects and says where they lead. Their order is that of the
-origins of an endpoint."""
+"""The sources of discovery, each for some kinds of objects. An endpoint's origins have their order."""
 
 from __future__ import annotations
 
@@ -12,10 +11,9 @@ from scanner.discover.sources import (
     http_proxies,
     ingresses,
     mounts,
-    pods,
+    ports,
     prometheus,
     routes,
-    service_ports,
 )
 
 SOURCES: tuple[Source, ...] = (
@@ -32,10 +30,10 @@ SOURCES: tuple[Source, ...] = (
     prometheus.SERVICES,
     prometheus.PODS,
     prometheus.PROBES,
-    service_ports.ANNOTATED,
-    service_ports.PORTS,
+    ports.ANNOTATED,
+    ports.PORTS,
     flags.SOURCE,
-    pods.SOURCE,
+    ports.SOURCE,
     mounts.SOURCE,
     control_plane.NODES,
 )

@@ -1,4 +1,4 @@
-"""What the API server calls by HTTPS: admission webhooks, conversions of custom resources, aggregated APIs."""
+"""HTTPS servers that the API server calls: admission webhooks, conversions of custom resources, aggregated APIs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 from urllib.parse import urlsplit
 
 from scanner.discover.index import Index, Source
-from scanner.discover.listener_claims import Claim, Draft, Found, verified
+from scanner.discover.listener_claims import Claim, Found, PlacedClaim, verified
 from scanner.discover.services import READS
 from scanner.discover.truncation import Omission
 from scanner.discover.workloads import Place
@@ -18,7 +18,7 @@ from scanner.kube.service_callers import ServiceReference, calls
 from scanner.model.endpoint import Origin, Owner, Role
 
 MAX_WEBHOOKS = 500
-"""Of one configuration."""
+"""Limit of webhooks per configuration."""
 
 
 def _find(role: Role, kinds: tuple[Kind, ...], view: Index) -> Iterator[Found]:
@@ -32,14 +32,14 @@ def _find(role: Role, kinds: tuple[Kind, ...], view: Index) -> Iterator[Found]:
 
 
 def _of_service(view: Index, service: ServiceReference, origin: Origin, subject: KubeObject) -> Iterator[Found]:
-    """A ServiceReference: ``namespace``, ``name`` and ``port`` (443). The API server verifies
-    ``<name>.<namespace>.svc`` even where it dials the backends (k8s.io/apiserver, pkg/util/webhook/client.go)."""
+    """Claims of a ServiceReference: ``namespace``, ``name`` and ``port`` (443). The API server verifies
+    ``<name>.<namespace>.svc`` even if it dials the backends (k8s.io/apiserver, pkg/util/webhook/client.go)."""
     namespace, name = service.namespace, service.name
     number = port(service.port) if service.has_port else 443
     if number is None or not sound(namespace, name):
-        yield Omission("calls of the API server to what no Service can be called")
+        yield Omission("calls of the API server with an invalid Service name or port")
         return
-    found = view.balanced.get(namespace, name)
+    found = view.services.get(namespace, name)
     wanted = found.port(number) if found else None
     if found and wanted and not found.raw.is_external_name:
         yield from view.through(found, wanted, verified(origin, found.dns, subject))
@@ -48,7 +48,7 @@ def _of_service(view: Index, service: ServiceReference, origin: Origin, subject:
 
 
 def _of_url(view: Index, url: str, origin: Origin, subject: KubeObject) -> Iterator[Found]:
-    """A URL: an address or name that may be anywhere; the dial scope decides later."""
+    """Claims of a URL, whose host may be anywhere; the dial scope decides later."""
     try:
         parts = urlsplit(url[:2048])
         host, number = parts.hostname or "", parts.port or 443
@@ -56,7 +56,7 @@ def _of_url(view: Index, url: str, origin: Origin, subject: KubeObject) -> Itera
         parts, host, number = urlsplit(""), "", 443
     where, name = address(host), server_name(host)
     if not (where or name) or parts.scheme.lower() != "https":
-        yield Omission("URLs of webhooks that are no https://host")
+        yield Omission("URLs of webhooks other than https://host")
         return
     yield from _elsewhere(view, where or "", name, number, origin, subject)
 
@@ -69,15 +69,15 @@ def _elsewhere(
     # One object may call many that are no replicas of each other.
     owner = Owner(kind=subject.kind.name, name=subject.name)
     place = Place(where, number, host="" if where else name or "", owner=owner, apart=where or name or "")
-    yield from known or [Draft(claim, place)]
+    yield from known or [PlacedClaim(claim, place)]
 
 
-def _missing(namespace: str, name: str, number: int, origin: Origin, subject: KubeObject) -> Draft:
+def _missing(namespace: str, name: str, number: int, origin: Origin, subject: KubeObject) -> PlacedClaim:
     """A Service that does not exist, or not with that port: every call fails, and the report has to say so."""
     dns = server_name(f"{name}.{namespace}.svc")
     owner = Owner(kind="Service", name=name, namespace=namespace)
     claim = Claim(certainty="declared", origin=origin, name=dns, naming="only" if dns else "soft", subject=subject)
-    return Draft(claim, Place("", number, host=dns or name, owner=owner), ready=False)
+    return PlacedClaim(claim, Place("", number, host=dns or name, owner=owner), ready=False)
 
 
 WEBHOOKS = Source(

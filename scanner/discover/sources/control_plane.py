@@ -1,14 +1,15 @@
-"""The API server itself by each of its server names, and on each node the kubelet and the listeners that are known.
+"""The API server with each of its server names, and the known listeners of each node, such as the kubelet.
 
-OpenShift's API server has a certificate for each way in (openshift/cluster-kube-apiserver-operator): localhost, the
-service network, the outer and the inner load balancer, and names of its user."""
+OpenShift's API server has separate certificates (openshift/cluster-kube-apiserver-operator) for localhost, the service
+network, the external and the internal load balancer, and names configured by the user.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from scanner.discover.index import Index, Source
-from scanner.discover.listener_claims import Claim, Draft, Found
+from scanner.discover.listener_claims import Claim, Found, PlacedClaim
 from scanner.discover.services import READS
 from scanner.discover.truncation import Cuts
 from scanner.discover.workloads import Node, Place
@@ -22,23 +23,24 @@ from scanner.model.components import API_SERVICE as NAME
 from scanner.model.components import Listener
 from scanner.model.endpoint import Origin, Owner
 
-INSIDE = ("localhost", "kubernetes", "kubernetes.default.svc")
-"""Each shows another certificate on OpenShift; on Kubernetes all show the same, and the last is asked alone."""
+INTERNAL_NAMES = ("localhost", "kubernetes", "kubernetes.default.svc")
+"""Internal names of the API server. On OpenShift each has another certificate; on Kubernetes all have the same, and
+only the last is probed."""
 
 
 def _api_server(view: Index) -> Iterator[Found]:
-    service = view.balanced.get(*NAME)
+    service = view.services.get(*NAME)
     wanted = service.port(443) or next(iter(service.ports), None) if service else None
     if not service or not wanted:
         return
     claims = list(_claims(view))
-    backends = view.balanced.backends(service, wanted)
+    backends = view.services.backends(service, wanted)
     for claim in claims:
         if backends:
             yield from view.through(service, wanted, claim)
         elif service.addresses:
             owner = Owner(kind="Service", name=service.name, namespace=service.namespace)
-            yield Draft(claim, Place(service.addresses[0], wanted.number, owner=owner, sampled=True))
+            yield PlacedClaim(claim, Place(service.addresses[0], wanted.number, owner=owner, sampled=True))
 
 
 def _claims(view: Index) -> Iterator[Claim]:
@@ -49,11 +51,11 @@ def _claims(view: Index) -> Iterator[Claim]:
 
 
 def names(snapshot: Snapshot, cuts: Cuts) -> dict[str, Origin]:
-    """Every server name for which it has a certificate, and what says so."""
+    """Server names with a certificate, and their origins."""
     cluster = snapshot.get(INFRASTRUCTURE, "cluster")
     config = snapshot.get(API_SERVER, "cluster")
     found: dict[str, Origin] = {}
-    for name in INSIDE if cluster or config else INSIDE[-1:]:
+    for name in INTERNAL_NAMES if cluster or config else INTERNAL_NAMES[-1:]:
         found[name] = Origin(role="api-server", part="loopback" if name == "localhost" else "the service network")
     seen = Infrastructure.of(cluster) if cluster else None
     urls = (("apiServerURL", seen.server_url), ("apiServerInternalURI", seen.internal_url)) if seen else ()
@@ -73,7 +75,7 @@ API_SERVER_SOURCE = Source(name="the API server", reads=(API_SERVER, INFRASTRUCT
 
 
 KUBELET = Owner(kind="Node", name="kubelet")
-"""Whose the kubelets' listeners are: they are replicas of each other, and nodes come and go."""
+"""Owner of the kubelets' listeners: they are replicas of each other, while nodes come and go."""
 
 
 _MAY = ("tls", "both", "unknown")
@@ -92,8 +94,8 @@ def _nodes(view: Index) -> Iterator[Found]:
                     yield from _known(node, each, entry)
 
 
-def _known(node: Node, number: int, entry: Listener) -> Iterator[Draft]:
-    """What only the catalogue says: nothing in the cluster tells whether this node has it."""
+def _known(node: Node, number: int, entry: Listener) -> Iterator[PlacedClaim]:
+    """A listener that only the catalogue knows: no object shows whether this node has it."""
     claim = Claim(
         certainty="candidate",
         origin=Origin(role="well-known", reference=node.raw.reference, part=entry.component),
@@ -103,9 +105,9 @@ def _known(node: Node, number: int, entry: Listener) -> Iterator[Draft]:
     yield from _at(node, number, Owner(kind="Node", name=entry.component), claim)
 
 
-def _at(node: Node, number: int, owner: Owner, claim: Claim) -> Iterator[Draft]:
+def _at(node: Node, number: int, owner: Owner, claim: Claim) -> Iterator[PlacedClaim]:
     for each in node.addresses:
-        yield Draft(claim, Place(each, number, node=node.name, owner=owner, labels=node.labels))
+        yield PlacedClaim(claim, Place(each, number, node=node.name, owner=owner, labels=node.labels))
 
 
 NODES = Source(name="Nodes", reads=(NODE,), find=_nodes)

@@ -1,6 +1,6 @@
-"""Arguments of processes that say where they listen: static pods (kubeadm's, OpenShift's) and proxies beside others.
+"""Arguments of processes that name their listeners: static pods (kubeadm's, OpenShift's) and sidecar proxies.
 
-Arguments are text that may be a shell script; only ``--name=value`` and ``--name value`` of known names are read.
+Arguments may be shell scripts; only ``--name=value`` and ``--name value`` of known names are read.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from scanner.discover.index import Index, Source
-from scanner.discover.listener_claims import Claim, Draft, Found
+from scanner.discover.listener_claims import Claim, Found, PlacedClaim
 from scanner.discover.truncation import Omission
 from scanner.discover.workloads import READS, Alike, Container, Pod
 from scanner.kube.hostnames import parse_address, port
@@ -18,16 +18,16 @@ from scanner.kube.objects import Reference
 from scanner.model.endpoint import Certainty, Origin
 
 MAX_TEXT = 1 << 16
-"""Characters of one container's arguments that are read."""
+"""Limit of characters of one container's arguments."""
 
 
 class Bound(NamedTuple):
-    """One listener that a flag names."""
+    """A listener in a flag."""
 
     port: int
     certainty: Certainty
     host: str
-    """The address to which it is bound; empty where the flag leaves that open."""
+    """Bind address; empty if the flag has none."""
 
 
 def _number(value: str, bind: str) -> Iterator[Bound]:
@@ -59,13 +59,13 @@ _FLAGS: dict[str, Callable[[str, str], Iterator[Bound]]] = {
     "secure-port": _number,  # k8s.io/apiserver SecureServingOptions; 0 switches it off
     "https-port": _number,
     "secure-listen-address": _listen("declared"),  # kube-rbac-proxy
-    "metrics-bind-address": _listen("candidate"),  # controller-runtime: TLS or not is another flag's matter
+    "metrics-bind-address": _listen("candidate"),  # controller-runtime: another flag decides about TLS
     "listen-client-urls": _urls,  # etcd
     "listen-peer-urls": _urls,
     "listen-metrics-urls": _urls,
     "listen-client-http-urls": _urls,
 }
-"""Flags that name a listener, and how their value is read with ``--bind-address``."""
+"""Flags that name a listener, and the parser of their value with ``--bind-address``."""
 
 _BIND = "bind-address"
 _WORD = re.compile(rf"(?:^|[\s'\"])--?({'|'.join((*_FLAGS, _BIND))})(?:=|\s+)[\"']?([^\s\"'\\]{{1,2048}})")
@@ -76,14 +76,16 @@ def _find(view: Index) -> Iterator[Found]:
     for pod in view.workloads.pods:
         for container, words, cut in words_of(pod.containers):
             if cut:
-                yield Omission(f"arguments of one container beyond {MAX_TEXT:,} characters: cut, not read", cut=True)
+                yield Omission(
+                    f"arguments of one container beyond {MAX_TEXT:,} characters: truncated, not read", cut=True
+                )
             for bound, flag in _bounds(words):
                 yield from view.of_pod(pod, bound.port, _claim(pod, container.name, bound, flag))
             yield from _probed(view, pod, container, words)
 
 
 def _words(containers: tuple[Container, ...]) -> list[tuple[Container, list[tuple[str, str]], bool]]:
-    """The flags of those that have any, and whether there was more than is read."""
+    """The flags of the containers that have any, and whether the arguments were truncated."""
     found = []
     for each in containers:
         text = "\n".join(each.raw.arguments)
@@ -92,13 +94,8 @@ def _words(containers: tuple[Container, ...]) -> list[tuple[Container, list[tupl
     return found
 
 
-def bounds(text: str) -> Iterator[tuple[Bound, str]]:
-    """Every listener that arguments name, with the flag."""
-    return _bounds(_WORD.findall(text))
-
-
 def _bounds(words: list[tuple[str, str]]) -> Iterator[tuple[Bound, str]]:
-    last = dict(words)  # of a flag that is given twice, Go's packages (flag, pflag) take the last
+    last = dict(words)  # of a repeated flag, Go's packages (flag, pflag) use the last
     bind = last.get(_BIND, "")
     for name, value in last.items():
         read = _FLAGS.get(name)
@@ -106,9 +103,9 @@ def _bounds(words: list[tuple[str, str]]) -> Iterator[tuple[Bound, str]]:
             yield bound, name
 
 
-def _probed(view: Index, pod: Pod, container: Container, words: list[tuple[str, str]]) -> Iterator[Draft]:
-    """``--bind-address=127.0.0.1`` without a port (kubeadm's controller manager and scheduler): the port is the one
-    that the probe of that container asks."""
+def _probed(view: Index, pod: Pod, container: Container, words: list[tuple[str, str]]) -> Iterator[PlacedClaim]:
+    """The listener of ``--bind-address=127.0.0.1`` without a port (kubeadm's controller manager and scheduler): the
+    port is that of the container's liveness probe."""
     bind = dict(words).get(_BIND, "")
     request = container.raw.liveness_probe.http_get
     number = pod.port_number(request.port)
@@ -127,7 +124,7 @@ def _claim(pod: Pod, container: str, bound: Bound, flag: str) -> Claim:
 
 
 def _loopback(pod: Pod, host: str) -> bool | None:
-    """Whether a listener bound to ``host`` can be reached from its own node or pod only; None: nobody says."""
+    """True if ``host`` is only reachable from its own node or pod; None if unknown."""
     found = parse_address(host)
     if str(found) in pod.addresses:
         return False  # a cluster on loopback addresses, as the demo is

@@ -1,7 +1,7 @@
 """Gateways and ListenerSets: listeners with protocol HTTPS or TLS, by hostname (gateway.networking.k8s.io/v1).
 
-Segments are called as GEP-2907 has them: the listener is Frontend; what a TLSRoute on a passthrough listener leads to
-is Backend.
+Segments have the names of GEP-2907: the listener is Frontend; a backend of a TLSRoute on a passthrough listener is
+Backend.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from scanner.discover.index import Index, Source
-from scanner.discover.listener_claims import Claim, Draft, Found, backend, reached
+from scanner.discover.listener_claims import Claim, Found, PlacedClaim, backend, reached
 from scanner.discover.services import READS, Service, ServicePort
 from scanner.discover.services import READS as BALANCED
 from scanner.discover.truncation import Omission
@@ -46,7 +46,7 @@ from scanner.model.observation import ClientCertificate
 
 MAX_ADDRESSES = 32
 MAX_REFERENCES = 32
-"""Rules of one route, and backends of one rule."""
+"""Limit of rules per route, and of backends per rule."""
 _ROUTES = (TLS_ROUTE, HTTP_ROUTE, GRPC_ROUTE)
 
 
@@ -60,13 +60,13 @@ def _find(view: Index) -> Iterator[Found]:
     for listener_set in (ListenerSet.of(each) for kind in SETS for each in view.snapshot.every(kind)):
         parent = gateway_of(view.snapshot, listener_set)
         if parent is None or admitted(view.snapshot, parent, listener_set) is False:
-            yield Omission("ListenerSets that belong to no Gateway")
+            yield Omission("ListenerSets without a Gateway that admits them")
         else:
             yield from _of(view, listener_set, parent, routes)
 
 
 def _of(view: Index, holder: ListenerHolder, gateway: Gateway, routes: Routes) -> Iterator[Found]:
-    """``holder``: the Gateway itself or a ListenerSet of it."""
+    """Claims of the Gateway's own listeners, or of those of a ListenerSet (``holder``)."""
     what = "listeners of one Gateway or ListenerSet"
     view.cuts.first(list(holder.listener_items), MAX_LISTENERS, what, holder)
     listeners = holder.listeners
@@ -80,7 +80,7 @@ def _of(view: Index, holder: ListenerHolder, gateway: Gateway, routes: Routes) -
         if not listener.mode:
             yield Omission("Gateway listeners without TLS")
         elif number is None or not any(each is listener for each in accepted):
-            # Where the port has another listener, that one is asked for this name too.
+            # Another listener on the port is probed with this name, too.
             if number is None or number in served:
                 yield Omission("Gateway listeners that are not accepted")
             else:
@@ -99,11 +99,11 @@ def _of(view: Index, holder: ListenerHolder, gateway: Gateway, routes: Routes) -
 def _names(
     view: Index, gateway: Gateway, listener: Listener, beside: list[Listener], attached: list[GatewayRoute]
 ) -> Iterator[Claim]:
-    """The names that lead to this listener: its TLSRoutes' where it has any, else one of its own, else none."""
+    """Claims of the names that lead to this listener: of its TLSRoutes if any, else one of its own, else none."""
     origin, tls_routes = _origin(listener), [each for each in attached if each.kind == TLS_ROUTE]
     others = _narrower(listener, beside)
     own = server_name(_one_of(view, listener, [each for each in attached if each.kind != TLS_ROUTE], others))
-    # No other protocol validates (GEP-91).
+    # Only HTTPS validates client certificates (GEP-91).
     expects = _client_certificate(gateway, port(listener.port)) if listener.protocol == "HTTPS" else None
     named = 0
     for route in tls_routes:
@@ -115,15 +115,14 @@ def _names(
     if not named:
         claim = _claim(origin, own, listener.holder, expects)
         if not own and not listener.hostname and (tls_routes or listener.mode != "Passthrough"):
-            claim.naming = "also"  # it answers whoever gives no name, beside those that have one
+            claim.naming = "also"  # it also answers clients without a server name
         yield claim
 
 
 def _one_of(view: Index, listener: Listener, routes: list[GatewayRoute], others: set[str]) -> str:
-    """The listener's hostname; where it has many names, of which routes take only some, the first of those that none of
-    the ``others`` has.
+    """The listener's hostname. For a wildcard or none, the first of the routes' names that no other listener has.
 
-    Contour has Envoy show a certificate for the names of routes, and for no others (``EnsureSecureVirtualHost``).
+    Contour lets Envoy serve a certificate only for the names of routes (``EnsureSecureVirtualHost``).
     """
     own = listener.hostname
     if own and not own.startswith("*."):
@@ -134,8 +133,8 @@ def _one_of(view: Index, listener: Listener, routes: list[GatewayRoute], others:
 
 
 def _taken(view: Index, route: GatewayRoute, listener: Listener) -> Iterator[str]:
-    """The hostnames that both match, in lower case; a route without any has all of the listener's. Empty matches every
-    name."""
+    """The hostnames that route and listener both match, in lower case; a route without any has all of the listener's.
+    An empty one matches every name."""
     every = list(route.every_hostname)
     for each in view.cuts.first(every, MAX_NAMES, f"hostnames of one {route.kind.name}", route) or [""]:
         if overlap(each, listener.hostname):
@@ -143,7 +142,7 @@ def _taken(view: Index, route: GatewayRoute, listener: Listener) -> Iterator[str
 
 
 def _narrower(listener: Listener, beside: list[Listener]) -> set[str]:
-    """Hostnames of those ``beside`` on the port that get what they match of this one's (Gateway API, most specific
+    """Hostnames of other listeners on the port that take precedence over this one's (Gateway API, most specific
     hostname)."""
     own = listener.hostname
     return {
@@ -154,7 +153,7 @@ def _narrower(listener: Listener, beside: list[Listener]) -> set[str]:
 
 
 def _alone(listener: Listener) -> Claim:
-    """Nothing should be there: whoever looks makes sure of it."""
+    """The claim of a rejected listener: a probe confirms that nothing listens."""
     claim = _claim(_origin(listener), server_name(listener.hostname), listener.holder, None)
     claim.certainty = "candidate"
     return claim
@@ -165,7 +164,7 @@ def _origin(listener: Listener) -> Origin:
 
 
 def _claim(origin: Origin, name: str | None, subject: KubeObject, expects: ClientCertificate | None) -> Claim:
-    # A proxy has no other listener for whoever gives no name: it would close the connection.
+    # Without a server name a proxy has no listener and closes the connection.
     return Claim(
         certainty="declared",
         origin=origin,
@@ -185,8 +184,8 @@ def _client_certificate(gateway: Gateway, number: int | None) -> ClientCertifica
 
 
 def _at(view: Index, gateway: Gateway, number: int, claim: Claim) -> Iterator[Found]:
-    """Behind the Services that were made for the Gateway; else behind its addresses; else at its addresses."""
-    chosen = view.balanced.select(gateway.namespace or "", LabelSelector({"matchLabels": {GATEWAY_NAME: gateway.name}}))
+    """``claim`` at the Services of the Gateway; else behind its addresses; else at its addresses."""
+    chosen = view.services.select(gateway.namespace or "", LabelSelector({"matchLabels": {GATEWAY_NAME: gateway.name}}))
     for service in chosen:
         wanted = service.port(number)
         if wanted:
@@ -200,7 +199,7 @@ def _at(view: Index, gateway: Gateway, number: int, claim: Claim) -> Iterator[Fo
         where = address(host)
         owner = Owner(kind="Gateway", name=gateway.name, namespace=gateway.namespace)
         place = Place(where or "", number, host="" if where else host, owner=owner, sampled=True)
-        yield from behind or [Draft(claim, place)]
+        yield from behind or [PlacedClaim(claim, place)]
 
 
 def _hosts(view: Index, gateway: Gateway) -> Iterator[str | None]:
@@ -212,7 +211,7 @@ def _backends(view: Index, routes: list[GatewayRoute]) -> Iterator[Found]:
     for route in routes:
         origin, hosts = Origin(role="backend", reference=route.reference), route.every_hostname
         for namespace, name, number in _services(view, route):
-            service = view.balanced.get(namespace, name)
+            service = view.services.get(namespace, name)
             wanted = service.port(number) if service else None
             if service and wanted:
                 name_of = server_name(hosts[0]) if hosts else None
@@ -220,7 +219,7 @@ def _backends(view: Index, routes: list[GatewayRoute]) -> Iterator[Found]:
 
 
 def _services(view: Index, route: GatewayRoute) -> Iterator[tuple[str, str, int]]:
-    """Namespace, name and port of the Services that it leads to."""
+    """Namespace, name and port of the route's Services."""
     kind = route.kind.name
     for rule in view.cuts.first(list(route.every_rule), MAX_REFERENCES, f"rules of one {kind}", route):
         every = list(rule.backend_refs)
@@ -239,7 +238,7 @@ def _policies(view: Index) -> Iterator[Found]:
         origin = Origin(role="policy", reference=policy.reference)
         targets = view.cuts.first(list(policy.every_target), MAX_TARGETS, "targets of one BackendTLSPolicy", policy)
         for target in targets:
-            service = view.balanced.get(policy.namespace or "", target.name)
+            service = view.services.get(policy.namespace or "", target.name)
             if service and target.is_service:
                 claim = backend(origin, server_name(policy.validation.hostname), policy.namespace)
                 claim.naming = "only" if claim.name else "soft"
@@ -249,7 +248,7 @@ def _policies(view: Index) -> Iterator[Found]:
 
 
 def _policy_ports(service: Service, target: PolicyTarget) -> list[ServicePort]:
-    """The one that ``sectionName`` names; without it all of them."""
+    """The port of ``sectionName``; without it all ports."""
     return [each for each in service.ports if each.protocol == "TCP" and target.section_name in ("", each.name)]
 
 

@@ -1,11 +1,11 @@
-"""Contour's HTTPProxies: a name on its Envoys' TLS listener, and backends reached by TLS (projectcontour.io/v1)."""
+"""Contour's HTTPProxies: a name on its Envoys' TLS listener, and backends with TLS (projectcontour.io/v1)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from scanner.discover.index import Index, Source
-from scanner.discover.listener_claims import Claim, Draft, Found, backend, frontend, reached
+from scanner.discover.listener_claims import Claim, Found, PlacedClaim, backend, frontend, reached
 from scanner.discover.services import READS, Service, published
 from scanner.discover.truncation import Omission
 from scanner.discover.workloads import Place
@@ -15,16 +15,16 @@ from scanner.kube.kinds import CONTOUR_CONFIGURATION, HTTP_PROXY
 from scanner.model.endpoint import Origin, Owner
 
 MAX_SERVICES = 200
-"""Services behind one HTTPProxy."""
+"""Limit of Services per HTTPProxy."""
 _DEFAULT_ENVOY = ("projectcontour", "envoy")
-"""Where Contour's Envoys are where no ContourConfiguration says otherwise."""
-_INERT = ("invalid", "orphaned")
+"""Namespace and name of Envoy's Service, unless a ContourConfiguration has another."""
+_NOT_SERVED = ("invalid", "orphaned")
 
 
 def _find(view: Index) -> Iterator[Found]:
     envoys = list(_envoys(view))
     for proxy in map(HTTPProxy.of, view.snapshot.every(HTTP_PROXY)):
-        if proxy.current_status.lower() in _INERT:
+        if proxy.current_status.lower() in _NOT_SERVED:
             yield Omission("HTTPProxies that Contour does not serve")
             continue
         behind = list(_backends(view, proxy))
@@ -36,11 +36,11 @@ def _find(view: Index) -> Iterator[Found]:
 def _front(view: Index, proxy: HTTPProxy, envoys: list[Service], *, samples: bool) -> Iterator[Found]:
     name = server_name(proxy.fqdn)
     if name is None:
-        yield Omission("server names that are no DNS names")
+        yield Omission("server names that are not DNS names")
         return
     tls = proxy.tls
     claim = frontend(Origin(role="frontend", reference=proxy.reference), name, proxy)
-    # One filter chain a name: without a name Envoy closes, unless some virtual host wants the fallback certificate.
+    # Envoy has one filter chain per name: without a name it closes, unless a virtual host has a fallback certificate.
     claim.naming = "also" if tls.enable_fallback_certificate else "only"
     claim.sampled = tls.passthrough and samples
     if tls.has_client_validation:
@@ -51,7 +51,7 @@ def _front(view: Index, proxy: HTTPProxy, envoys: list[Service], *, samples: boo
 
 
 def _fallback(proxy: HTTPProxy) -> Claim:
-    """What Envoy shows to whoever gives no name, whatever other virtual hosts say."""
+    """The claim of the fallback certificate, which Envoy serves to clients without a server name."""
     return Claim(
         certainty="declared",
         origin=Origin(role="fallback", reference=proxy.reference),
@@ -63,7 +63,8 @@ def _fallback(proxy: HTTPProxy) -> Claim:
 
 
 def _optional(validation: ClientValidation) -> bool:
-    """Without a CA and with nothing to verify by, Envoy asks for a certificate and takes none as well."""
+    """True if Envoy requests a client certificate but accepts clients without one: also if there is neither a CA nor
+    verification."""
     skipped = validation.skip_client_cert_validation and not validation.ca_secret
     return skipped or validation.optional_client_certificate
 
@@ -83,7 +84,7 @@ def _at(view: Index, proxy: HTTPProxy, envoys: list[Service], claim: Claim) -> I
     owner = Owner(kind="HTTPProxy", name=proxy.name, namespace=proxy.namespace)
     for host in hosts:
         where = address(host)
-        yield Draft(claim, Place(where or "", 443, host="" if where else host, owner=owner, sampled=True))
+        yield PlacedClaim(claim, Place(where or "", 443, host="" if where else host, owner=owner, sampled=True))
     if not hosts:
         yield Omission("HTTPProxies without an address")
 
@@ -93,19 +94,19 @@ def _envoys(view: Index) -> Iterator[Service]:
     named = [each.settings.envoy_service for each in every]
     keys = [(each.namespace, each.name) for each in named if each.name]
     for namespace, name in (*keys, _DEFAULT_ENVOY):
-        service = view.balanced.get(namespace, name)
+        service = view.services.get(namespace, name)
         if service:
             yield service
 
 
 def _backends(view: Index, proxy: HTTPProxy) -> Iterator[Found]:
-    """Services that Envoy reaches by TLS, and those behind a passed-through connection."""
+    """Services that Envoy connects to by TLS, and those behind passthrough."""
     passed = proxy.tls.passthrough
     fqdn = server_name(proxy.fqdn) if passed else None
     chosen = [(each, False) for each in proxy.routed_services]
     chosen += [(each, passed) for each in proxy.tcp_proxy.services]
     for each, through in view.cuts.first(chosen, MAX_SERVICES, "services of one HTTPProxy", proxy):
-        service = view.balanced.get(proxy.namespace or "", each.name)
+        service = view.services.get(proxy.namespace or "", each.name)
         wanted = service.port(port(each.any_port)) if service else None
         if service and wanted and (through or upstream_protocol(each, service.raw, wanted.number) in TLS_PROTOCOLS):
             name = server_name(each.validation.subject_name) or fqdn

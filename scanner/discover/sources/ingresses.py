@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scanner.discover.index import Index, Source
-from scanner.discover.listener_claims import Claim, Draft, Found, frontend
+from scanner.discover.listener_claims import Claim, Found, PlacedClaim, frontend
 from scanner.discover.services import READS, published
 from scanner.discover.truncation import Omission
 from scanner.discover.workloads import Place
@@ -20,18 +20,18 @@ def _find(view: Index) -> Iterator[Found]:
         if not ingress.has_tls or not sound(ingress.name, ingress.namespace or ""):
             yield Omission("Ingresses without TLS")
             continue
-        yield from fronts(view, ingress, Origin(role="frontend", reference=ingress.reference))
+        yield from ingress_claims(view, ingress, Origin(role="frontend", reference=ingress.reference))
 
 
-def fronts(view: Index, ingress: Ingress, origin: Origin) -> Iterator[Found]:
-    """Its names, at what has published it; ``origin`` says who leads there."""
+def ingress_claims(view: Index, ingress: Ingress, origin: Origin) -> Iterator[Found]:
+    """Claims of its names at its published addresses, with this ``origin``."""
     hosts = list(published(ingress, view.cuts))
     if not hosts:
-        yield Omission("Ingresses that no controller has published")
+        yield Omission("Ingresses without a published address")
         return
     for name in _names(view, ingress):
         if name is None:
-            yield Omission("server names that are no DNS names")
+            yield Omission("server names that are not DNS names")
             continue
         for host in hosts:
             yield from _at(view, ingress, host, frontend(origin, name, ingress))
@@ -50,7 +50,7 @@ def _at(view: Index, ingress: Ingress, host: str, claim: Claim) -> Iterator[Foun
         return
     where = address(host)
     owner = Owner(kind="Ingress", name=ingress.name, namespace=ingress.namespace)
-    yield Draft(claim, Place(where or "", 443, host="" if where else host, owner=owner, sampled=True))
+    yield PlacedClaim(claim, Place(where or "", 443, host="" if where else host, owner=owner, sampled=True))
 
 
 SOURCE = Source(name="Ingresses", reads=(INGRESS, *READS), find=_find)

@@ -1,7 +1,7 @@
-"""Certificates in files: a container that mounts one has it to serve TLS, or to show it to a server.
+"""Certificates in volumes: a container that mounts one serves TLS with it, or presents it to a server.
 
-No Secret is read: a Service's annotation (service CA), cert-manager's Certificates, and for the platform the names that
-its operators use say which Secrets have one. Some volumes are certificates by themselves.
+No Secret is read. A Service's annotation (service CA), cert-manager's Certificates, and the names of the platform's
+operators show which Secrets are certificates. Some volumes are certificates by their type.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from scanner.config.certificate_names import load_names
 from scanner.discover import hints, services, workloads
 from scanner.discover.index import Index, Source
 from scanner.discover.listener_claims import Claim, Found
-from scanner.discover.sources.pods import MAX_PORTS
+from scanner.discover.sources.ports import MAX_PORTS
 from scanner.discover.truncation import Omission
 from scanner.discover.workloads import Alike, Container
 from scanner.kube.kinds import CERTIFICATE
@@ -23,20 +23,20 @@ from scanner.kube.secrets import Certificate, service_ca_secret
 from scanner.model.endpoint import Origin, Owner
 
 MAX_VOLUMES = 200
-"""Of one pod, and as many Secrets in them."""
+"""Limit of volumes per pod, and of Secrets in them."""
 _SERVED = ("serving", "peer")
 _DRIVERS = {"csi.cert-manager.io": "a certificate of cert-manager's CSI driver"}
-"""Drivers whose volumes are certificates (cert-manager/csi-driver)."""
+"""CSI drivers whose volumes are certificates (cert-manager/csi-driver)."""
 
 
-class _Held(NamedTuple):
-    """What a volume holds."""
+class _Volume(NamedTuple):
+    """A possible certificate in a volume."""
 
     volume: str
     secret: str
     """The Secret's name, or ""."""
     what: str
-    """What it is where it is no Secret."""
+    """Description of a certificate without a Secret."""
 
 
 class _Mounted(NamedTuple):
@@ -45,35 +45,37 @@ class _Mounted(NamedTuple):
     volume: str
     secret: Reference | None
     what: str
-    """Why it is known to be one."""
+    """Reason why it is known to be a certificate."""
 
 
 def _find(view: Index) -> Iterator[Found]:
     known = _known(view)
 
-    def told(containers: tuple[Container, ...], volumes: object, owner: Owner) -> tuple[list[tuple[int, Claim]], int]:
-        """What each port of a pod owes to what is mounted, and how much in its volumes was not looked at."""
-        held, cut = _held(volumes)
+    def port_claims(
+        containers: tuple[Container, ...], volumes: object, owner: Owner
+    ) -> tuple[list[tuple[int, Claim]], int]:
+        """The claims of a pod's ports by its mounts, and the number of volumes that were not read."""
+        candidates, cut = _candidates(volumes)
         named = [
             _Mounted(each.volume, _secret(owner, each), what)
-            for each in held
+            for each in candidates
             if (what := _named(view, known, owner, each))
         ]
         return [each for container in containers for each in _claims(container, named, owner)] if named else [], cut
 
-    replicas = Alike(told)
+    replicas = Alike(port_claims)
     for pod in view.workloads.pods:
         volumes = pod.raw.spec.volume_values
         claims, cut = replicas(pod.containers, volumes, pod.owner) if volumes else ([], 0)
         if cut:
             what = f"volumes of one pod, or Secrets in them, beyond the first {MAX_VOLUMES}"
-            yield Omission(f"{what}: cut, not looked at", cut, cut=True)
-        for number, claim in claims[:MAX_PORTS]:  # that there are more is said by the source of pods
+            yield Omission(f"{what}: truncated, not read", cut, cut=True)
+        for number, claim in claims[:MAX_PORTS]:  # the source of pods reports more as truncated
             yield from view.of_pod(pod, number, claim)
 
 
 def _claims(container: Container, named: list[_Mounted], owner: Owner) -> Iterator[tuple[int, Claim]]:
-    """One for each port, whatever the container mounts."""
+    """One claim per port for all certificates that the container mounts."""
     ports = list(_ports(container))
     mounted = {each.name for each in container.raw.volume_mounts}
     reference = Reference(kind=owner.kind, name=owner.name, namespace=owner.namespace)
@@ -88,59 +90,60 @@ def _claims(container: Container, named: list[_Mounted], owner: Owner) -> Iterat
         yield from ((number, claim) for number in ports)
 
 
-def _secret(owner: Owner, held: _Held) -> Reference | None:
-    return Reference(kind="Secret", name=held.secret, namespace=owner.namespace) if held.secret else None
+def _secret(owner: Owner, volume: _Volume) -> Reference | None:
+    return Reference(kind="Secret", name=volume.secret, namespace=owner.namespace) if volume.secret else None
 
 
 def _known(view: Index) -> dict[tuple[str, str], str]:
-    """Secrets with a certificate, and what says so."""
+    """Secrets with a certificate, and the reason."""
     found = {}
     for each in view.snapshot.every(CERTIFICATE):
         key = (each.namespace or "", Certificate.of(each).secret_name)
         found[key] = f"of {each.reference}"
-    for service in view.balanced.services.values():
+    for service in view.services.by_name.values():
         name = service_ca_secret(service.raw)
         if name:
             found[service.namespace, name] = "of the service CA"
     return found
 
 
-def _named(view: Index, known: dict[tuple[str, str], str], owner: Owner, held: _Held) -> str:
-    """Why a volume is known to hold a certificate, or "". The platform's names count in its namespaces only."""
+def _named(view: Index, known: dict[tuple[str, str], str], owner: Owner, volume: _Volume) -> str:
+    """The reason why a volume is known to have a certificate, or "". The platform's names count only in its
+    namespaces."""
     namespace = owner.namespace or ""
-    found = held.what or known.get((namespace, held.secret), "")
-    return found or (_by_name(namespace, held.secret) if view.trust.is_platform(namespace) else "")
+    found = volume.what or known.get((namespace, volume.secret), "")
+    return found or (_by_name(namespace, volume.secret) if view.authority.is_platform(namespace) else "")
 
 
 def _by_name(namespace: str, name: str) -> str:
-    """The platform's own serving certificates, by the names that their operators give the Secrets."""
+    """The reason by the name of the Secret: operators of the platform use fixed names."""
     found = (each for _, each in load_names().secrets.find(f"{namespace}/{name}") if each.category in _SERVED)
     known = next(found, None) if name else None
     return f"known as {known.name}" if known else ""
 
 
-def _held(volumes: object) -> tuple[list[_Held], int]:
-    """What the volumes hold that may be a certificate, and how much of it was not looked at."""
+def _candidates(volumes: object) -> tuple[list[_Volume], int]:
+    """Possible certificates in the volumes, and the number of volumes that were not read."""
     every = PodSpec({"volumes": volumes}).volumes
-    held = [_Held(each.name, *one) for each in every[:MAX_VOLUMES] for one in _inside(each)]
-    return held[:MAX_VOLUMES], max(len(every) - MAX_VOLUMES, 0) + max(len(held) - MAX_VOLUMES, 0)
+    volume = [_Volume(each.name, *one) for each in every[:MAX_VOLUMES] for one in _certificates_in(each)]
+    return volume[:MAX_VOLUMES], max(len(every) - MAX_VOLUMES, 0) + max(len(volume) - MAX_VOLUMES, 0)
 
 
-def _inside(volume: Volume) -> Iterator[tuple[str, str]]:
-    """The Secrets in a volume, or what it is (core/v1 Volume)."""
+def _certificates_in(volume: Volume) -> Iterator[tuple[str, str]]:
+    """The Secrets in a volume, or its description (core/v1 Volume)."""
     if volume.secret:
         yield volume.secret, ""
     for each in volume.projected:
         if each.secret:
             yield each.secret, ""
-        if each.has_pod_certificate:  # certificates.k8s.io PodCertificateRequest: the kubelet has one made
+        if each.has_pod_certificate:  # certificates.k8s.io PodCertificateRequest, made by the kubelet
             yield "", "a certificate of the pod's own (podCertificate)"
     if volume.csi_driver in _DRIVERS:
         yield "", _DRIVERS[volume.csi_driver]
 
 
 def _ports(container: Container) -> Iterator[int]:
-    """Its TCP ports, but for those that say that they are plain HTTP."""
+    """TCP ports of a container, except those that indicate plaintext HTTP."""
     found = ((each.number, each.name) for each in container.ports[:MAX_PORTS] if each.protocol == "TCP")
     yield from dict.fromkeys(number for number, name in found if number and not hints.is_plain(number, name))
 

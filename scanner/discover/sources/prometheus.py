@@ -1,8 +1,8 @@
-"""What Prometheus asks by TLS: ServiceMonitors, PodMonitors, and the targets and exporters of Probes
+"""Listeners that Prometheus scrapes by TLS: ServiceMonitors, PodMonitors, and the targets and exporters of Probes
 (monitoring.coreos.com/v1).
 
-Targets of Probes may be anywhere. What is not the cluster's is a candidate: a site of others that is watched is not a
-listener that a scan has to judge.
+Targets of Probes may be anywhere. A target outside of the cluster is only a candidate: a monitored external site need
+not be judged.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 from scanner.discover import services, workloads
 from scanner.discover.index import Index, Source
-from scanner.discover.listener_claims import Claim, Draft, Found
-from scanner.discover.sources.ingresses import fronts
+from scanner.discover.listener_claims import Claim, Found, PlacedClaim
+from scanner.discover.sources.ingresses import ingress_claims
 from scanner.discover.truncation import Omission
 from scanner.discover.workloads import Place
 from scanner.kube.contour import HTTPProxy
@@ -27,14 +27,14 @@ from scanner.kube.service_callers import Monitor, Probe, Scrape, Selection
 from scanner.model.endpoint import Certainty, Origin, Owner
 
 MAX_ENDPOINTS = 100
-"""Of one monitor, those that differ."""
+"""Limit of different endpoints per monitor."""
 MAX_MATCHES = 1000
-"""Services, pods or Ingresses that one object may select, namespaces that it may name, and targets of a Probe."""
+"""Limit of Services, pods or Ingresses that one object selects, of its namespaces, and of targets of a Probe."""
 
 
 def _services(view: Index) -> Iterator[Found]:
     for monitor, scrapes in _secure(view, SERVICE_MONITOR):
-        chosen = _selected(view, monitor, monitor.selection, view.balanced.select)
+        chosen = _selected(view, monitor, monitor.selection, view.services.select)
         for scrape in scrapes:
             claim = _of_scrape(monitor, scrape)
             for service in chosen:
@@ -56,8 +56,7 @@ def _pods(view: Index) -> Iterator[Found]:
 
 
 def _secure(view: Index, kind: Kind) -> Iterator[tuple[Monitor, list[Scrape]]]:
-    """Monitors with endpoints that are scraped by HTTPS, equal ones once; newer CRDs take the scheme in upper case
-    too."""
+    """Monitors with distinct endpoints that are scraped by HTTPS; newer CRDs also allow an upper-case scheme."""
     for monitor in map(Monitor.of, view.snapshot.every(kind)):
         https = (each for each in monitor.scrapes if each.written_scheme.lower() == "https")
         different = {_key(each): each for each in https}
@@ -96,11 +95,11 @@ def _claim(monitor: Monitor, origin: Origin, certainty: Certainty, name: str | N
 
 
 _TLS_MODULE = re.compile(r"(?:^|[_.-])(?:tls|ssl|https)(?:[_.-]|$)")
-"""Names of modules are their administrator's: ``tcp_tls``, ``http_https_2xx``; ``smtp_starttls`` is another matter."""
+"""Names of modules that use TLS, by convention: ``tcp_tls``, ``http_https_2xx``; but not ``smtp_starttls``."""
 
 
 class _Target(NamedTuple):
-    """What is asked by TLS."""
+    """A target that is probed by TLS."""
 
     host: str
     port: int
@@ -115,18 +114,18 @@ def _probes(view: Index) -> Iterator[Found]:
     known = _published_names(view)
     for probe in probes:
         yield from _prober(view, probe)
-        static = probe.has_static or not probe.has_ingress  # of both, the operator takes the static ones
+        static = probe.has_static or not probe.has_ingress  # of both, the operator uses the static ones
         for ingress in () if static else _selected(view, probe, probe.ingresses, ingresses.select):
-            # What the Ingress itself leaves out is its own source's to count.
+            # Omissions of the Ingress are counted by its own source.
             origin = Origin(role="ingress", reference=probe.reference, through=ingress.reference)
-            found = fronts(view, Ingress.of(ingress), origin)
-            yield from (each for each in found if isinstance(each, Draft))
+            found = ingress_claims(view, Ingress.of(ingress), origin)
+            yield from (each for each in found if isinstance(each, PlacedClaim))
         for target in _targets(view, probe):
             yield from _static(view, probe, target, known)
 
 
 def _published_names(view: Index) -> frozenset[str | None]:
-    """Names that are asked because somebody publishes them: a Probe of one leads to nothing new."""
+    """Published names, which other sources claim: a Probe of one adds nothing."""
     named = [Route.of(each).host for each in view.snapshot.every(ROUTE)]
     named += [HTTPProxy.of(each).fqdn for each in view.snapshot.every(HTTP_PROXY)]
     tls = (one for each in view.snapshot.every(INGRESS) for one in Ingress.of(each).tls)
@@ -135,23 +134,23 @@ def _published_names(view: Index) -> frozenset[str | None]:
 
 
 def _prober(view: Index, probe: Probe) -> Iterator[Found]:
-    """The exporter, where Prometheus asks it by HTTPS."""
+    """The exporter, if Prometheus connects to it by HTTPS."""
     if probe.prober_scheme.lower() != "https":
         return
     host, number = _host_port(probe.prober_url)
     name = server_name(probe.server_name)
     claim = _claim(probe, Origin(role="prober", reference=probe.reference), "declared", name)
     found = next(filter(None, (_behind(view, each, number or 443, claim) for each in _in_cluster(host, probe))), [])
-    yield from found or [Omission("probers of Probes that lead to nothing in the cluster")]
+    yield from found or [Omission("probers of Probes outside of the cluster")]
 
 
 def _in_cluster(host: str, probe: Probe) -> tuple[str, ...]:
-    """What a host may be called in full: resolvers try the namespace and the cluster's domain behind a short name."""
+    """Possible full names of a host: resolvers append the namespace and the cluster's domain to a short name."""
     return (host, f"{host}.{probe.namespace}.svc", f"{host}.svc")
 
 
 def _targets(view: Index, probe: Probe) -> list[_Target]:
-    """Static targets that are asked by TLS, equal ones once: URLs say so, of others the module may."""
+    """Distinct static targets that are probed by TLS, by the scheme of a URL, else by the module."""
     named = bool(_TLS_MODULE.search(probe.module.lower()))
     given = dict.fromkeys(probe.static)
     chosen = view.cuts.first(given, MAX_MATCHES, "static targets of one Probe", probe)
@@ -177,7 +176,8 @@ def _host_port(text: str) -> tuple[str, int | None]:
 
 
 def _static(view: Index, probe: Probe, target: _Target, known: frozenset[str | None]) -> Iterator[Found]:
-    """``known``: names that are asked anyway. Anybody may publish one, so it hides nothing that is in the cluster."""
+    """Claims of a static target. ``known``: published names. Any user may publish one, so it hides nothing in the
+    cluster."""
     name, where = server_name(target.host), address(target.host)
     if not (name or where) or view.router_at(target.host):
         return
@@ -192,7 +192,7 @@ def _static(view: Index, probe: Probe, target: _Target, known: frozenset[str | N
     claim.certainty = "candidate"
     owner = Owner(kind="Probe", name=probe.name, namespace=probe.namespace)
     host = "" if where else name or ""
-    yield Draft(claim, Place(where or "", target.port, host=host, owner=owner, apart=where or host))
+    yield PlacedClaim(claim, Place(where or "", target.port, host=host, owner=owner, apart=where or host))
 
 
 def _behind(view: Index, host: str, number: int, claim: Claim) -> list[Found]:

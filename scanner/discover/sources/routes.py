@@ -1,4 +1,4 @@
-"""OpenShift's routers and the Routes that each has admitted (route.openshift.io/v1, operator.openshift.io/v1)."""
+"""OpenShift's routers and the Routes that they have admitted (route.openshift.io/v1, operator.openshift.io/v1)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from scanner.discover import hints
 from scanner.discover.index import READS as ROUTERS_READ
 from scanner.discover.index import Index, Source
-from scanner.discover.listener_claims import Claim, Draft, Found, backend, frontend, reached
+from scanner.discover.listener_claims import Claim, Found, PlacedClaim, backend, frontend, reached
 from scanner.discover.services import READS as BALANCED
 from scanner.discover.services import Service, ServicePort
 from scanner.discover.truncation import Omission
@@ -18,15 +18,15 @@ from scanner.kube.kinds import ROUTE
 from scanner.model.endpoint import Origin, Owner
 
 _KNOWN_PORT = 443
-"""On the host network, an IngressController may say another."""
+"""The port in the catalogue; on the host network, an IngressController may have another."""
 MAX_ROUTERS = 16
-"""Routers that may have admitted one Route."""
+"""Limit of routers per Route."""
 MAX_BACKENDS = 16
-"""Services that one Route may lead to; the API allows four."""
+"""Limit of Services per Route; the API allows four."""
 
 
 def _routers(view: Index) -> Iterator[Found]:
-    """Each router without a server name: it shows its default certificate."""
+    """Each router without a server name: it serves its default certificate."""
     for router in view.routers.values():
         origin = Origin(role="frontend", reference=router.controller.reference)
         claim = Claim(certainty="declared", origin=origin, segment="Frontend", naming="also")
@@ -59,36 +59,36 @@ def _of(view: Index, route: Route) -> Iterator[Found]:
 def _front(view: Index, route: Route, ingress: RouteIngress, termination: str, *, samples: bool) -> Iterator[Found]:
     name = server_name(ingress.host or route.host)
     if name is None:
-        yield Omission("server names that are no DNS names")
+        yield Omission("server names that are not DNS names")
         return
     claim = frontend(Origin(role="frontend", reference=route.reference, part=termination), name, route)
     claim.sampled = termination == "passthrough" and samples
     router = view.routers.get(ingress.router_name)
     if router:
-        # The policy does not hold for what is passed through.
+        # The policy does not apply to passthrough.
         claim.expects = router.controller.client_tls.asks if termination != "passthrough" else None
         found = list(view.at_router(router, claim))
         if found:
             yield from found
             return
-    # Not a router of this cluster's operator, or none of its pods is to be seen: where it says that it is.
+    # Not a router of this cluster's operator, or without known pods: use its published name.
     host = server_name(ingress.router_canonical_hostname) or name
     owner = Owner(kind="Router", name=ingress.router_name[:253] or "unknown")
-    yield Draft(claim, Place("", 443, host=host, owner=owner, sampled=True))
+    yield PlacedClaim(claim, Place("", 443, host=host, owner=owner, sampled=True))
 
 
 def _backends(view: Index, route: Route, termination: str) -> Iterator[Found]:
     others = view.cuts.first(route.alternate_backends, MAX_BACKENDS, "backends of one Route", route)
     for each in (route.to, *others):
-        service = view.balanced.get(route.namespace or "", each.service)
+        service = view.services.get(route.namespace or "", each.service)
         if service:
             for wanted in _ports(service, route):
                 yield from view.through(service, wanted, _behind(route, service, termination))
 
 
 def _behind(route: Route, service: Service, termination: str) -> Claim:
-    """What the router connects to. Re-encrypted, it verifies the Service's name unless the Route has a CA of its own
-    (haproxy-config.template); passed through, clients verify the Route's host."""
+    """The claim on a Service behind a Route. Re-encrypting, the router verifies the Service's name unless the Route has
+    a CA (haproxy-config.template); with passthrough, clients verify the Route's host."""
     if termination == "passthrough":
         name = server_name(route.host)
     else:

@@ -1,10 +1,11 @@
-"""Which endpoints are asked, and in which order.
+"""Select the endpoints to probe, and their order.
 
-Two pods may say that they have one address: a pod that is going away keeps its status for a while, and so does one
-whose node is lost. Which of two that stay has the address no object tells, so both are judged by what is seen there.
+Two pods may have the same address in their status: a terminating pod keeps its status for a while, and so does a pod on
+a lost node. If two remaining pods have it, no object says which is right, so both are judged by the same observation.
 
-The platform's listeners come first, then those of one namespace after the other, each up to a limit. Otherwise one
-tenant with Services of silent addresses would keep everything behind them from being judged in time."""
+The platform's listeners come first, then those of all namespaces in turn, each up to a limit. Otherwise one tenant with
+Services of silent addresses would delay all others.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
-from scanner.discover.claim_authority import Trust
+from scanner.discover.listener_claims import ClaimAuthority
 from scanner.discover.merge import rank
 from scanner.discover.truncation import Omission
 from scanner.discover.workloads import Workloads
@@ -23,8 +24,8 @@ MAX_CANDIDATES = 20
 Where = tuple[object, ...]
 
 
-class Claimants:
-    """Endpoints, by where they are dialled."""
+class AddressConflicts:
+    """Endpoints by the address that is dialled; resolves conflicts of several endpoints at one."""
 
     def __init__(self, workloads: Workloads) -> None:
         self._workloads = workloads
@@ -32,19 +33,18 @@ class Claimants:
         self._disputed: dict[Where, list[Endpoint]] = {}
 
     def add(self, endpoint: Endpoint) -> None:
-        """One more."""
         where = _where(endpoint)
         first = self._first.setdefault(where, endpoint)
         if first is not endpoint:
             self._disputed.setdefault(where, [first]).append(endpoint)
 
-    def settled(self) -> tuple[list[Endpoint], int]:
-        """Those that are asked, in the order of their instances, and how many are not."""
+    def resolved(self) -> tuple[list[Endpoint], int]:
+        """The endpoints to probe, sorted by instance, and the number of dropped ones."""
         chosen = [each for where, each in self._first.items() if where not in self._disputed]
         dropped = 0
-        for claimants in self._disputed.values():
-            kept = _distinct([each for each in claimants if not self._leaves(each)] or claimants)
-            dropped += len(claimants) - len(kept)
+        for conflicts in self._disputed.values():
+            kept = _distinct([each for each in conflicts if not self._leaves(each)] or conflicts)
+            dropped += len(conflicts) - len(kept)
             chosen += _each_with_the_others(kept)
         return sorted(chosen, key=lambda each: each.instance), dropped
 
@@ -56,7 +56,7 @@ class Claimants:
 
 
 def _where(endpoint: Endpoint) -> Where:
-    """What makes two endpoints one. Loopback is another place on every node and in every pod."""
+    """The identity of a dialled listener. Loopback is a different place on every node and in every pod."""
     return (
         endpoint.address,
         endpoint.host if not endpoint.address else "",
@@ -67,9 +67,9 @@ def _where(endpoint: Endpoint) -> Where:
     )
 
 
-def _distinct(claimants: list[Endpoint]) -> list[Endpoint]:
-    """One of each instance, that of which most is said: replicas of one owner are the same listener there."""
-    ordered = sorted(claimants, key=lambda each: (rank(each.certainty), each.pod is None, str(each.pod)))
+def _distinct(conflicts: list[Endpoint]) -> list[Endpoint]:
+    """One endpoint per instance, the most certain one: replicas of one owner are the same listener there."""
+    ordered = sorted(conflicts, key=lambda each: (rank(each.certainty), each.pod is None, str(each.pod)))
     return list({each.instance: each for each in reversed(ordered)}.values())
 
 
@@ -85,21 +85,21 @@ class Shares:
     """Endpoints with their turns."""
 
     kept: list[Endpoint]
-    """In the order of their instances."""
+    """Sorted by instance."""
     turns: list[int]
-    """Of each of these. All of one turn come before the next; 0 is the platform's."""
+    """Turn of each endpoint. All of one turn come before the next; 0 is the platform's."""
     cut: list[tuple[Endpoint, Omission]]
-    """Those beyond the limit of their namespace."""
+    """Endpoints beyond the limit of their namespace."""
 
 
-def shares(endpoints: list[Endpoint], trust: Trust, most: int) -> Shares:
-    """Divide ``endpoints``, which are in the order of their instances. Of one namespace at most ``most`` are kept, and
-    declared ones before those that are merely possible. The platform has no limit: only administrators write it."""
+def shares(endpoints: list[Endpoint], authority: ClaimAuthority, most: int) -> Shares:
+    """Assign turns to ``endpoints``, which are sorted by instance. At most ``most`` per namespace are kept, declared
+    ones first. The platform has no limit, because only administrators write there."""
     users: dict[str, list[tuple[int, int]]] = {}
     turns = [0] * len(endpoints)
     for place, each in enumerate(endpoints):
-        namespace = payer(each)
-        if namespace is not None and not trust.is_platform(namespace):
+        namespace = share_namespace(each)
+        if namespace is not None and not authority.is_platform(namespace):
             users.setdefault(namespace, []).append((rank(each.certainty), place))
     beyond: dict[int, str] = {}
     for namespace, mine in users.items():
@@ -122,9 +122,9 @@ def _omission(namespace: str, most: int) -> Omission:
     return Omission(reason, cut=True)
 
 
-def payer(endpoint: Endpoint) -> str | None:
-    """The namespace whose share ``endpoint`` takes; None for nodes and the API server. A name on the router takes that
-    of its Route, not the router's; one of which only others say that it is there takes that of the first of them."""
+def share_namespace(endpoint: Endpoint) -> str | None:
+    """The namespace whose share an endpoint uses; None for nodes and the API server. A name on the router counts for
+    its Route's namespace. An endpoint that only other namespaces claim counts for the first of them."""
     owner, subject = endpoint.owner, endpoint.subject
     if subject is not None and subject.namespace:
         return subject.namespace
