@@ -13,8 +13,8 @@ import trio
 
 from benchmarks.floor import AT_ONCE
 from scanner.probe import candidates
-from scanner.probe.converse import Patience, Peer, converse
 from scanner.probe.dial import Where
+from scanner.probe.exchange import Peer, Timer, exchange
 from scanner.probe.offers import Ending, Offer
 from scanner.tls.codepoints import TLS12
 
@@ -22,9 +22,9 @@ ACCEPTED_BY_STUB = 0xC02F
 
 
 async def _worker(peer: Peer, offer: Offer, ending: Ending, count: int) -> None:
-    with Patience() as patience:
+    with Timer() as timer:
         for _ in range(count):
-            reply = await converse(peer, offer, patience)
+            reply = await exchange(peer, offer, timer)
             if reply.ending != ending:
                 raise ConnectionError(f"the stub server answered with {reply}")
 

@@ -11,7 +11,7 @@ import sys
 from dataclasses import replace
 from random import Random
 
-from scanner.probe.plans import Question
+from scanner.probe.session import Question
 from scanner.tls.codepoints import TLS10, TLS11, TLS12, TLS13
 from tests.probe.model_server import HANDSHAKE_FAILURE, ModelServer, passes
 

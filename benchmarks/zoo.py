@@ -11,7 +11,7 @@ from collections import Counter
 
 import trio
 
-from scanner.probe.plans import Mode
+from scanner.probe.session import Mode
 from tests.zoo.cases import CASES, PROGRAMS, Case, running
 from tests.zoo.observing import PROFILES, ask, endpoint, judged
 

@@ -19,7 +19,7 @@ from scanner.cluster.portforward import Forward, NotForwarded, PortForwards
 from scanner.errors import ClusterError
 from scanner.jobs import Job
 from scanner.model.endpoint import Tunnel
-from scanner.probe.dial import Broken, Connection, Way
+from scanner.probe.dial import Broken, Connection, Dialer
 from scanner.probe.offers import Ending
 
 _ENDINGS: dict[str, Ending] = {"refused": "closed"}
@@ -42,7 +42,7 @@ class Tunnels:
         self._nursery = nursery
         self._places = trio.Semaphore(AT_ONCE)
 
-    def way(self, tunnel: Tunnel) -> Way:
+    def way(self, tunnel: Tunnel) -> Dialer:
         """How the probe connects to that port of that pod."""
         return partial(self._open, tunnel)
 
@@ -75,7 +75,7 @@ class Tunnels:
 
 
 @asynccontextmanager
-async def tunnels(accesses: Mapping[str, Access]) -> AsyncGenerator[Callable[[Job], Way | None]]:
+async def tunnels(accesses: Mapping[str, Access]) -> AsyncGenerator[Callable[[Job], Dialer | None]]:
     """While this is open: how to connect to a job's endpoint, or None where it is dialled directly.
 
     ``accesses`` are those of the clusters by name, where port-forward is wanted.
@@ -86,7 +86,7 @@ async def tunnels(accesses: Mapping[str, Access]) -> AsyncGenerator[Callable[[Jo
         for name, access in accesses.items():
             opened[name] = Tunnels(await stack.enter_async_context(Client(access)), nursery)
 
-        def way(job: Job) -> Way | None:
+        def way(job: Job) -> Dialer | None:
             tunnel = job.endpoint.tunnel
             return None if tunnel is None or job.cluster not in opened else opened[job.cluster].way(tunnel)
 

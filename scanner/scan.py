@@ -27,11 +27,11 @@ from scanner.model.saved_scan import Seen
 from scanner.model.scan_policy import ScanPolicy
 from scanner.pki.rules import PKI_RULES
 from scanner.probe import dial
-from scanner.probe.dial import Way
+from scanner.probe.dial import Dialer
 from scanner.probe.limits import Gate, Limits
 from scanner.probe.observe import observe
-from scanner.probe.plans import Mode, Question
-from scanner.probe.second_opinion import Bench
+from scanner.probe.session import Mode, Question
+from scanner.probe.sslyze_pool import SslyzePool
 from scanner.report.coverage import discovery_row
 from scanner.report.rows import endpoint_row, finding_row, rule_row, timestamp
 from scanner.report.stream import RowFile
@@ -74,12 +74,12 @@ class Run:
     gate: Gate
     rows: RowFile
     progress: Progress
-    witness: Bench
+    witness: SslyzePool
     """Where sslyze sits; nobody is called before somebody is asked."""
     surroundings: Surroundings
     across: CrossEndpoint
     record: Record
-    way: Callable[[Job], Way | None]
+    way: Callable[[Job], Dialer | None]
     summary: Summary = field(default_factory=Summary)
     not_judged: int = 0
     """Declared or hinted endpoints without a verdict of pass or fail."""
@@ -126,7 +126,7 @@ async def scan(
     gate: Gate,
     surroundings: Surroundings = Surroundings(),
     record: Record = lambda _: None,
-    way: Callable[[Job], Way | None] = lambda _: None,
+    way: Callable[[Job], Dialer | None] = lambda _: None,
 ) -> Report:
     """Do ``jobs`` and report. Rows go to ``rows`` as they are finished; memory does not grow with the jobs.
 
@@ -136,7 +136,7 @@ async def scan(
     started = datetime.now(UTC)
     source = enumerate(jobs)
     left = Counter[str]()
-    async with Bench(timeout=settings.limits.deadline, network_timeout=settings.limits.timeout) as witness:
+    async with SslyzePool(timeout=settings.limits.deadline, network_timeout=settings.limits.timeout) as witness:
         of_all = cross_endpoint(settings.policy, started.date())
         run = Run(settings, gate, rows, progress, witness, surroundings, of_all, record, way)
         async with trio.open_nursery() as nursery:

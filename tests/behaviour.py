@@ -85,7 +85,7 @@ from scanner.model.scan_policy import Policy
 from scanner.pki.rules import PKI_RULES
 from scanner.probe import dial
 from scanner.probe.dial import NotResolved
-from scanner.probe.plans import Question
+from scanner.probe.session import Question
 from scanner.report.explanation import explain as explanation
 from scanner.report.rows import endpoint_row, finding_row
 from scanner.report.stream import dumps

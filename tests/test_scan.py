@@ -25,7 +25,7 @@ from scanner.model.endpoint import Endpoint, Owner, Target, Tunnel
 from scanner.model.expectation import Expectation, Neighbour, PassedOn, PlainPort
 from scanner.model.report import EndpointRow, Report, exit_code
 from scanner.model.scan_policy import Policy, ScanPolicy, Selector, Waiver
-from scanner.probe import second_opinion
+from scanner.probe import sslyze_pool
 from scanner.probe.dial import Connection, Where, connect
 from scanner.probe.limits import Gate, Limits
 from scanner.report.stream import RowFile, read_rows
@@ -447,7 +447,7 @@ async def test_a_waiver_holds_for_a_finding_that_waited(tmp_path: Path) -> None:
     assert ([each["rule"] for each in report.findings], exit_code(report, "medium")) == ([], 0)
 
 
-@pytest.mark.skipif(second_opinion.available() is None, reason="sslyze is not installed")
+@pytest.mark.skipif(sslyze_pool.available() is None, reason="sslyze is not installed")
 async def test_the_second_witness_is_not_sent_past_a_tunnel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """sslyze would dial the address by itself: of a pod's loopback that is the scanner's own."""
     async with tls_listener(TlsSettings(credential=ordinary(), ciphers="ALL:@SECLEVEL=0")) as server:

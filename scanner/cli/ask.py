@@ -14,8 +14,8 @@ from scanner.errors import UsageError
 from scanner.model.endpoint import Target
 from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_OK
 from scanner.probe import candidates, dial
-from scanner.probe.converse import Peer, converse
 from scanner.probe.dial import Where
+from scanner.probe.exchange import Peer, exchange
 from scanner.probe.offers import Offer, Reply
 from scanner.report.escape import plain
 from scanner.tls.codepoints import SSL2, TLS12, TLS13
@@ -68,7 +68,7 @@ def ask(
         transport=asked.transport,
         host=asked.host,
     )
-    reply = trio.run(converse, peer, offer)
+    reply = trio.run(exchange, peer, offer)
     show("\n".join(map(plain, describe(reply))))
     return exit_code_of(reply)
 

@@ -21,7 +21,7 @@ from scanner.jobs import Job, Surroundings
 from scanner.kube.snapshot import Snapshot
 from scanner.model.report import FailOn, Report, exit_code
 from scanner.model.saved_scan import Head, Seen
-from scanner.probe.dial import Way
+from scanner.probe.dial import Dialer
 from scanner.probe.limits import Gate
 from scanner.report.stream import RowFile
 from scanner.scan import Progress, Record, Settings, scan
@@ -133,7 +133,7 @@ async def scan_until_signal(work: Work, rows: RowFile, tell: Progress, record: R
     return report
 
 
-def _ways(work: Work) -> AbstractAsyncContextManager[Callable[[Job], Way | None]]:
+def _ways(work: Work) -> AbstractAsyncContextManager[Callable[[Job], Dialer | None]]:
     if not work.accesses:
         return nullcontext(lambda _: None)
     from scanner.port_forward_route import tunnels  # noqa: PLC0415 - few scans need it, and the HTTP client behind it

@@ -25,9 +25,9 @@ from scanner.model.endpoint import Target
 from scanner.model.report import FailOn
 from scanner.model.saved_scan import COMPONENTS, POLICY, Head
 from scanner.model.scan_policy import Config, ScanPolicy
-from scanner.probe import second_opinion
+from scanner.probe import sslyze_pool
 from scanner.probe.limits import Limits
-from scanner.probe.plans import Mode
+from scanner.probe.session import Mode
 from scanner.scan import Settings
 
 T = TypeVar("T")
@@ -247,7 +247,7 @@ def settings_of(asked: Asked, config: Config, profile: str, policy: ScanPolicy =
     """The settings that command line and configuration file amount to. Raises ``ScannerError``."""
     confirm = _first(asked.confirm, config.confirm, default=False)
     deep = _first(asked.deep, config.deep, default=False)
-    if (confirm or deep) and second_opinion.available() is None:
+    if (confirm or deep) and sslyze_pool.available() is None:
         raise UsageError(
             f"--{'confirm' if confirm else 'deep'} needs sslyze, which is not installed",
             hint="pip install 'adhere[sslyze]'",

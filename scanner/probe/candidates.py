@@ -1,9 +1,9 @@
-"""What can be offered, and in which order.
+"""Suites and groups to offer, and their order.
 
-Within one kind of certificate the unlikely stand first and the likely last: a server that chooses by its own preference
-then picks from the end, which shows that it has read everything before (the minimal pair, design rule 2), and shows at
-once that the order of the client does not decide. Key exchanges that no server of today uses stand behind all others:
-some servers choose their certificate by the first suite that they know by name, usable or not.
+Within one kind of certificate the unlikely suites come first and the likely last. A server that chooses by its own
+preference then picks from the end. That shows that it has read all suites before (the minimal pair, design rule 2), and
+that the client's order does not decide. Key exchanges that no current server uses come last: some servers choose their
+certificate by the first suite that they know by name, usable or not.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ LIKELY = (
     *(0xCCA9, 0xC02C, 0xC02B, 0xCCA8, 0xC030, 0xC02F),
     *(0x1303, 0x1302, 0x1301),
 )
-"""Suites that today's servers accept, from the least to the most likely to be chosen."""
+"""Suites that current servers accept, from the least to the most likely to be chosen."""
 
 OBSOLETE = frozenset({"DH", "ECDH", "DH_anon", "ECDH_anon", "NULL", "GOST", "unknown"})
-"""Key exchanges that stand behind all others in an offer; so do export suites and what needs credentials."""
+"""Key exchanges offered after all others, as are export suites and suites that need credentials."""
 
 LEAN_SUITES = (0xC02C, 0xC02B, 0xC009, 0xC030, 0xC02F, 0xC014, 0xC013, 0x009E, 0x009C, 0x0035, 0x002F, 0x000A)
-"""Enough to get an answer from nearly every server of TLS 1.2 and below, in a short ClientHello."""
+"""Suites that get an answer from nearly every server of TLS 1.2 and below, in a short ClientHello."""
 
 LEAN_TLS13 = (0x1303, 0x1302, 0x1301)
-"""The same for TLS 1.3. RFC 8446, section 9.1, requires the last of them of every server."""
+"""The same for TLS 1.3. RFC 8446, section 9.1, requires the last one of every server."""
 
 LIKELY_CURVES = (0x001D, 0x0017, 0x0018, 0x0019, 0x001E, 0x001A, 0x001B, 0x001C, 0x0016, 0x0015, 0x0013)
 """Curves from the most to the least likely, up to TLS 1.2: mbedTLS 2.28 reads the first eleven that it knows."""
 
 FINITE_FIELDS = (0x0100, 0x0101, 0x0102, 0x0103, 0x0104)
-"""Groups of RFC 7919. GnuTLS does DHE in TLS 1.2 and below only where one of its own is on offer."""
+"""Groups of RFC 7919. GnuTLS does DHE in TLS 1.2 and below only if one that it supports is offered."""
 
 LIKELY_GROUPS = (
     *(0x0104, 0x0103, 0x0102, 0x0101, 0x0100),
@@ -45,38 +45,38 @@ LIKELY_GROUPS = (
 """Groups of TLS 1.3 from the least to the most likely."""
 
 LEAN_GROUPS = (*LIKELY_CURVES[:4], *FINITE_FIELDS)
-"""Few groups, for a listener that refuses an offer with all of them: none that a library of today stumbles over."""
+"""Groups for a listener that refuses an offer with all of them; every current library accepts these."""
 
 LEAN_GROUPS_TLS13 = (0x0019, 0x0018, 0x0017, 0x001D)
 
 _OBSOLETE_GROUPS = frozenset({*range(0x0001, 0x0017), *range(0x001A, 0x001D), 0xFF01, 0xFF02})
-"""Not to be offered with TLS 1.3 (RFC 8446, section 4.2.7)."""
+"""Groups that must not be offered with TLS 1.3 (RFC 8446, section 4.2.7)."""
 
 
 @cache
 def suites(version: int) -> tuple[int, ...]:
-    """Every suite that belongs into a hello of ``version`` and needs nothing that we do not send."""
+    """All suites for a hello of ``version``, except those that need credentials."""
     return tuple(by_likelihood(s for s in _all(version) if not needs_credentials(s)))
 
 
 @cache
 def credential_suites(version: int) -> tuple[int, ...]:
-    """Suites for SRP, PSK, Kerberos and the like: they travel apart (design rule 4). None in TLS 1.3."""
+    """Suites for SRP, PSK, Kerberos and the like, which are offered separately (design rule 4). None in TLS 1.3."""
     return tuple(s for s in _all(version) if needs_credentials(s))
 
 
 @lru_cache(maxsize=64)
 def others(version: int, offered: tuple[int, ...]) -> frozenset[int]:
-    """What of ``suites(version)`` is not in an offer."""
+    """The suites of ``version`` that are not in an offer."""
     return frozenset(suites(version)).difference(offered)
 
 
 @cache
 def groups(version: int) -> tuple[int, ...]:
-    """Every key-exchange group that may stand in a hello of ``version``.
+    """All key-exchange groups for a hello of ``version``.
 
-    In TLS 1.3 the likely stand last. Up to TLS 1.2 the likely stand first, curves before finite fields, and no hybrid
-    stands there: s2n-tls closes the connection when a hello without TLS 1.3 names one.
+    In TLS 1.3 the likely ones come last. Up to TLS 1.2 the likely ones come first, curves before finite fields, without
+    hybrids: s2n-tls closes the connection when a hello without TLS 1.3 names one.
     """
     known = [group.code for group in codepoints.GROUPS]
     if version >= codepoints.TLS13:
@@ -87,30 +87,30 @@ def groups(version: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=4096)
 def is_obsolete(code: int) -> bool:
-    """Whether the suite stands behind all others."""
+    """True if the suite is offered after all others."""
     return key_exchange(code) in OBSOLETE or needs_credentials(code) or "_EXPORT" in suite_name(code)
 
 
 def by_likelihood(codes: Iterable[int], last: str = "RSA") -> list[int]:
-    """The suites in the order in which they are offered: for certificates of the kind ``last`` behind those for others,
-    and obsolete ones behind all."""
+    """Sort suites as they are offered: certificates of the type ``last`` after other types, and obsolete ones at the
+    end."""
     rank = {code: place for place, code in enumerate(LIKELY, start=1)}
     return sorted(codes, key=lambda code: (is_obsolete(code), authentication(code) == last, rank.get(code, 0), code))
 
 
 def in_other_order(codes: Sequence[int]) -> list[int]:
-    """The suites that are not obsolete, those for one kind of certificate in front of those that they stood behind."""
+    """The suites that are not obsolete, with the certificate types in reverse order."""
     kinds = list(dict.fromkeys(authentication(code) for code in reversed(codes) if not is_obsolete(code)))
     return sorted((code for code in codes if not is_obsolete(code)), key=lambda code: kinds.index(authentication(code)))
 
 
 def by_certificate(codes: Iterable[int]) -> list[list[int]]:
-    """The suites by kind of certificate; for RSA and ECDSA apart, because many servers have both."""
+    """Group suites by certificate type; RSA and ECDSA separately, because many servers have both."""
     return _parted(codes, lambda code: authentication(code) if authentication(code) in ("RSA", "ECDSA") else None)
 
 
 def by_exchange(codes: Iterable[int]) -> list[list[int]]:
-    """The suites by key exchange and authentication."""
+    """Group suites by key exchange and authentication."""
     return _parted(codes, lambda code: (key_exchange(code), authentication(code)))
 
 

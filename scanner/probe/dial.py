@@ -1,8 +1,8 @@
-"""One TCP connection: connect, maybe upgrade, send one hello, read one answer, close.
+"""One TCP connection: connect, send one hello, read one answer, close.
 
-The only place where sockets are touched and where the operating system's errors become reasons. It uses non-blocking
-sockets on trio's ``wait_readable`` and ``wait_writable``, each call attempted first and waited for only if it would
-block: half the CPU of ``trio.SocketStream`` for conversations of one question and one answer.
+The only module that opens sockets and turns the operating system's errors into reasons. It uses non-blocking sockets
+with trio's ``wait_readable`` and ``wait_writable``. Each call is attempted first, and waits only if it would block:
+half the CPU of ``trio.SocketStream`` for one question and one answer.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from scanner.errors import ResourceError
 from scanner.probe.offers import Ending
 
 RECEIVE = 16384
-"""Bytes read at once: the largest record (RFC 8446, section 5.1)."""
+"""Bytes per read: the largest record (RFC 8446, section 5.1)."""
 
 _NOT_YET = frozenset({errno.EAGAIN, errno.ENOTCONN})
-"""What sending says before the connection is there: Linux the first, BSD the other."""
+"""Errors of ``send`` before the connection is established, on Linux and BSD."""
 
 _CLOSED = frozenset({errno.ECONNREFUSED})
 _RESET = frozenset({errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED})
@@ -34,7 +34,7 @@ _OURS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 
 class Connection(Protocol):
-    """What a conversation needs of a line. ``send`` and ``receive`` raise ``Broken`` and nothing else."""
+    """A connection. ``send`` and ``receive`` raise only ``Broken``."""
 
     async def send(self, data: bytes) -> None:
         """Send all of ``data``."""
@@ -43,33 +43,33 @@ class Connection(Protocol):
         """At least one byte, or b"" once the peer has closed."""
 
     def close(self) -> None:
-        """Close, without waiting for anybody."""
+        """Close without waiting."""
 
     def abort(self) -> None:
-        """Close in such a way that a peer that sends without end stops."""
+        """Close with RST, so that a peer that sends without end stops."""
 
 
-Way = Callable[[], Awaitable[Connection]]
-"""Makes a connection; raises ``Broken``."""
+Dialer = Callable[[], Awaitable[Connection]]
+"""Opens a connection; raises ``Broken``."""
 Pace = Callable[[], Awaitable[None]]
 """Waits until the next connection may start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Where:
-    """Where to dial. ``address`` is an IP address; ``timeout`` in seconds is for the whole connection."""
+    """Address to connect to. ``address`` is an IP address; ``timeout`` in seconds is for the entire connection."""
 
     address: str
     port: int
     timeout: float = 5.0
-    way: Way | None = None
-    """How to get there where a socket of this machine does not lead there."""
+    dialer: Dialer | None = None
+    """Opens the connection if a socket of this machine cannot reach the address."""
     pace: Pace | None = None
-    """Awaited by ``turn`` for every connection, where there is a rate."""
+    """Awaited before every connection, if there is a rate limit."""
 
 
 class Broken(Exception):
-    """The connection ended before the answer was whole; ``ending`` says how."""
+    """The connection ended before the answer was complete; ``ending`` says how."""
 
     def __init__(self, ending: Ending, text: str = "") -> None:
         super().__init__(ending)
@@ -77,18 +77,17 @@ class Broken(Exception):
         self.text = text
 
 
-class Line:
-    """A connected socket: the least that a conversation needs. Every method raises ``Broken`` and nothing else."""
+class TcpConnection:
+    """A connected socket. Its methods raise only ``Broken``."""
 
     __slots__ = ("_asked", "_socket")
 
     def __init__(self, connected: socket.socket, *, asked: bool = False) -> None:
         self._socket = connected
         self._asked = asked
-        """Something was sent since the last answer: the next one cannot be here yet, and to try would be in vain."""
+        """Data was sent since the last answer: the next answer cannot be here yet, so reading at once is useless."""
 
     async def send(self, data: bytes) -> None:
-        """Send all of ``data``."""
         self._asked = True
         while data:
             try:
@@ -99,7 +98,6 @@ class Line:
                 raise _broken(error) from None
 
     async def receive(self) -> bytes:
-        """At least one byte, or b"" once the peer has closed."""
         if self._asked:
             await trio.lowlevel.wait_readable(self._socket)
             self._asked = False
@@ -112,35 +110,33 @@ class Line:
                 raise _broken(error) from None
 
     def close(self) -> None:
-        """Close, without waiting for anybody."""
         try:
             self._socket.close()
-        except OSError:  # a reset that was still on its way; nobody is interested any more
+        except OSError:  # a late reset
             return
 
     def abort(self) -> None:
-        """Close with RST, so that a peer that sends without end stops."""
         with suppress(OSError):
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.close()
 
 
-async def turn(where: Where) -> None:
-    """Wait for the turn of one connection, before its timeout runs: the wait is our own."""
+async def wait_for_turn(where: Where) -> None:
+    """Wait until a connection may start. Done before its timeout runs, because the wait is the scanner's own limit."""
     if where.pace is not None:
         await where.pace()
 
 
 async def connect(where: Where, first: bytes = b"") -> Connection:
-    """Connect, and send ``first`` as soon as that works.
+    """Connect, and send ``first`` as soon as possible.
 
-    Raises ``Broken`` (closed, unreachable, rst); waits for ever on a filtered port: the caller has the timeout.
+    Raises ``Broken`` (closed, unreachable, rst). Waits forever on a filtered port: the caller has the timeout.
 
-    Raises ``ResourceError`` when this machine has no descriptors or memory left. Having no free port left looks like
-    an address that this machine cannot use (EADDRNOTAVAIL), so it is unreachable.
+    Raises ``ResourceError`` when this machine has no descriptors or memory left. Having no free port left looks like an
+    address that this machine cannot use (EADDRNOTAVAIL), so it is unreachable.
     """
-    if where.way is not None:
-        connected = await where.way()
+    if where.dialer is not None:
+        connected = await where.dialer()
         if first:
             await connected.send(first)
         return connected
@@ -149,7 +145,7 @@ async def connect(where: Where, first: bytes = b"") -> Connection:
         connecting = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
     except OSError as error:
         raise _broken(error) from None
-    line = Line(connecting, asked=bool(first))
+    line = TcpConnection(connecting, asked=bool(first))
     try:
         sent = await _connect(connecting, where, first)
         if sent < len(first):
@@ -161,11 +157,11 @@ async def connect(where: Where, first: bytes = b"") -> Connection:
 
 
 async def _connect(connecting: socket.socket, where: Where, first: bytes) -> int:
-    """How much of ``first`` was sent on the way: all of it, where the peer is near enough to have answered already."""
+    """Connect, and return how many bytes of ``first`` were sent with it: all, if a nearby peer has answered already."""
     try:
         code = connecting.connect_ex(_sockaddr(where))
     except (ValueError, OverflowError) as error:
-        raise Broken("unreachable", f"no such address: {error}") from None
+        raise Broken("unreachable", f"invalid address: {error}") from None
     except OSError as error:
         raise _broken(error) from None
     if first and code in (0, errno.EINPROGRESS):
@@ -207,18 +203,17 @@ def _broken(error: OSError, *, connecting: bool = False) -> Exception:
 
 
 SECONDS = 10.0
-"""For one name."""
+"""Timeout in seconds to resolve one name."""
 
 
 class NotResolved(Exception):
-    """The name has no address, or nobody said; the text says which."""
+    """The name has no address, or it could not be resolved; the text says which."""
 
 
 async def addresses(host: str, port: int) -> tuple[str, ...]:
-    """The IP addresses of ``host``, each once, in the resolver's order; an address is returned as it is.
+    """Resolve ``host`` to its distinct IP addresses, in the resolver's order; an address is returned as it is.
 
-    Each address of a name is a listener of its own: judging one of them says nothing of the others. Raises
-    ``NotResolved``.
+    Each address of a name is a separate listener. Raises ``NotResolved``.
     """
     try:
         ip_address(host)

@@ -1,9 +1,9 @@
-"""OpenSSL's engine on memory BIOs (pyOpenSSL), the sockets around it, and the certificate that the probe shows.
+"""OpenSSL on memory BIOs (pyOpenSSL), and the client certificate that the probe presents.
 
-A handshake's arithmetic is the server's choice, so it is done in a worker thread: OpenSSL lets go of Python's lock, and
-the event loop goes on (docs/decisions/0019-handshakes-in-threads.md). What it can cost is bounded all the same: no
-chain is verified, nothing is renegotiated, finite-field Diffie-Hellman is offered only to a listener that takes nothing
-else, and then with a modulus of at most ``MOST_BITS``. A step therefore ends soon, and cancellation waits for it.
+The server chooses the cost of a handshake, so it is computed in a worker thread: OpenSSL releases Python's lock, and
+the event loop continues (docs/decisions/0019-handshakes-in-threads.md). The cost is bounded: no chain is verified,
+nothing is renegotiated, finite-field Diffie-Hellman is offered only to a listener that accepts nothing else, and then
+with a modulus of at most ``MOST_BITS``. A step therefore ends soon, and cancellation waits for it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from OpenSSL import SSL
 
-from scanner.probe.converse import Peer
 from scanner.probe.dial import Broken, Connection
+from scanner.probe.exchange import Peer
 from scanner.probe.offers import EngineSuites
 from scanner.tls.flight import ServerFlight
 from scanner.tls.names import alert_name, group_code, needs_credentials, suite_code
@@ -35,15 +35,15 @@ _CALLED: Final = "adhere: not trusted"
 
 
 class Identity(NamedTuple):
-    """A client's certificate with its key, which never leaves the memory of this process."""
+    """A client's certificate and key; the key never leaves this process."""
 
     certificate: x509.Certificate
     key: ec.EllipticCurvePrivateKey
 
 
 @cache
-def stranger() -> Identity:
-    """A client that no authority knows. Made once a run, for its key is of no worth to anybody."""
+def untrusted_identity() -> Identity:
+    """A self-signed client certificate. Made once per run."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, _CALLED)])
     now = datetime.now(UTC)
@@ -61,7 +61,7 @@ def stranger() -> Identity:
 
 
 RECEIVE = 16384
-"""Bytes read at once, of a record's content."""
+"""Bytes per read of decrypted data."""
 FLUSH = 65536
 
 GROUPS = (
@@ -69,16 +69,16 @@ GROUPS = (
     b"*X25519MLKEM768:*X25519:P-256:X448:P-384:P-521:SecP256r1MLKEM768:SecP384r1MLKEM1024",
     b"X25519:P-256:X448:P-384:P-521",
 )
-"""All groups that OpenSSL can do; the first list that this build takes is used (``*``: send a key share)."""
+"""All groups that OpenSSL supports; the first list that this build accepts is used (``*``: send a key share)."""
 
 LEGACY_SERVER_CONNECT = 0x4
-"""SSL_OP_LEGACY_SERVER_CONNECT: also talk to servers without RFC 5746."""
+"""SSL_OP_LEGACY_SERVER_CONNECT: also connect to servers without RFC 5746."""
 
 LIMIT = 512 * 1024
-"""Bytes from the server."""
+"""Limit of bytes from the server."""
 
 MOST_BITS: Final = 4096
-"""Of the modulus of finite-field Diffie-Hellman; 100 ms of arithmetic. OpenSSL itself would take 10,000."""
+"""Limit of the modulus of finite-field Diffie-Hellman in bits: 100 ms of arithmetic. OpenSSL itself allows 10,000."""
 
 _CIPHERS: Final[dict[EngineSuites, bytes]] = {
     "usual": b"ALL:COMPLEMENTOFALL:!DHE:!aNULL:@SECLEVEL=0",
@@ -87,13 +87,12 @@ _CIPHERS: Final[dict[EngineSuites, bytes]] = {
 }
 
 STEPS: Final = trio.CapacityLimiter(50)
-"""Worker threads, as many as endpoints are asked at once: with fewer, hostile listeners would make others wait in the
-queue, where the operating system shares the processors fairly."""
+"""Worker threads, as many as endpoints are probed at once: with fewer, hostile listeners would delay others."""
 
 
 @dataclass(slots=True)
-class Witness:
-    """What OpenSSL's callbacks saw of one connection."""
+class HandshakeEvents:
+    """Events of one connection, from OpenSSL's callbacks."""
 
     requested: bool = False
     presented: bool = False
@@ -104,13 +103,13 @@ class Witness:
     received: int = 0
     closed: bool = field(default=False)
     flight: ServerFlight | None = None
-    """Reads along in clear, where the server may choose finite-field Diffie-Hellman."""
+    """Parser of the unencrypted messages, if the server may choose finite-field Diffie-Hellman."""
 
-    def read_along(self, data: bytes) -> None:
-        """What came from the server. Raises ``Broken`` for what the engine shall not compute with."""
+    def check(self, data: bytes) -> None:
+        """Check received bytes. Raises ``Broken`` for what OpenSSL must not compute with."""
         self.received += len(data)
         if self.received > LIMIT:
-            raise Broken("malformed", "more bytes than a handshake has")
+            raise Broken("malformed", f"more than {LIMIT} bytes in a handshake")
         if self.flight is None or self.flight.finished:
             return
         try:
@@ -122,29 +121,29 @@ class Witness:
             raise Broken("malformed", f"a Diffie-Hellman modulus of {exchange.bits} bits, {MOST_BITS} allowed")
 
 
-async def shake_hands(line: Connection, engine: SSL.Connection, witness: Witness) -> None:
-    """Carry a handshake to its end. What follows upon the server's bytes is computed in a worker thread."""
+async def do_handshake(line: Connection, engine: SSL.Connection, events: HandshakeEvents) -> None:
+    """Complete a handshake. What follows from the server's bytes is computed in a worker thread."""
 
     async def step() -> None:
-        if witness.received:
+        if events.received:
             await trio.to_thread.run_sync(engine.do_handshake, limiter=STEPS)
         else:
             engine.do_handshake()
 
-    await _pump(line, engine, witness, step)
+    await _pump(line, engine, events, step)
 
 
-async def pump(line: Connection, engine: SSL.Connection, witness: Witness, step: Callable[[], object]) -> None:
-    """Run ``step`` of an engine that has shaken hands, carrying bytes between it and the line until it is through."""
+async def pump(line: Connection, engine: SSL.Connection, events: HandshakeEvents, step: Callable[[], object]) -> None:
+    """Run ``step`` after the handshake, transferring bytes between OpenSSL and the connection until it succeeds."""
 
     async def at_once() -> None:
         step()
 
-    await _pump(line, engine, witness, at_once)
+    await _pump(line, engine, events, at_once)
 
 
 async def _pump(
-    line: Connection, engine: SSL.Connection, witness: Witness, step: Callable[[], Awaitable[None]]
+    line: Connection, engine: SSL.Connection, events: HandshakeEvents, step: Callable[[], Awaitable[None]]
 ) -> None:
     while True:
         try:
@@ -161,22 +160,22 @@ async def _pump(
         data = await line.receive()
         if not data:
             raise Broken("fin")
-        witness.read_along(data)
+        events.check(data)
         engine.bio_write(data)
 
 
 async def flush(line: Connection, engine: SSL.Connection) -> None:
-    """Send what the engine has to say."""
-    with suppress(SSL.WantReadError):  # there is nothing
+    """Send pending data."""
+    with suppress(SSL.WantReadError):  # nothing to send
         while True:
             data = engine.bio_read(FLUSH)
             await line.send(data)
-            if len(data) < FLUSH:  # asking once more would cost an exception
+            if len(data) < FLUSH:  # another read would raise an exception
                 return
 
 
 def suites_for(accepted: Iterable[int]) -> EngineSuites:
-    """The narrowest list with one of the suites that a listener accepts; all of them where the engine has none."""
+    """The smallest suite list with one of the suites that a listener accepts; ``all`` if OpenSSL supports none."""
     codes = frozenset(accepted)
     return next((each for each in _CIPHERS if codes & _offered(each)), "all")
 
@@ -189,11 +188,11 @@ def _offered(suites: EngineSuites) -> frozenset[int]:
 
 @cache
 def _context(suites: EngineSuites) -> SSL.Context:
-    """One context for all handshakes: it accepts everything, because judging is not the engine's business."""
+    """The context for all handshakes: it accepts everything, because OpenSSL judges nothing here."""
     context = SSL.Context(SSL.TLS_CLIENT_METHOD)
     context.set_min_proto_version(SSL.TLS1_VERSION)
     context.set_cipher_list(_CIPHERS[suites])
-    context.set_verify(SSL.VERIFY_NONE)  # without a callback, and without anchors, no signature in a chain is verified
+    context.set_verify(SSL.VERIFY_NONE)  # without a callback and trust anchors no signature in a chain is verified
     context.set_options(LEGACY_SERVER_CONNECT | SSL.OP_NO_RENEGOTIATION)
     context.set_info_callback(_watch)
     context.set_ocsp_client_callback(_stapled)
@@ -202,19 +201,19 @@ def _context(suites: EngineSuites) -> SSL.Context:
 
 
 def _set_groups(context: SSL.Context) -> None:
-    # pyOpenSSL has no public way to set groups; without the binding (cryptography < 50) OpenSSL's own list stands.
+    # pyOpenSSL has no public way to set groups; without the binding (cryptography < 50) OpenSSL's default list is used.
     setter = getattr(Binding.lib, "SSL_CTX_set1_curves_list", None)
     if setter is not None:
         any(setter(context._context, groups) == 1 for groups in GROUPS)
 
 
-def engine_for(
-    peer: Peer, alpn: tuple[bytes, ...], witness: Witness, identity: Identity | None = None
+def client_engine(
+    peer: Peer, alpn: tuple[bytes, ...], events: HandshakeEvents, identity: Identity | None = None
 ) -> SSL.Connection:
-    """A client that is about to shake hands, with ``identity`` if it is asked; ``witness`` sees what happens."""
+    """A client before its handshake, with ``identity`` if the server requests one; ``events`` records events."""
     engine = SSL.Connection(_context(peer.suites), None)
-    witness.flight = None if peer.suites == "usual" else ServerFlight(limit=LIMIT)
-    engine.set_app_data(witness)
+    events.flight = None if peer.suites == "usual" else ServerFlight(limit=LIMIT)
+    engine.set_app_data(events)
     engine.set_connect_state()
     if peer.server_name:
         engine.set_tlsext_host_name(peer.server_name.rstrip(".").encode("ascii"))
@@ -229,29 +228,29 @@ def engine_for(
 
 
 def _watch(engine: SSL.Connection, where: int, code: int) -> None:
-    """OpenSSL's info callback: alerts and states that no accessor tells."""
-    witness = engine.get_app_data()
-    if not isinstance(witness, Witness):
+    """OpenSSL's info callback: alerts and states that have no accessor."""
+    events = engine.get_app_data()
+    if not isinstance(events, HandshakeEvents):
         return
     if where & SSL.SSL_CB_ALERT and where & SSL.SSL_CB_READ:
         if code >> 8 == 2:
-            witness.alert = code & 0xFF
+            events.alert = code & 0xFF
     elif where & SSL.SSL_CB_LOOP:
         state = engine.get_state_string()
-        witness.requested |= b"read server certificate request" in state
-        witness.presented |= b"write certificate verify" in state  # OpenSSL signs for nothing that it did not send
-        witness.ticket |= b"session ticket" in state
+        events.requested |= b"read server certificate request" in state
+        events.presented |= b"write certificate verify" in state  # OpenSSL signs only if it sent a certificate
+        events.ticket |= b"session ticket" in state
 
 
 def _stapled(engine: SSL.Connection, staple: bytes, _: object) -> bool:
-    witness = engine.get_app_data()
-    if isinstance(witness, Witness):
-        witness.staple = staple
+    events = engine.get_app_data()
+    if isinstance(events, HandshakeEvents):
+        events.staple = staple
     return True
 
 
 def suite_of(engine: SSL.Connection) -> int | None:
-    """Its code point."""
+    """Code point of the suite."""
     name = engine.get_cipher_name()
     with suppress(KeyError):
         return suite_code(name) if name else None
@@ -259,7 +258,7 @@ def suite_of(engine: SSL.Connection) -> int | None:
 
 
 def group_of(engine: SSL.Connection) -> int | None:
-    """Its code point, where this build of pyOpenSSL can tell."""
+    """Code point of the group, if this build of pyOpenSSL has an accessor."""
     name = engine.get_group_name() if hasattr(engine, "get_group_name") else None
     if not name:
         return None
@@ -268,9 +267,9 @@ def group_of(engine: SSL.Connection) -> int | None:
     return None
 
 
-def reason(error: SSL.Error, witness: Witness) -> str:
-    """Why it did not come about: the alert, or OpenSSL's own words."""
-    if witness.alert is not None:
-        return f"alert {witness.alert} {alert_name(witness.alert)}"
+def reason(error: SSL.Error, events: HandshakeEvents) -> str:
+    """Reason for a failed handshake: the alert, or OpenSSL's message."""
+    if events.alert is not None:
+        return f"alert {events.alert} {alert_name(events.alert)}"
     details = error.args[0] if error.args and isinstance(error.args[0], list) else []
     return "; ".join(str(detail[-1]) for detail in details if detail) or type(error).__name__

@@ -1,6 +1,6 @@
-"""Everything that one conversation with an endpoint has brought so far, and what it amounts to.
+"""The answers of one endpoint so far, and the ``Observation`` that follows from them.
 
-Plans write into it as answers come, so that a deadline takes nothing back: what was seen stays seen.
+Plans add answers as they are received, so that a deadline loses nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from scanner.model.observation import (
 )
 from scanner.probe.candidates import LIKELY
 from scanner.probe.offers import Ending, Reply
-from scanner.probe.refusal_evidence import Manner
+from scanner.probe.refusal_evidence import RefusalEvidence
 from scanner.probe.starttls import upgrades
 from scanner.probe.suite_enumeration import Tally
 from scanner.tls.certificate import CertificateFacts, parsed_once
@@ -51,13 +51,13 @@ REACHES: tuple[tuple[Ending, Reach], ...] = (
     ("filtered", Reach.FILTERED),
     ("unreachable", Reach.UNREACHABLE),
 )
-"""Where nothing was accepted: the first ending that was seen names the outcome, the most telling ones first."""
+"""Result of an endpoint that accepted nothing: the first listed ending that was observed decides."""
 
 UNRECOGNIZED_NAME = 112
 OTHER_CHAINS = 8
-"""Chains of one listener that are kept beside the one of the full handshake; there are as many kinds of keys."""
+"""Chains kept per listener beside the one of the full handshake; there are as many types of keys."""
 CHAINS_LENGTH = 512 * 1024
-"""Bytes of all of them. A listener that makes a certificate for each connection would fill the memory otherwise."""
+"""Limit of all chains in bytes. A listener that makes a new certificate for each connection would fill the memory."""
 
 _NO_HANDSHAKE = Unknown("no full handshake was made")
 _NOT_TESTED = Unknown("not tested")
@@ -66,7 +66,7 @@ NO_REQUEST = Unknown("not tested (--active-http)")
 
 @contextmanager
 def cut_off(offer: str, attempts: list[Attempt]) -> Iterator[None]:
-    """A connection that is cut off from outside is an attempt too."""
+    """Record an attempt whose connection is cancelled from outside."""
     started = trio.current_time()
     try:
         yield
@@ -77,26 +77,27 @@ def cut_off(offer: str, attempts: list[Attempt]) -> Iterator[None]:
 
 @dataclass(slots=True)
 class Evidence:
-    """One endpoint's answers. Mutable, private to one observation."""
+    """The answers of one endpoint. Mutable, private to one observation."""
 
     versions: Tally = field(default_factory=Tally)
     suites: dict[int, Tally] = field(default_factory=dict)
     groups: dict[int, Tally] = field(default_factory=dict)
     preference: dict[int, Known[Literal["server", "client"]]] = field(default_factory=dict)
-    manner: Manner = field(default_factory=Manner)
+    refusals: RefusalEvidence = field(default_factory=RefusalEvidence)
     chains: dict[tuple[bytes, ...], None] = field(default_factory=dict)
-    """Every chain that was served, each once; the oldest go where they are too many or too long."""
+    """Distinct served chains; the oldest are dropped if they are too many or too long."""
     dropped: bool = False
-    """Some went."""
+    """Some chains were dropped."""
     facts: dict[bytes, CertificateFacts] = field(default_factory=dict)
-    """Of every certificate in ``chains``, once ``read_certificates`` is done."""
+    """Parsed certificates of ``chains``, after ``read_certificates``."""
     certificate_requested: set[bool] = field(default_factory=set)
-    """Seen in the clear (TLS 1.2 and below), with suites that have a certificate."""
+    """Requests for a client certificate in unencrypted messages (TLS 1.2 and below), with suites that have a
+    certificate."""
     requested: bool = False
-    """In the full handshake."""
+    """A client certificate was requested in the full handshake."""
     unfinished: str | None = "no full handshake was made"
-    """Why no full handshake of TLS 1.3 was completed, which hides the certificate, the request for the client's and
-    ALPN from everybody else; None: one was."""
+    """Reason why no full handshake of TLS 1.3 was completed; None if one was. Nothing else shows the certificate, the
+    request for the client's, and ALPN."""
     client_certificate: Known[ClientCertificate] = _NO_HANDSHAKE
     alpn: Known[str | None] = _NO_HANDSHAKE
     ocsp_stapled: Known[bool] = _NO_HANDSHAKE
@@ -110,15 +111,16 @@ class Evidence:
     strays: list[Stray] = field(default_factory=list)
     attempts: list[Attempt] = field(default_factory=list)
     dead_ends: dict[int, set[int]] = field(default_factory=dict)
-    """By version, suites that were selected and then not gone on with: neither they nor the version are refused."""
+    """By version, suites that were selected without a completed answer: neither they nor the version count as
+    refused."""
     failures: dict[Ending, Reply] = field(default_factory=dict)
     """The first reply of each ending that accepted nothing."""
     interrupted: str | None = None
     asked: bool = False
-    """Whether the plans came to their end."""
+    """The plans are complete."""
 
-    def note(self, reply: Reply) -> None:
-        """Every reply passes here: what it shows for itself stands, whatever the plan makes of it."""
+    def add_reply(self, reply: Reply) -> None:
+        """Record what a reply proves by itself, independent of the plan."""
         if not reply.accepted:
             self.failures.setdefault(reply.ending, reply)
             if reply.ending == "hello" and reply.version is not None and reply.suite is not None:
@@ -131,29 +133,29 @@ class Evidence:
         if reply.group is not None:
             _add(self.groups.setdefault(version, Tally()), reply.group)
         if reply.chain not in self.chains:
-            self.shown(reply.chain)
+            self.add_chain(reply.chain)
         if reply.certificate_requested is not None and _may_ask(reply.suite or 0):
             self.certificate_requested.add(reply.certificate_requested)
 
     def _contradict(self, reply: Reply) -> None:
-        """What had been refused is accepted: the ending that refused it proves nothing here.
+        """Doubt the ending of an earlier refusal of what is now accepted.
 
-        While the plans run, they ask again themselves what was refused of a set of suites.
+        While the plans run, they repeat offers of refused suites themselves.
         """
         version = reply.version or 0
         endings = [self.versions.refused.get(version)]
         if self.asked and version in self.suites:
             endings.append(self.suites[version].refused.get(reply.suite or 0))
-        self.manner.doubtful.update(how for how in endings if how is not None)
+        self.refusals.doubtful.update(how for how in endings if how is not None)
 
     def control_failed(self, alert: int) -> None:
-        """The full handshake, which offers the suites of today, ended in an alert: it proves nothing any more."""
+        """The full handshake, which offers current suites, ended in an alert: that alert proves no refusal."""
         accepted = {code for tally in self.suites.values() for code in tally.accepted}
         if not accepted.isdisjoint(LIKELY):
-            self.manner.doubtful.add(f"alert {alert}")
+            self.refusals.doubtful.add(f"alert {alert}")
 
-    def shown(self, served: tuple[bytes, ...] | None) -> None:
-        """A chain that was served; the last one is what a modern client gets."""
+    def add_chain(self, served: tuple[bytes, ...] | None) -> None:
+        """Add a served chain; the last one is what a modern client gets."""
         if not served:
             return
         self.chains.pop(served, None)
@@ -163,14 +165,14 @@ class Evidence:
             self.dropped = True
 
     async def read_certificates(self) -> None:
-        """Parse each certificate of ``chains``, and let others go on after each."""
+        """Parse each certificate of ``chains``, yielding to other tasks after each."""
         for der in dict.fromkeys(chain.from_iterable(self.chains)):
             self.facts[der] = parsed_once(der)
             await trio.lowlevel.checkpoint()
 
     def conclude(self, instance: str, at: datetime) -> Observation:
-        """What it all amounts to."""
-        versions = _answers(self.versions, self.manner, self.interrupted or "not asked", frozenset(self.dead_ends))
+        """Make the observation."""
+        versions = _answers(self.versions, self.refusals, self.interrupted or "not asked", frozenset(self.dead_ends))
         hidden = self._hidden(versions)
         client_certificate = hidden or self._client_certificate()
         reach, failure = self._reach(client_certificate)
@@ -183,8 +185,8 @@ class Evidence:
             detail=_detail(failure, self.interrupted),
             protocol=failure.protocol if failure is not None else None,
             versions=versions,
-            suites=_all_answers(self.suites, self.manner, unknown, self.dead_ends),
-            groups=_all_answers(self.groups, self.manner, unknown, {}),
+            suites=_all_answers(self.suites, self.refusals, unknown, self.dead_ends),
+            groups=_all_answers(self.groups, self.refusals, unknown, {}),
             preference=dict(self.preference),
             client_certificate=client_certificate,
             certificate_requested=hidden is None and self._always_requested(),
@@ -204,14 +206,14 @@ class Evidence:
         )
 
     def _hidden(self, versions: Answers) -> Unknown | None:
-        """Why it is not known what the listener shows in TLS 1.3; None: it is, or the listener does not speak it."""
+        """The reason why TLS 1.3 facts are unknown; None if they are known, or if the listener has no TLS 1.3."""
         if self.unfinished is None or not self.versions.accepted:
             return None
         spoken = versions.state(TLS13)
-        # Whoever offers TLS 1.3, and gets to the end of a handshake of another version, has seen what there is to see.
+        # A client that offers TLS 1.3 and completes a handshake of another version has received all of it.
         if spoken == "accepted" or (spoken == "unknown" and isinstance(self.negotiated, Unknown)):
             return Unknown(
-                f"no handshake of TLS 1.3 was completed, and only that shows it: {self.interrupted or self.unfinished}"
+                f"no TLS 1.3 handshake was completed, which is required for this: {self.interrupted or self.unfinished}"
             )
         return None
 
@@ -233,18 +235,18 @@ class Evidence:
         found = self.client_certificate
         asked = self.certificate_requested | (set() if isinstance(found, Unknown) else {found != "none"})
         if len(asked) > 1:
-            return Unknown("a client certificate is asked for with some versions or suites, and not with others")
+            return Unknown("a client certificate is requested only with some versions or suites")
         if isinstance(found, Unknown) and asked:
             if asked == {False}:
                 return "none"
-            return Unknown("a client certificate is asked for, and whether one is required needs a full handshake")
+            return Unknown("a client certificate is requested; whether it is required needs a full handshake")
         return found
 
     def _chains(self, hidden: Unknown | None) -> tuple[Known[Chain], tuple[Chain, ...]]:
-        """The one that a modern client gets, where all that there may be are known, and the others."""
+        """The chain that a modern client gets, if all chains are known, and the others."""
         found = [tuple(self.facts.get(der) or parsed_once(der) for der in each) for each in self.chains]
         if hidden is None and self.dropped:
-            hidden = Unknown("the listener serves more certificates than are kept of one listener")
+            hidden = Unknown("the listener serves too many different certificates")
         if hidden is not None:
             return hidden, tuple(found)
         if not found:
@@ -253,7 +255,7 @@ class Evidence:
 
 
 def _may_ask(suite: int) -> bool:
-    """Whether a server may ask for a client certificate: it has to have one itself (RFC 5246, section 7.4.4)."""
+    """True if a server may request a client certificate: it needs its own certificate (RFC 5246, section 7.4.4)."""
     return authentication(suite) != ANONYMOUS and not needs_credentials(suite)
 
 
@@ -266,15 +268,15 @@ def _add(tally: Tally, code: int | None) -> None:
         tally.accepted.append(code)
 
 
-def _answers(tally: Tally, manner: Manner, unknown: str, dead_ends: Collection[int]) -> Answers:
-    """A refusal in a manner that later befell something accepted is taken back, and one of what was once selected."""
+def _answers(tally: Tally, refusals: RefusalEvidence, unknown: str, dead_ends: Collection[int]) -> Answers:
+    """The answers of a tally, without doubtful refusals and without refusals of suites that were once selected."""
     refused = frozenset[int]() if tally.provisional else frozenset(tally.refused).difference(tally.accepted)
-    doubted = {code for code in refused if tally.refused[code] in manner.doubtful} if manner.doubtful else set()
+    doubted = {code for code in refused if tally.refused[code] in refusals.doubtful} if refusals.doubtful else set()
     unasked = tally.unasked
     if doubted:
-        unasked = "the listener ends accepted offers in the way in which it refuses"
+        unasked = "the listener ends accepted offers in the same way as refused ones"
     elif not refused.isdisjoint(dead_ends):
-        unasked = "the listener selected, and then did not go on with the handshake"
+        unasked = "the listener selected it, but did not continue the handshake"
     elif (tally.provisional or not tally.complete) and unasked is None:
         unasked = unknown
     if doubted or dead_ends:
@@ -283,10 +285,10 @@ def _answers(tally: Tally, manner: Manner, unknown: str, dead_ends: Collection[i
 
 
 def _all_answers(
-    tallies: Mapping[int, Tally], manner: Manner, unknown: str, dead_ends: Mapping[int, Collection[int]]
+    tallies: Mapping[int, Tally], refusals: RefusalEvidence, unknown: str, dead_ends: Mapping[int, Collection[int]]
 ) -> dict[int, Answers]:
     return {
-        version: _answers(tally, manner, unknown, dead_ends.get(version, ()))
+        version: _answers(tally, refusals, unknown, dead_ends.get(version, ()))
         for version, tally in sorted(tallies.items(), reverse=True)
     }
 

@@ -1,9 +1,8 @@
-"""One full handshake, for what only a full one shows: the TLS 1.3 chain, ALPN, the OCSP staple, and whether a client
+"""One full handshake, for facts that nothing else shows: the TLS 1.3 chain, ALPN, the OCSP staple, and whether a client
 certificate is requested or required.
 
-TLS 1.3 tells a missing client certificate only
-after the handshake has ended for the client (RFC 8446, section 4.4.2.4), so the client says close_notify at once and
-reads what comes: an alert, or the server's own close_notify.
+In TLS 1.3 a server reports a missing client certificate only after the handshake is complete for the client (RFC 8446,
+section 4.4.2.4). So the client sends close_notify at once and reads the answer: an alert, or the server's close_notify.
 """
 
 from __future__ import annotations
@@ -18,21 +17,21 @@ from OpenSSL import SSL, crypto
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.observation import Attempt, ClientCertificate, Negotiated
 from scanner.probe import starttls
-from scanner.probe.converse import Peer, upgrade
-from scanner.probe.dial import Broken, Connection, connect, turn
+from scanner.probe.dial import Broken, Connection, connect, wait_for_turn
 from scanner.probe.engine import (
     RECEIVE,
+    HandshakeEvents,
     Identity,
-    Witness,
-    engine_for,
+    client_engine,
+    do_handshake,
     flush,
     group_of,
     pump,
     reason,
-    shake_hands,
     suite_of,
 )
 from scanner.probe.evidence import cut_off
+from scanner.probe.exchange import Peer, upgrade
 from scanner.probe.offers import Ending
 from scanner.tls.names import ANONYMOUS, authentication
 from scanner.tls.wire import Malformed
@@ -40,19 +39,19 @@ from scanner.tls.wire import Malformed
 ALPN = (b"h2", b"http/1.1")
 NO_APPLICATION_PROTOCOL = 120
 
-LAST_WORDS = 1.0
-"""Seconds, at least, for what a server says after the handshake to a client without a certificate."""
-_ROUNDS = 10
-"""The same as a multiple of the time that the handshake took, for a server that is far away."""
+MIN_CLOSE_WAIT = 1.0
+"""Minimum seconds to wait for the server's answer after the handshake to a client without a certificate."""
+_CLOSE_WAIT_FACTOR = 10
+"""The same wait as a multiple of the handshake's duration, for a distant server."""
 
-_NOT_OFFERED = Unknown("the listener ends a handshake whose hello has ALPN or status_request")
-_TOO_EARLY = Unknown("the full handshake did not come that far")
-_UNASKABLE = Unknown("an anonymous handshake does not show whether a client certificate is asked for")
+_NOT_OFFERED = Unknown("the listener closes handshakes that offer ALPN or status_request")
+_TOO_EARLY = Unknown("the full handshake did not get that far")
+_UNASKABLE = Unknown("an anonymous handshake does not show whether a client certificate is requested")
 
 
 @dataclass(slots=True, kw_only=True)
-class Full:
-    """What the full handshake showed, as far as it came."""
+class FullHandshake:
+    """The results of a full handshake, possibly incomplete."""
 
     negotiated: Negotiated | None = None
     chain: tuple[bytes, ...] | None = None
@@ -64,15 +63,16 @@ class Full:
     alert: int | None = None
     """The fatal alert that the server sent."""
     failure: str | None = None
-    """Why it did not complete, for a reader."""
+    """Reason why it did not complete."""
     ending: Ending | None = None
-    """How the connection ended where it broke off; also of one that broke off after the handshake."""
+    """The ending of a connection that broke off, also after the handshake."""
     presented: bool = False
-    """A client certificate was asked for, and ours was sent and signed for."""
+    """A client certificate was requested, and ours was sent and signed for."""
     requested: bool = False
-    """A client certificate was asked for."""
+    """A client certificate was requested."""
     settled: bool = False
-    """The server went on after it had seen what the client has: a session ticket, data, an orderly end of its own."""
+    """The server continued after it had received the client's certificate message: a session ticket, data, or an
+    orderly close."""
     seconds: float = 0.0
     lean: bool = False
     """Neither ALPN nor status_request was offered."""
@@ -91,15 +91,16 @@ async def handshake(
     identity: Identity | None = None,
     *,
     goodbye: bool = True,
-    insist: bool = False,
+    retry_without_alpn: bool = False,
     offer: str = "full handshake",
     attempts: list[Attempt] | None = None,
-) -> Full:
-    """Make one full handshake with ``peer``, and a second one without ALPN, if the server insists by its alert.
+) -> FullHandshake:
+    """Make one full handshake with ``peer``, and a second one without ALPN if the server requires it by its alert.
 
-    ``identity`` is shown to a server that asks for a client certificate. Without ``goodbye`` the client that was asked
-    for one says nothing more, and waits for what the server does of its own accord. With ``insist`` a server that ends
-    the connection without a word is asked again without ALPN and status_request, for which some servers end it.
+    ``identity`` is presented to a server that requests a client certificate. Without ``goodbye`` a client that was
+    requested to present one sends nothing more, and waits for the server. With ``retry_without_alpn`` a server that
+    closes the connection without an alert gets a second handshake without ALPN and status_request: some servers reject
+    these so.
 
     Each connection is added to ``attempts`` as ``offer``.
 
@@ -112,7 +113,7 @@ async def handshake(
     full = await attempt(peer, offered)
     if full.alert == NO_APPLICATION_PROTOCOL:
         full = await attempt(peer, ())
-    elif insist and offered and full.negotiated is None and full.ending in ("fin", "rst"):
+    elif retry_without_alpn and offered and full.negotiated is None and full.ending in ("fin", "rst"):
         full = await attempt(replace(peer, lean=True), ())
     return full
 
@@ -125,17 +126,17 @@ async def _attempt(
     goodbye: bool,
     offer: str,
     attempts: list[Attempt],
-) -> Full:
-    await turn(peer.where)
+) -> FullHandshake:
+    await wait_for_turn(peer.where)
     started = trio.current_time()
-    witness = Witness()
-    engine = engine_for(peer, alpn, witness, identity)
-    full = Full()
+    events = HandshakeEvents()
+    engine = client_engine(peer, alpn, events, identity)
+    full = FullHandshake()
     with cut_off(offer, attempts), trio.move_on_after(peer.where.timeout) as scope:
-        full.failure = await _converse(peer, engine, witness, full, goodbye=goodbye)
+        full.failure = await _handshake(peer, engine, events, full, goodbye=goodbye)
     if scope.cancelled_caught and not full.completed:
         full.failure = "no answer in time"
-    _read_off(engine, witness, full)
+    _read_off(engine, events, full)
     if peer.lean:
         full.alpn = full.ocsp_stapled = _NOT_OFFERED
         full.lean = True
@@ -144,8 +145,10 @@ async def _attempt(
     return full
 
 
-async def _converse(peer: Peer, engine: SSL.Connection, witness: Witness, full: Full, *, goodbye: bool) -> str | None:
-    """Connect and shake hands; returns why it failed, None when it did not."""
+async def _handshake(
+    peer: Peer, engine: SSL.Connection, events: HandshakeEvents, full: FullHandshake, *, goodbye: bool
+) -> str | None:
+    """Connect and do the handshake; returns why it failed, or None."""
     line: Connection | None = None
     done = False
     started = trio.current_time()
@@ -153,12 +156,12 @@ async def _converse(peer: Peer, engine: SSL.Connection, witness: Witness, full: 
         line = await connect(peer.where)
         if peer.transport != "tls":
             await upgrade(line, peer)
-        await shake_hands(line, engine, witness)
+        await do_handshake(line, engine, events)
         full.completed = True
-        if witness.requested:
-            # Silence says nothing, however long it lasts: no more time than an answer takes is given to it.
-            with trio.move_on_after(max(LAST_WORDS, _ROUNDS * (trio.current_time() - started))):
-                await _part(line, engine, witness, goodbye=goodbye)
+        if events.requested:
+            # Silence proves nothing, so waiting longer than an answer takes is useless.
+            with trio.move_on_after(max(MIN_CLOSE_WAIT, _CLOSE_WAIT_FACTOR * (trio.current_time() - started))):
+                await _close(line, engine, events, goodbye=goodbye)
         done = True
     except Broken as broken:
         full.ending = broken.ending
@@ -166,7 +169,7 @@ async def _converse(peer: Peer, engine: SSL.Connection, witness: Witness, full: 
     except (starttls.Refused, starttls.Declined, Malformed) as refused:
         return str(refused)
     except SSL.Error as error:
-        return None if full.completed else reason(error, witness)
+        return None if full.completed else reason(error, events)
     finally:
         if line is not None and done:
             line.close()
@@ -175,45 +178,46 @@ async def _converse(peer: Peer, engine: SSL.Connection, witness: Witness, full: 
     return None
 
 
-async def _part(line: Connection, engine: SSL.Connection, witness: Witness, *, goodbye: bool) -> None:
-    """Say goodbye, if that is wanted, and read the server's last words: its alert for a missing certificate, perhaps.
+async def _close(line: Connection, engine: SSL.Connection, events: HandshakeEvents, *, goodbye: bool) -> None:
+    """Send close_notify, if ``goodbye``, and read the server's last messages, such as an alert for a missing
+    certificate.
 
-    A server that was quicker with its alert has closed, and then the goodbye fails. The alert is there to be read.
+    If the server has already sent an alert and closed, sending fails; the alert can still be read.
     """
     if goodbye:
         engine.shutdown()
         with suppress(Broken):
             await flush(line, engine)
     try:
-        while goodbye or not (witness.ticket or witness.data):
-            await pump(line, engine, witness, lambda: engine.recv(RECEIVE))
-            witness.data = True
+        while goodbye or not (events.ticket or events.data):
+            await pump(line, engine, events, lambda: engine.recv(RECEIVE))
+            events.data = True
     except SSL.ZeroReturnError:
-        witness.closed = True
+        events.closed = True
 
 
-def _read_off(engine: SSL.Connection, witness: Witness, full: Full) -> None:
-    """What the engine knows afterwards, also of a handshake that failed late."""
-    full.alert = witness.alert
-    full.requested, full.presented = witness.requested, witness.presented
-    full.settled = witness.ticket or witness.closed or witness.data
+def _read_off(engine: SSL.Connection, events: HandshakeEvents, full: FullHandshake) -> None:
+    """Copy the results from the engine, also after a failed handshake."""
+    full.alert = events.alert
+    full.requested, full.presented = events.requested, events.presented
+    full.settled = events.ticket or events.closed or events.data
     full.chain = tuple(crypto.dump_certificate(crypto.FILETYPE_ASN1, c) for c in engine.get_peer_cert_chain() or [])
-    full.ocsp_stapled = bool(witness.staple)
+    full.ocsp_stapled = bool(events.staple)
     suite = suite_of(engine)
-    full.client_certificate = _client_certificate(witness, full, suite)
+    full.client_certificate = _client_certificate(events, full, suite)
     if suite is not None and (full.completed or full.chain):
         full.negotiated = Negotiated(version=engine.get_protocol_version(), suite=suite, group=group_of(engine))
     if full.completed:
         full.alpn = engine.get_alpn_proto_negotiated().decode("ascii", "backslashreplace") or None
 
 
-def _client_certificate(witness: Witness, full: Full, suite: int | None) -> Known[ClientCertificate]:
-    if not witness.requested and suite is not None and authentication(suite) == ANONYMOUS:
+def _client_certificate(events: HandshakeEvents, full: FullHandshake, suite: int | None) -> Known[ClientCertificate]:
+    if not events.requested and suite is not None and authentication(suite) == ANONYMOUS:
         return _UNASKABLE  # RFC 5246, section 7.4.4
-    if not witness.requested:
+    if not events.requested:
         return "none" if full.completed else full.client_certificate
-    if witness.alert is not None:
+    if events.alert is not None:
         return "required"
     if full.settled:
         return "requested"
-    return Unknown("a client certificate is asked for; what the listener did then does not say whether it is required")
+    return Unknown("a client certificate is requested; whether it is required could not be determined")

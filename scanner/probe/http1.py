@@ -14,26 +14,26 @@ from OpenSSL import SSL
 from scanner.kube.hostnames import asked_path
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.observation import Attempt
-from scanner.probe.converse import Peer
-from scanner.probe.dial import Broken, Connection, connect, turn
-from scanner.probe.engine import RECEIVE, Identity, Witness, engine_for, pump, reason, shake_hands
+from scanner.probe.dial import Broken, Connection, connect, wait_for_turn
+from scanner.probe.engine import RECEIVE, HandshakeEvents, Identity, client_engine, do_handshake, pump, reason
 from scanner.probe.evidence import cut_off
-from scanner.probe.offers import AGAIN, WORDLESS, Ending
-from scanner.probe.plaintext import recognise
+from scanner.probe.exchange import Peer
+from scanner.probe.offers import CLOSE_REPEATS, CLOSES, Ending
+from scanner.probe.starttls import recognise
 
 LIMIT: Final = 16384
-"""Bytes of an answer that are looked at: as much header as most servers and clients take."""
+"""Size limit of an answer's header in bytes, as in most servers and clients."""
 HEADER_END: Final = b"\r\n\r\n"
 _INTERIM: Final = re.compile(rb"HTTP/1\.[01] 1(?!01)\d\d[ \r\n]")
-"""Not 101, after which another protocol is spoken: whoever says it says no more."""
-_ALONE: Final = "informational answers, and no other"
+"""Informational answers. Not 101, after which the connection has another protocol."""
+_ALONE: Final = "only informational HTTP answers"
 
 
 async def header(receive: Callable[[], Awaitable[bytes]], seen: bytearray) -> bool:
-    """Read into ``seen`` until the header is whole; False where it is longer than anybody looks at.
+    """Read into ``seen`` until the header is complete; False if it is longer than ``LIMIT``.
 
-    Raises what ``receive`` raises, ``Broken`` with ``fin`` for its empty bytes, and ``Broken`` with ``malformed`` where
-    only informational answers came.
+    Raises what ``receive`` raises, ``Broken`` with ``fin`` for its empty bytes, and ``Broken`` with ``malformed`` if
+    only informational answers were received.
     """
     left, dropped = LIMIT, False
     try:
@@ -55,60 +55,60 @@ async def header(receive: Callable[[], Awaitable[bytes]], seen: bytearray) -> bo
     return HEADER_END in seen
 
 
-class Session:
-    """What goes to and fro inside of TLS. Every method raises ``Broken`` and nothing else."""
+class TlsSession:
+    """A TLS connection for data. Its methods raise only ``Broken``."""
 
     __slots__ = ("_engine", "_line", "_witness", "alpn")
 
-    def __init__(self, line: Connection, engine: SSL.Connection, witness: Witness) -> None:
-        self._line, self._engine, self._witness = line, engine, witness
+    def __init__(self, line: Connection, engine: SSL.Connection, events: HandshakeEvents) -> None:
+        self._line, self._engine, self._witness = line, engine, events
         self.alpn = engine.get_alpn_proto_negotiated().decode("ascii", "backslashreplace") or None
         """The protocol that the server selected."""
 
     async def send(self, data: bytes) -> None:
-        """Send all of ``data``."""
         await _step(self._line, self._engine, self._witness, lambda: self._engine.sendall(data))
 
     async def receive(self) -> bytes:
-        """At least one byte. An orderly end is ``Broken`` as well, with ``fin``."""
+        """At least one byte. An orderly close raises ``Broken`` with ``fin``, too."""
         said = bytearray()
         await _step(self._line, self._engine, self._witness, lambda: said.extend(self._engine.recv(RECEIVE)))
         return bytes(said)
 
 
 @asynccontextmanager
-async def session(peer: Peer, alpn: tuple[bytes, ...], identity: Identity | None = None) -> AsyncIterator[Session]:
-    """Connect, and shake hands, with ``identity`` if the server asks; what the block asks of it may fail in the same
-    words.
+async def tls_session(
+    peer: Peer, alpn: tuple[bytes, ...], identity: Identity | None = None
+) -> AsyncIterator[TlsSession]:
+    """Connect and do the handshake, with ``identity`` if the server requests a client certificate.
 
-    Raises ``Broken``, whose text says it for a reader, and ``ResourceError`` when this machine cannot connect.
+    Raises ``Broken``, whose text is for readers, and ``ResourceError`` when this machine cannot connect.
     """
-    witness = Witness()
-    engine = engine_for(peer, alpn, witness, identity)
+    events = HandshakeEvents()
+    engine = client_engine(peer, alpn, events, identity)
     line = await connect(peer.where)
     try:
-        with _in_words(witness):
-            await shake_hands(line, engine, witness)
-        yield Session(line, engine, witness)
+        with _in_words(events):
+            await do_handshake(line, engine, events)
+        yield TlsSession(line, engine, events)
     finally:
         line.abort()
 
 
-async def _step(line: Connection, engine: SSL.Connection, witness: Witness, step: Callable[[], object]) -> None:
-    with _in_words(witness):
-        await pump(line, engine, witness, step)
+async def _step(line: Connection, engine: SSL.Connection, events: HandshakeEvents, step: Callable[[], object]) -> None:
+    with _in_words(events):
+        await pump(line, engine, events, step)
 
 
 @contextmanager
-def _in_words(witness: Witness) -> Iterator[None]:
-    """Whatever ends the connection, as ``Broken``."""
+def _in_words(events: HandshakeEvents) -> Iterator[None]:
+    """Raise every end of the connection as ``Broken``."""
     try:
         yield
     except SSL.ZeroReturnError:
         raise Broken("fin", "the connection ended: fin") from None
     except SSL.Error as error:
-        ending: Ending = "alert" if witness.alert is not None else "malformed"
-        raise Broken(ending, reason(error, witness)) from None
+        ending: Ending = "alert" if events.alert is not None else "malformed"
+        raise Broken(ending, reason(error, events)) from None
     except Broken as broken:
         raise Broken(broken.ending, f"the connection ended: {broken.ending} {broken.text}".rstrip()) from None
 
@@ -118,16 +118,16 @@ _FIELD: Final = re.compile(rb"\r\n([!-9;-~]{1,40}):[ \t]*([^\r\n]{0,100})")
 _MARKS: Final = frozenset(
     {b"etag", b"location", b"content-type", b"content-length", b"last-modified", b"server", b"set-cookie"}
 )
-"""Fields by which one content is told from another; of a cookie the name alone."""
+"""Header fields that distinguish one content from another; of a cookie only the name."""
 
 
 CLOSED: Final = Unknown("the connection was closed without an answer")
-"""After the handshake and the request."""
+"""Answer to a request that was sent after a completed handshake."""
 
 
 async def head(peer: Peer, authority: str, attempts: list[Attempt], identity: Identity | None = None) -> Known[str]:
-    """The status and what tells the content from another. Never raises for anything that the peer does."""
-    await turn(peer.where)
+    """The status and the header fields that identify the content. Never raises for anything that the peer does."""
+    await wait_for_turn(peer.where)
     started = trio.current_time()
     request = f"HEAD / HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: adhere\r\nConnection: close\r\n\r\n"
     offer = f"HEAD for {authority} as {peer.server_name}"
@@ -140,16 +140,16 @@ async def head(peer: Peer, authority: str, attempts: list[Attempt], identity: Id
 
 
 async def _exchange(peer: Peer, request: bytes, identity: Identity | None) -> Known[bytes]:
-    """What came back, to the end of the answer's header."""
+    """The received bytes, up to the end of the answer's header."""
     seen, why, sent = bytearray(), Unknown("no answer in time"), False
     with trio.move_on_after(peer.where.timeout):
         try:
-            async with session(peer, (b"http/1.1",), identity) as opened:
+            async with tls_session(peer, (b"http/1.1",), identity) as opened:
                 await opened.send(request)
                 sent = True
                 await header(opened.receive, seen)
         except Broken as broken:
-            closed = sent and broken.ending in WORDLESS
+            closed = sent and broken.ending in CLOSES
             why = CLOSED if closed else Unknown(broken.text or f"the connection ended: {broken.ending}")
     return bytes(seen) or why
 
@@ -157,14 +157,14 @@ async def _exchange(peer: Peer, request: bytes, identity: Identity | None) -> Kn
 def _read(answer: bytes) -> Known[str]:
     status = _STATUS.match(answer)
     if status is None:
-        return Unknown("it gave no answer in HTTP/1.1")
+        return Unknown("the answer is not HTTP/1.1")
     if HEADER_END not in answer:
-        return Unknown(f"it gave half of an answer, {status[1].decode()}")  # with half of what tells whose it is
+        return Unknown(f"incomplete HTTP answer, status {status[1].decode()}")  # fields may be missing
     return content(status[1], _FIELD.findall(answer.partition(HEADER_END)[0]))
 
 
 def content(status: bytes, fields: list[tuple[bytes, bytes]]) -> str:
-    """One line by which an answer's content is told from another's: ``200; etag: "x"``."""
+    """One line that distinguishes an answer's content from another's: ``200; etag: "x"``."""
     known = ((name.lower(), value) for name, value in fields)
     marks = sorted({_mark(name, value[:100]) for name, value in known if name in _MARKS})
     return "; ".join([status.decode("ascii", "backslashreplace"), *marks])
@@ -177,31 +177,30 @@ def _mark(name: bytes, value: bytes) -> str:
 
 _CLEAR_STATUS: Final = re.compile(rb"(HTTP/1\.[01]) (101|[2-5]\d\d)[ \r\n]")
 _LOCATION: Final = re.compile(rb"\r\nlocation:[ \t]*(https?)://([a-z0-9_.:\[\]-]{0,300})", re.IGNORECASE)
-_NO_HTTP: Final = "an answer that is no HTTP"
+_NO_HTTP: Final = "not HTTP"
 _ANSWERS: Final = frozenset({"fin", "rst", _NO_HTTP})
-"""How a connection ends that came about, and whose request is not served."""
+"""Endings of an established connection whose request is not served."""
 _OFFER: Final = "HEAD without TLS"
-_TUNNELLED: Final = Unknown("the port without TLS is not asked through port-forward")
+_PORT_FORWARDED: Final = Unknown("the plaintext port is not probed through port-forward")
 
 
 async def cleartext(peer: Peer, attempts: list[Attempt]) -> Known[str | None]:
-    """The status line, ``HTTP/1.1 200``, with where a redirect leads behind it; None: no answer in HTTP, which an end
-    without a word is only where it comes again and again.
+    """The status line, ``HTTP/1.1 200``, with the target scheme of a redirect after it; None if the answer is not HTTP.
 
-    Never raises for anything that the peer does.
+    A close without an answer counts as None only if it is repeated. Never raises for anything that the peer does.
     """
     found, _ = await _answers(peer, "/", _OFFER, _ANSWERS, attempts)
     return found
 
 
 async def plain_port(peer: Peer, port: int, path: str, attempts: list[Attempt]) -> Known[str | None]:
-    """The same of another port of the peer, and with the host that a redirect leads to; None: nobody is there, or the
-    answer is none in HTTP.
+    """The same for another port of the peer, with the target host of a redirect; None if the port is closed or not
+    HTTP.
 
     Never raises for anything that the peer does.
     """
-    if peer.where.way is not None:
-        return _TUNNELLED
+    if peer.where.dialer is not None:
+        return _PORT_FORWARDED
     offer = f"{_OFFER} to port {port} for {peer.server_name}"
     beside = replace(peer, where=replace(peer.where, port=port))
     found, host = await _answers(beside, asked_path(path), offer, _ANSWERS | {"closed"}, attempts)
@@ -211,11 +210,11 @@ async def plain_port(peer: Peer, port: int, path: str, attempts: list[Attempt]) 
 async def _answers(
     peer: Peer, path: str, offer: str, answers: frozenset[str], attempts: list[Attempt]
 ) -> tuple[Known[str | None], str]:
-    """With the host behind it that a redirect leads to."""
+    """The status line, and the target host of a redirect."""
     found: tuple[Known[str | None], str] = (None, "")
-    for _ in range(AGAIN):
+    for _ in range(CLOSE_REPEATS):
         found = await _answer(peer, path, offer, answers, attempts)
-        if found[0] is not None or attempts[-1].reply not in WORDLESS:
+        if found[0] is not None or attempts[-1].reply not in CLOSES:
             break
     return found
 
@@ -223,24 +222,24 @@ async def _answers(
 async def _answer(
     peer: Peer, path: str, offer: str, answers: frozenset[str], attempts: list[Attempt]
 ) -> tuple[Known[str | None], str]:
-    await turn(peer.where)
+    await wait_for_turn(peer.where)
     started = trio.current_time()
     seen = bytearray()
     ended: str | None = None
     with cut_off(offer, attempts), trio.move_on_after(peer.where.timeout):
         ended = await _ask(peer, path, seen)
     found, host = _line(bytes(seen))
-    reply = found or (_NO_HTTP if seen and ended in WORDLESS else ended) or "no answer in time"
+    reply = found or (_NO_HTTP if seen and ended in CLOSES else ended) or "no answer in time"
     attempts.append(Attempt(offer=offer, reply=reply, seconds=trio.current_time() - started))
     if found is not None and _leads_nowhere_yet(found, bytes(seen)):
-        return Unknown(f"a request without TLS got half of a redirect: {found}"), ""
+        return Unknown(f"incomplete redirect to a request without TLS: {found}"), ""
     if found is None and (ended not in answers or recognise(bytes(seen)) == "http"):
-        return Unknown(f"a request without TLS got no answer: {reply}"), ""
+        return Unknown(f"no answer to a request without TLS: {reply}"), ""
     return found, host
 
 
 async def _ask(peer: Peer, path: str, seen: bytearray) -> str:
-    """How the connection ended, or that the answer is whole."""
+    """Send the request and read the header; returns how the connection ended."""
     line: Connection | None = None
     try:
         line = await connect(peer.where)
@@ -258,7 +257,7 @@ async def _ask(peer: Peer, path: str, seen: bytearray) -> str:
 
 
 def _leads_nowhere_yet(found: str, answer: bytes) -> bool:
-    """Whether it is a redirect that broke off before it said where to."""
+    """True for a redirect that broke off before its Location field."""
     return found.partition(" ")[2].startswith("3") and " to " not in found and HEADER_END not in answer
 
 

@@ -1,8 +1,8 @@
-"""HEAD requests for several names over one HTTP/2 connection (RFC 9113, section 9.1.1), as clients share it between
-names that its certificate has. Only with ``--active-http``.
+"""HEAD requests for several names over one HTTP/2 connection (RFC 9113, section 9.1.1), which clients share between the
+names of its certificate. Only with ``--active-http``.
 
-h2 reads and writes the frames; how many of them a server may send is counted here, and so is read which requests it
-still answers after it has said GOAWAY: for h2 the connection is over then.
+h2 reads and writes the frames. This module limits how many a server may send, and finds out which requests it still
+answers after GOAWAY: h2 considers the connection closed then.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from h2.settings import SettingCodes, Settings
 
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.observation import Attempt
-from scanner.probe.converse import Peer
-from scanner.probe.dial import Broken, turn
+from scanner.probe.dial import Broken, wait_for_turn
 from scanner.probe.evidence import cut_off
-from scanner.probe.http1 import Session, content, session
-from scanner.probe.plaintext import shown
+from scanner.probe.exchange import Peer
+from scanner.probe.http1 import TlsSession, content, tls_session
+from scanner.probe.starttls import shown
 
 _ALPN: Final = (b"h2", b"http/1.1")
-"""As the full handshake offers: what is agreed upon here is what it has seen."""
+"""The same as in the full handshake, so that it negotiates the same protocol."""
 _MOST_BYTES: Final = 64 * 1024
-"""From the server, over all; four answers with the longest header that most servers and clients take."""
+"""Limit of bytes from the server: four answers with the longest header that most servers and clients allow."""
 _MOST_FRAMES: Final = 1000
-"""Of the server, over all."""
+"""Limit of frames from the server."""
 _MOST_EARLY: Final = 10
-"""Informational answers, over all: each byte of one may unfold to a field, which is what a server can have us work."""
+"""Limit of informational answers: each byte of one may expand to a field, which costs time."""
 _TYPE: Final = 3
-"""Where a frame's type stands (RFC 9113, section 4.1)."""
+"""Offset of a frame's type (RFC 9113, section 4.1)."""
 _FRAME_HEADER: Final = 9
 _LONGEST: Final = 16384
-"""Bytes of a frame without its header."""
+"""Size limit of a frame in bytes, without its header."""
 _GOAWAY: Final = 7
 _ANY_STREAM: Final = 0x7FFF_FFFF
 _SETTINGS_FRAME: Final = b"\x04"
-"""With which a server has to begin (section 3.4). h2 would wait for as much as the first bytes seem to announce."""
+"""Type of the server's first frame (section 3.4). h2 would wait for as many bytes as other data seem to announce."""
 _ENDED: Final = "HTTP/2: the server ended the connection"
-_TOO_MUCH: Final = "HTTP/2: more frames than an answer has"
+_TOO_MUCH: Final = "HTTP/2: too many frames or bytes"
 _STATUS: Final = re.compile(rb"[1-5]\d\d")
 _SETTINGS: Final = {
     SettingCodes.ENABLE_PUSH: 0,
@@ -55,15 +55,14 @@ _SETTINGS: Final = {
 
 
 class _Unprocessed(Broken):
-    """The server says that it has not looked at the request: it may be sent again (sections 6.8 and 8.7)."""
+    """The server has not processed the request: it may be sent again (sections 6.8 and 8.7)."""
 
 
 async def heads(peer: Peer, authorities: Sequence[str], attempts: list[Attempt], every: dict[str, Known[str]]) -> None:
-    """Find out the status of each, and what tells its content from another's. Never raises for anything that the peer
-    does; ``every`` has what was answered before somebody else ended it.
+    """Get the status of each authority, and the header fields that identify its content, into ``every``.
 
-    Over one connection as long as the server keeps it open; one that ended on the way is made anew for the rest, and
-    once where not even the first request was looked at.
+    Uses one connection as long as the server keeps it open, and a new one for the rest; once also if not even the first
+    request was processed. Never raises for anything that the peer does.
     """
     again = True
     while left := [each for each in authorities if each not in every]:
@@ -73,18 +72,18 @@ async def heads(peer: Peer, authorities: Sequence[str], attempts: list[Attempt],
 async def _connection(
     peer: Peer, authorities: Sequence[str], attempts: list[Attempt], every: dict[str, Known[str]], *, again: bool
 ) -> bool:
-    """Answers for one of ``authorities`` at least, for all of them where there is no such connection to be had, and for
-    none where ``again`` allows to try once more. Whether it still does."""
-    await turn(peer.where)
+    """Add answers for at least one of ``authorities``; for all if there is no such connection; for none if ``again``
+    allows a retry. Returns whether a retry is still allowed."""
+    await wait_for_turn(peer.where)
     started, why = trio.current_time(), "no answer in time"
     found: list[Known[str]] = []
     opened = unprocessed = False
     whole = f"HTTP/2 HEAD for {', '.join(authorities)} as {peer.server_name}"
     with cut_off(whole, attempts), trio.move_on_after(peer.where.timeout):
         try:
-            async with session(peer, _ALPN) as inside:
+            async with tls_session(peer, _ALPN) as inside:
                 if inside.alpn != "h2":
-                    raise Broken("malformed", "HTTP/2 is not agreed upon")
+                    raise Broken("malformed", "HTTP/2 was not negotiated")
                 shared = _Shared(inside)
                 await shared.begin()
                 opened = True
@@ -104,29 +103,29 @@ async def _connection(
 
 
 class _Shared:
-    """One connection, one request at a time. Its methods raise ``Broken`` and nothing else."""
+    """One connection, one request at a time. Its methods raise only ``Broken``."""
 
-    def __init__(self, inside: Session) -> None:
+    def __init__(self, inside: TlsSession) -> None:
         self._inside = inside
         self._bytes = self._frames = self._early = 0
         self._preface = b""
         self._unread = bytearray()
         self._leaving = False
-        """Whether the server has said that it wants no more requests."""
+        """The server accepts no more requests."""
         self._last = _ANY_STREAM
-        """The last one that it still answers."""
-        # Answers are read, not judged: a field that HTTP/2 forbids is no reason to know nothing of them.
+        """The last request that it still answers."""
+        # Answers with fields that HTTP/2 forbids are read, too.
         configuration = H2Configuration(client_side=True, header_encoding=None, validate_inbound_headers=False)
         self._h2 = H2Connection(configuration)
         self._h2.local_settings = Settings(client=True, initial_values=_SETTINGS)
 
     async def begin(self) -> None:
-        """The preface, and our settings."""
+        """Send the preface and our settings."""
         self._h2.initiate_connection()
         await self._flush()
 
     async def head(self, authority: str) -> Known[str]:
-        """What ``authority`` answers; unknown where the server ends this request alone."""
+        """The answer of ``authority``; unknown if the server ends only this request."""
         stream = self._request(authority)
         await self._flush()
         while stream <= self._last:
@@ -143,7 +142,7 @@ class _Shared:
         try:
             stream = self._h2.get_next_available_stream_id()
             self._h2.send_headers(stream, [*fields, ("user-agent", "adhere")], end_stream=True)
-        except H2Error as error:  # it has ended the connection, or wants no more streams on it
+        except H2Error as error:  # the connection is closed or accepts no more streams
             raise Broken("malformed", f"HTTP/2: {_said(error)}") from None
         return stream
 
@@ -152,7 +151,7 @@ class _Shared:
         self._bytes += len(data)
         self._preface += data[: _TYPE + 1 - len(self._preface)]
         if self._preface[_TYPE:] not in (b"", _SETTINGS_FRAME):
-            raise Broken("plaintext", f"HTTP/2: something else came, {shown(self._preface)}")
+            raise Broken("plaintext", f"not HTTP/2: {shown(self._preface)}")
         self._unread += data
         events = [event for each in self._whole() for event in self._event(each)]
         if self._bytes > _MOST_BYTES:
@@ -161,11 +160,11 @@ class _Shared:
         return events
 
     def _whole(self) -> Iterator[bytes]:
-        """Each frame that is there to its end (section 4.1)."""
+        """Iterate over the complete frames (section 4.1)."""
         while len(self._unread) >= _FRAME_HEADER:
             end = _FRAME_HEADER + int.from_bytes(self._unread[:_TYPE], "big")
             if end > _FRAME_HEADER + _LONGEST:
-                raise Broken("malformed", "HTTP/2: a longer frame than was allowed")
+                raise Broken("malformed", "HTTP/2: frame longer than allowed")
             if len(self._unread) < end:
                 return
             self._frames += 1
@@ -181,7 +180,7 @@ class _Shared:
             return []
         try:
             events = self._h2.receive_data(frame)
-        except Exception as error:  # noqa: BLE001 - whatever its parsers make of a stranger's bytes
+        except Exception as error:  # noqa: BLE001 - its parsers may raise anything for hostile bytes
             raise Broken("malformed", f"HTTP/2: {_said(error)}") from None
         self._early += sum(isinstance(each, InformationalResponseReceived) for each in events)
         if self._early > _MOST_EARLY:
@@ -195,7 +194,7 @@ class _Shared:
 
 
 def _answer(event: Event, stream: int) -> Known[str] | None:
-    """What ``event`` says of the request; None: nothing yet."""
+    """The answer in ``event``; None if it has none yet."""
     match event:
         case ResponseReceived() if event.stream_id == stream:
             fields = [(_bytes(name), _bytes(value)) for name, value in event.headers]
@@ -210,7 +209,7 @@ def _answer(event: Event, stream: int) -> Known[str] | None:
 
 
 def _bytes(text: bytes | str) -> bytes:
-    """h2 decodes nothing where it is told to, and its types do not say so."""
+    """h2 is configured not to decode; its types do not show it."""
     return text if isinstance(text, bytes) else text.encode()
 
 

@@ -16,20 +16,19 @@ class Limits:
     """Seconds and counts; the defaults are those of ``adhere scan``."""
 
     timeout: float = 5.0
-    """For one connection."""
+    """Timeout of one connection."""
     deadline: float = 60.0
-    """For one endpoint."""
+    """Deadline of one endpoint."""
     concurrency: int = 50
-    """Endpoints at once."""
+    """Endpoints probed at the same time."""
     per_host: int = 4
-    """Connections at once to one address, or to one node where it is known which node that is."""
+    """Concurrent connections to one address, or to one node if the node is known."""
     gently: frozenset[str] = frozenset()
-    """Components of which no more than one connection at once is made on a node: etcd and the API server are
-    production systems."""
+    """Components with at most one connection at a time per node: etcd and the API server are production systems."""
     rate: float | None = None
-    """New connections per second over all; None: no limit (target lists)."""
+    """New connections per second in total; None: no limit (target lists)."""
     retries: int = 1
-    """How often a connection attempt that got no answer is made again."""
+    """Retries of a connection attempt without an answer."""
     backoff: float = 0.2
     """Seconds before a retry, on average; jitter spreads it from half to one and a half."""
 
@@ -42,25 +41,25 @@ class _Host:
 
 @dataclass(slots=True)
 class Gate:
-    """Lets connections pass: so many at once per host, so many per second over all."""
+    """Limits connections per host at the same time, and per second in total."""
 
     limits: Limits
     stopped: str | None = None
-    """Why everything ends early: ``SIGTERM``."""
+    """Reason to end all probes early: ``SIGTERM``."""
     _scopes: set[trio.CancelScope] = field(default_factory=set)
     _hosts: dict[str, _Host] = field(default_factory=dict)
     _next: float = 0.0
-    """When the next connection may start, on trio's clock."""
+    """Start time of the next connection, on trio's clock."""
 
     def stop(self, reason: str) -> None:
-        """End every observation that is under way; those to come end at once."""
+        """End all probes, also those that start later."""
         self.stopped = self.stopped or reason
         for scope in self._scopes:
             scope.cancel()
 
     @contextmanager
     def deadline(self, seconds: float | None = None) -> Generator[trio.CancelScope]:
-        """The time that one endpoint has, or ``seconds``; ``stop`` ends it too. Its scope goes to ``pace``."""
+        """Limit one endpoint to its deadline, or to ``seconds``; ``stop`` ends it too. Its scope goes to ``pace``."""
         with trio.move_on_after(self.limits.deadline if seconds is None else seconds) as scope:
             self._scopes.add(scope)
             try:
@@ -72,7 +71,7 @@ class Gate:
 
     @asynccontextmanager
     async def host(self, endpoint: Endpoint) -> AsyncGenerator[None]:
-        """Hold one of the places of the endpoint's host; a host that nobody asks any more is forgotten."""
+        """Take one of the connections of the endpoint's host; forget a host without users."""
         name = endpoint.runs_on or endpoint.node or endpoint.address
         gently = endpoint.component in self.limits.gently
         address = f"{name} {endpoint.component}" if gently else name
@@ -89,9 +88,9 @@ class Gate:
                 del self._hosts[address]
 
     async def pace(self, scope: trio.CancelScope | None = None) -> None:
-        """Wait for this connection's turn, where there is a rate. ``scope`` gets the time back: the wait is our own.
+        """Wait until a connection may start, if there is a rate. ``scope`` gets the time back: the wait is our own.
 
-        After ``stop`` no turn comes any more.
+        After ``stop`` it waits forever.
         """
         await trio.lowlevel.checkpoint_if_cancelled()
         if not self.limits.rate:

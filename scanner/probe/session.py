@@ -1,4 +1,4 @@
-"""One conversation: the question, what is known of the listener so far, and the first offer of each version."""
+"""The state that the plans of one endpoint share, and the first offer of each version."""
 
 from __future__ import annotations
 
@@ -8,10 +8,17 @@ from functools import lru_cache
 from typing import Literal
 
 from scanner.probe import candidates
-from scanner.probe.converse import BAD_LENGTHS, client_hello
 from scanner.probe.evidence import Evidence
+from scanner.probe.exchange import BAD_LENGTHS, client_hello
 from scanner.probe.offers import Offer, Plan, Reply
-from scanner.probe.refusal_evidence import AT_ONCE, Manner, Outcome, ask_contradicted, ask_control, ask_soundly
+from scanner.probe.refusal_evidence import (
+    AT_ONCE,
+    Outcome,
+    RefusalEvidence,
+    ask_contradicted,
+    ask_control,
+    ask_with_control,
+)
 from scanner.probe.suite_enumeration import Make, Tally, undecided
 from scanner.tls.codepoints import SSL3, TLS12, TLS13
 from scanner.tls.names import version_name
@@ -21,22 +28,22 @@ Mode = Literal["inventory", "verdict"]
 PROTOCOL_VERSION = "alert 70"
 
 PART = 32
-"""Suites in a hello that no listener finds too many: the lowest limit that anybody has seen."""
+"""Suites in a hello that every listener accepts: the lowest limit that was observed."""
 
 LEAN_PART = 16
-"""The same for one of under 256 bytes."""
+"""The same limit for a hello of under 256 bytes."""
 
 _SAFE = 5 + BAD_LENGTHS.stop + 1
-"""A record of this length or more (with its header) is not one that was lengthened to get it out of ``BAD_LENGTHS``,
-so that a server name lengthens it like any other."""
+"""A record of this length or more (with its header) was not lengthened to avoid ``BAD_LENGTHS``, so that a server name
+lengthens it like any other."""
 
 _STEP = 64
-"""Bytes of padding that are tried at least, because a record that was lengthened hides the first few."""
+"""Smallest step of padding in bytes, because a lengthened record hides the first few."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is to be found out."""
+    """The facts to find out about an endpoint."""
 
     mode: Mode
     allowed: frozenset[int] = frozenset()
@@ -44,87 +51,84 @@ class Question:
     min_version: int = TLS12
     """Lowest allowed version (verdict mode)."""
     groups: frozenset[int] | None = None
-    """Allowed groups if the verdict depends on them, else None; inventory mode always asks."""
+    """Allowed groups if the verdict depends on them, else None; inventory mode always enumerates them."""
     untrusted_client: bool = False
-    """Whether to show a client certificate that nobody trusts."""
+    """Present an untrusted client certificate."""
     client_requests: bool = False
-    """Whether to send requests to a listener that lets in, by TLS, clients that it should refuse."""
+    """Send HTTP requests to a listener that completes handshakes with clients that it should refuse."""
     cleartext: bool = False
-    """Whether to send one request without TLS."""
+    """Send one request without TLS."""
     plain_port: tuple[int, str] | None = None
-    """The port beside it, and the path, to send one request without TLS to."""
+    """Another port and path for one request without TLS."""
     authorities: tuple[str, ...] = ()
     """Names of neighbours to send requests for, through a connection for this name and through one for theirs."""
     strays: tuple[str | None, ...] = ()
-    """Server names to ask for beside the endpoint's own; None: no name at all."""
+    """Other server names to try; None: no name."""
 
 
 @dataclass(slots=True)
-class Talk:
-    """What the plans of one conversation share."""
+class Session:
+    """The state that the plans of one endpoint share."""
 
     question: Question
     evidence: Evidence
     control: Offer | None = None
-    """The longest first offer of a version that was accepted."""
+    """The longest accepted first offer of a version."""
     widest: int = 0
-    """Most suites in an accepted offer: a refusal of no more than these is not about their number."""
+    """Most suites in an accepted offer: a refusal of fewer suites is not about their number."""
     depth: int = 0
-    """How many suites the listener is known to read: it chose the last of so many. An accepted offer alone shows less,
-    because some read the first few only."""
+    """Number of suites that the listener is known to read: it selected the last of so many. An accepted offer proves
+    less, because some listeners read only the first few."""
     tls13: Offer | None = None
-    """An offer of one suite that TLS 1.3 accepted, to put others before: none of TLS 1.2 and below can be chosen there,
-    so that the choice shows that all were read."""
+    """An accepted TLS 1.3 offer with one suite, to be appended to others. TLS 1.3 cannot select suites of TLS 1.2 and
+    below, so its selection proves that all were read."""
     known: Offer | None = None
-    """An offer of one suite that another version accepted."""
+    """An accepted offer with one suite of another version."""
     few: bool = False
-    """The listener takes no offer with all groups and signature algorithms."""
+    """The listener accepts no offer with all groups and signature algorithms."""
     lean: bool = False
-    """The listener takes short offers only."""
+    """The listener accepts only short offers."""
     leaned: tuple[int, Reply] | None = None
-    """The version of a lean hello of TLS 1.2 or below, and its reply, if it was not accepted."""
+    """The version of a lean hello of TLS 1.2 or below that was not accepted, and its reply."""
     sorted: set[int] = field(default_factory=set)
-    """Versions whose suites were gone through."""
+    """Versions whose suites are enumerated."""
 
     @property
-    def manner(self) -> Manner:
-        """How the endpoint ends what it does not accept."""
-        return self.evidence.manner
+    def refusals(self) -> RefusalEvidence:
+        return self.evidence.refusals
 
     @property
     def dead_ends(self) -> frozenset[int]:
-        """Suites that it selected and then did not go on with."""
+        """Suites that the listener selected without continuing."""
         return frozenset().union(*self.evidence.dead_ends.values())
 
     @property
     def part(self) -> int:
-        """How many suites may stand in a hello in which all of them are sure to be read."""
+        """Number of suites that a hello may have so that all of them are read."""
         return max(self.depth, LEAN_PART if self.lean else PART)
 
     @property
     def stop(self) -> frozenset[int]:
-        """Suites that need no answer once one of them is chosen."""
+        """Suites that need no further answer once one of them is selected."""
         return self.question.allowed if self.question.mode == "verdict" else frozenset()
 
     def wants(self, version: int) -> bool:
-        """Whether the suites of ``version`` matter; of a forbidden version only that it is spoken."""
+        """True if the suites of ``version`` matter; of a forbidden version only its support does."""
         return self.question.mode == "inventory" or version >= self.question.min_version
 
     def tally(self, version: int) -> Tally:
-        """The suites of ``version``."""
         return self.evidence.suites.setdefault(version, Tally())
 
     def groups(self, version: int) -> Tally:
-        """The groups of ``version``."""
         return self.evidence.groups.setdefault(version, Tally())
 
     def undecided(self, what: str, reply: Reply) -> None:
-        """Versions of which nothing can be said, and why."""
+        """Record why versions are unknown."""
         versions = self.evidence.versions
         versions.unasked = versions.unasked or f"{what}: {undecided(reply)}"
 
     def accepted(self, offer: Offer, reply: Reply) -> None:
-        """The first offer of a version was accepted."""
+        """Record the first accepted offer of a version."""
         if self.control is None or length(offer) > length(self.control):
             self.control = offer
         self.widest = max(self.widest, len(offer.suites))
@@ -136,29 +140,29 @@ class Talk:
             self.depth = max(self.depth, offer.suites.index(reply.suite) + 1)
 
     def about_width(self, wide: Reply, narrow: Reply) -> bool:
-        """Whether the refusal of a wide hello may be about its width, because a lean one ended in another way."""
-        differs = wide.how not in AT_ONCE and wide.how != narrow.how
+        """True if the refusal of a wide hello may be caused by its width, because a lean one ended differently."""
+        differs = wide.ending_kind not in AT_ONCE and wide.ending_kind != narrow.ending_kind
         if differs:
-            self.manner.doubt(wide)
+            self.refusals.doubt(wide)
         return differs
 
-    def takes_at_its_word(self, reply: Reply) -> bool:
-        """Whether ``reply`` refuses the version, and with it all below (design rule 7), and not just the suites.
+    def refuses_version(self, reply: Reply) -> bool:
+        """True if ``reply`` refuses the version, and all below (design rule 7), and not just the suites.
 
-        Only if this listener is known to refuse suites in other words.
+        Only if this listener is known to refuse suites with another alert.
         """
-        if reply.how != PROTOCOL_VERSION:
+        if reply.ending_kind != PROTOCOL_VERSION:
             return False
         tallies = (*self.evidence.suites.values(), *self.evidence.groups.values())
         words = set[str]().union(*(tally.refused.values() for tally in tallies))
         return bool(words) and PROTOCOL_VERSION not in words
 
 
-def first_offer(talk: Talk, version: int) -> Offer:
-    """Everything worth asking in one hello: the forbidden first, the allowed last."""
-    codes = _in_order(version, talk.stop if talk.wants(version) else frozenset())
+def first_offer(session: Session, version: int) -> Offer:
+    """The widest hello of ``version``: forbidden suites first, allowed ones last."""
+    codes = _in_order(version, session.stop if session.wants(version) else frozenset())
     offer = Offer(version_name(version), version, codes, candidates.groups(version) if version > SSL3 else ())
-    return lean(offer, few=talk.few) if talk.lean else sparing(offer) if talk.few else offer
+    return lean(offer, few=session.few) if session.lean else sparing(offer) if session.few else offer
 
 
 @lru_cache(maxsize=64)
@@ -167,49 +171,50 @@ def _in_order(version: int, last: frozenset[int]) -> tuple[int, ...]:
 
 
 def sparing(offer: Offer) -> Offer:
-    """The same with few groups and signature algorithms."""
+    """The offer with few groups and signature algorithms."""
     groups = candidates.LEAN_GROUPS_TLS13 if offer.version == TLS13 else candidates.LEAN_GROUPS
     return replace(offer, groups=groups if offer.version > SSL3 else (), lean=True)
 
 
 def lean(offer: Offer, *, few: bool = True) -> Offer:
-    """The same with common suites only; up to TLS 1.2 in under 256 bytes. With real shares in TLS 1.3."""
+    """The offer with common suites only, up to TLS 1.2 in under 256 bytes. With key shares in TLS 1.3."""
     if offer.version == TLS13:
         return replace(sparing(offer), suites=candidates.LEAN_TLS13, shares="common", padding=0)
     short = replace(offer, suites=candidates.LEAN_SUITES, lean=True, padding=0)
     return sparing(short) if few else short
 
 
-def leaner(talk: Talk, wide: Offer, refusal: Reply) -> Plan[tuple[Offer, Reply]]:
-    """A lean hello, in case that ``wide`` was too much, and its reply; if it is accepted, the widest one that is."""
+def leaner(session: Session, wide: Offer, refusal: Reply) -> Plan[tuple[Offer, Reply]]:
+    """Try a lean hello in case ``wide`` was too long. If it is accepted, return the widest accepted one and its
+    reply."""
     small = replace(lean(wide), name=f"{wide.name}, lean")
-    if refusal.how in talk.manner.learnt:
-        answer, _ = yield from ask_soundly(small, None, talk.manner)
+    if refusal.ending_kind in session.refusals.learnt:
+        answer, _ = yield from ask_with_control(small, None, session.refusals)
     else:
-        answer = yield from ask_control(small, talk.manner, likely=False)
+        answer = yield from ask_control(small, session.refusals, likely=False)
     if not selects(answer, SSL3, wide.version):
         return small, answer
-    again = yield from ask_contradicted(wide, refusal, talk.manner)
+    again = yield from ask_contradicted(wide, refusal, session.refusals)
     if again is not None and selects(again, SSL3, wide.version):
         return wide, again
     if wide.version > SSL3:
         medium = replace(sparing(wide), name=f"{wide.name}, few groups", shares=small.shares)
-        reply = yield from ask_control(medium, talk.manner, likely=False)
+        reply = yield from ask_control(medium, session.refusals, likely=False)
         if selects(reply, SSL3, wide.version):
-            talk.few |= wide.version < TLS13
+            session.few |= wide.version < TLS13
             return medium, reply
         short = replace(lean(wide, few=False), name=f"{wide.name}, few suites", groups=wide.groups)
-        reply = yield from ask_control(short, talk.manner, likely=False)
+        reply = yield from ask_control(short, session.refusals, likely=False)
         if selects(reply, SSL3, wide.version):
             small, answer = short, reply
         else:
-            talk.few |= wide.version < TLS13
-    talk.lean |= wide.version < TLS13
+            session.few |= wide.version < TLS13
+    session.lean |= wide.version < TLS13
     return small, answer
 
 
 def suites_offer(like: Offer, note: str = "") -> Make:
-    """Offers that differ from ``like`` in their suites only."""
+    """A function that makes offers which differ from ``like`` only in their suites."""
     name = f"{version_name(like.version)}{note or ' suites'}"
 
     def make(codes: Sequence[int], room: int) -> Offer:
@@ -219,24 +224,23 @@ def suites_offer(like: Offer, note: str = "") -> Make:
 
 
 def all_before(suite: Offer, codes: Sequence[int]) -> Offer:
-    """``codes``, and last the one suite of an offer that is accepted."""
+    """An offer of ``codes`` before the one suite of an accepted offer."""
     return replace(suite, name=f"{suite.name}, after all others", suites=(*codes, *suite.suites))
 
 
 def batched(codes: Sequence[int], size: int) -> list[tuple[int, ...]]:
-    """``codes`` in tuples of at most ``size``."""
     return [tuple(codes[start : start + size]) for start in range(0, len(codes), size)]
 
 
 def length(offer: Offer) -> int:
-    """The record's bytes, without a server name: that adds the same to all offers."""
+    """Length of the record in bytes, without a server name, which adds the same to all offers."""
     return len(client_hello(offer, None, bytes(32)))
 
 
 def as_long_as(offers: Iterable[Offer], control: Offer) -> Offer:
-    """``control``, padded if need be to the length of the longest of ``offers``, with any server name.
+    """``control``, padded to the length of the longest of ``offers``, with any server name.
 
-    From ``_SAFE`` on a server name lengthens both alike. SSLv3 has no padding: such a control stays as it is.
+    From ``_SAFE`` on a server name lengthens both alike. SSLv3 has no padding: such a control is not changed.
     """
     wanted = max(_SAFE, *map(length, offers))
     while control.version > SSL3 and (missing := wanted - length(control)) > 0:
@@ -244,22 +248,24 @@ def as_long_as(offers: Iterable[Offer], control: Offer) -> Offer:
     return control
 
 
-def control_for(talk: Talk, offers: list[Offer]) -> Plan[Offer | None]:
-    """An accepted offer that is no shorter than any of ``offers``, so that their refusal is not about their length."""
-    if talk.control is None:
+def control_for(session: Session, offers: list[Offer]) -> Plan[Offer | None]:
+    """An accepted offer at least as long as each of ``offers``, so that their refusal is not about their length."""
+    if session.control is None:
         return None
-    control = as_long_as(offers, talk.control)
-    if control is talk.control:
+    control = as_long_as(offers, session.control)
+    if control is session.control:
         return control if length(control) >= max(map(length, offers)) else None
-    reply = yield from ask_control(control, talk.manner)
+    reply = yield from ask_control(control, session.refusals)
     return control if reply.accepted else None
 
 
 def selects(reply: Reply, least: int, most: int) -> bool:
-    """Whether a version was selected that was on offer; anything else would not be an answer to this hello."""
+    """True if an offered version was selected; anything else does not answer this hello."""
     return reply.accepted and least <= (reply.version or 0) <= most
 
 
-def most_doubtful(talk: Talk, answers: list[Reply]) -> Reply:
-    """The one of several answers that speaks for all: what proves nothing, else what may yet be doubted."""
-    return min(answers, key=lambda answer: (talk.manner.outcome(answer) is Outcome.REFUSED, answer.how in AT_ONCE))
+def most_doubtful(session: Session, answers: list[Reply]) -> Reply:
+    """The weakest proof of several answers: one that proves nothing, else one that may yet be doubted."""
+    return min(
+        answers, key=lambda answer: (session.refusals.outcome(answer) is Outcome.REFUSED, answer.ending_kind in AT_ONCE)
+    )

@@ -1,12 +1,11 @@
-"""What is said in clear before TLS begins: one dialog for each protocol that upgrades. Sans-IO.
+"""Plaintext protocols: recognise them, and the dialogs that lead to TLS (STARTTLS). No I/O.
 
-A dialog is a generator. It yields what to send (b"" to send nothing and only read), is sent what was received, at least
-one byte, and returns what to send without waiting for an answer: TLS follows at once. It raises ``Refused`` where the
-peer understood and said no, ``Declined`` where it ended the conversation before that, and ``Malformed`` where the bytes
-are not the protocol's.
+A dialog is a generator. It yields bytes to send (b"" to only read), is sent received bytes, at least one, and returns
+bytes to send without waiting for an answer: TLS follows at once. It raises ``Refused`` if the peer refuses TLS,
+``Declined`` if the peer ends the dialog before that, and ``Malformed`` for bytes that are not the protocol's.
 
-TLS must begin on a clean line: bytes behind the go-ahead came from somebody who could read and write the connection
-before it was protected (CVE-2011-0411 and its many siblings), so they are malformed, never skipped.
+Bytes after the go-ahead came from an attacker who could write to the connection before it was protected (CVE-2011-0411
+and others), so they are malformed, never skipped.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from collections.abc import Callable, Generator, Mapping
 from typing import Final, TypeAlias
 
 from scanner.model.endpoint import Transport
-from scanner.probe.plaintext import recognise, shown
 from scanner.tls.wire import Malformed, Reader
 
 __all__ = ["DEFAULT_PORTS", "LIMIT", "LINE_LIMIT", "Dialog", "Refused", "dialog", "recognise", "upgrades"]
@@ -25,11 +23,11 @@ Dialog: TypeAlias = Generator[bytes, bytes, bytes]
 """Yields bytes to send, is sent bytes received, returns the last bytes to send before the ClientHello."""
 
 LIMIT: Final = 65536
-"""Bytes that one peer may say before TLS."""
+"""Limit of bytes from the peer before TLS."""
 LINE_LIMIT: Final = 8192
-"""Bytes of one line; RFC 5321 section 4.5.3.1 allows 512, IMAP servers list their extensions in more."""
+"""Length limit of a line; RFC 5321 section 4.5.3.1 allows 512, IMAP servers list their extensions in more."""
 OUR_NAME: Final = "adhere.invalid"
-"""Who we say that we are in EHLO (RFC 5321 section 4.1.1.1); RFC 2606 keeps the domain from ever existing."""
+"""The client's name in EHLO (RFC 5321 section 4.1.1.1); RFC 2606 reserves the domain."""
 
 DEFAULT_PORTS: Final[Mapping[Transport, int]] = {
     "tls": 443,
@@ -42,28 +40,27 @@ DEFAULT_PORTS: Final[Mapping[Transport, int]] = {
     "postgres": 5432,
     "mysql": 3306,
 }
-"""Where a protocol is expected, as registered by IANA (submission, 587, is SMTP too)."""
+"""Default ports as registered by IANA (submission, 587, is SMTP too)."""
 
 
 class Refused(Exception):
-    """The peer speaks the protocol and will not begin TLS. The text is its reason, safe to print."""
+    """The peer supports the protocol and refuses TLS. The text is its reason, safe to print."""
 
 
 class Declined(Exception):
-    """The peer speaks the protocol, and not with us or not now. Whether it would begin TLS is not known then. The text
-    is its reason, safe to print."""
+    """The peer supports the protocol, but not for us or not now, so its TLS support is unknown. The text is its reason,
+    safe to print."""
 
     def __init__(self, reason: str, *, name: bool = False) -> None:
         super().__init__(reason)
         self.name = name
-        """Whether it would do so under another name."""
+        """The peer may accept another name."""
 
 
 def dialog(transport: Transport, name: str) -> Dialog:
-    """The dialog that brings a connection to the point where TLS begins; ``tls`` has nothing to say.
+    """The dialog of ``transport`` up to the start of TLS; ``tls`` has none.
 
-    ``name`` is whom we want to talk to, for protocols that ask (XMPP). Raises ``Refused``, ``Declined`` and
-    ``Malformed``.
+    ``name`` is the server's name for protocols that need it (XMPP). Raises ``Refused``, ``Declined`` and ``Malformed``.
     """
     inbox = _Inbox()
     last = b""
@@ -74,12 +71,12 @@ def dialog(transport: Transport, name: str) -> Dialog:
 
 
 def upgrades(protocol: str) -> bool:
-    """Whether ``protocol``, as ``recognise`` names it, can upgrade to TLS by one of these dialogs."""
+    """True if ``protocol``, as ``recognise`` names it, can upgrade to TLS."""
     return protocol in _DIALOGS
 
 
 class _Inbox:
-    """What was received and not yet used. Its methods are generators: they read more as they need it."""
+    """Received bytes that are not yet used. Its methods are generators that read more when needed."""
 
     def __init__(self) -> None:
         self._data = bytearray()
@@ -90,7 +87,7 @@ class _Inbox:
             raise Malformed(f"{len(self._data)} bytes {when}: {shown(bytes(self._data))}")
 
     def ask(self, question: bytes) -> Generator[bytes, bytes, None]:
-        """Send ``question`` and wait for the beginning of its answer; nobody answers before being asked."""
+        """Send ``question`` and wait for the start of its answer; earlier bytes are malformed."""
         self.must_be_empty("before they were asked for")
         yield from self._more(question)
 
@@ -102,7 +99,6 @@ class _Inbox:
         self._data += received
 
     def exactly(self, size: int) -> Generator[bytes, bytes, bytes]:
-        """The next ``size`` bytes."""
         if size > LIMIT:
             raise Malformed(f"a length of {size} bytes before TLS")
         while len(self._data) < size:
@@ -110,7 +106,7 @@ class _Inbox:
         return self._cut(size)
 
     def line(self) -> Generator[bytes, bytes, bytes]:
-        """The next line without its end."""
+        """The next line without its line ending."""
         while (end := self._data.find(b"\n", 0, LINE_LIMIT)) < 0:
             if len(self._data) >= LINE_LIMIT:
                 raise Malformed(f"a line of more than {LINE_LIMIT} bytes: {shown(bytes(self._data[:LINE_LIMIT]))}")
@@ -118,11 +114,11 @@ class _Inbox:
         return self._cut(end + 1).removesuffix(b"\n").removesuffix(b"\r")
 
     def element(self, *names: str) -> Generator[bytes, bytes, tuple[str, bytes]]:
-        """The next XML element called one of ``names``, in any namespace prefix, and all of its text."""
+        """The next XML element with one of ``names``, in any namespace prefix, and its text."""
         found = None
         while found is None:
             if not self._data.lstrip().startswith(b"<") and self._data.strip():
-                raise Malformed(f"no XML: {shown(bytes(self._data))}")
+                raise Malformed(f"not XML: {shown(bytes(self._data))}")
             found = _find_element(bytes(self._data), names)
             if found is None:
                 yield from self._more()
@@ -130,11 +126,11 @@ class _Inbox:
         return name, self._cut(end)[start:]
 
     def skip_space(self) -> None:
-        """Drop what XML does not care about."""
+        """Remove white space, which XML ignores."""
         self._data = self._data.lstrip()
 
     def rest(self) -> bytes:
-        """Everything that is there."""
+        """All received bytes."""
         return self._cut(len(self._data))
 
     def _cut(self, size: int) -> bytes:
@@ -169,11 +165,12 @@ _REPLY_LINE = re.compile(rb"([1-5]\d\d)(?:([ -]).*)?", re.DOTALL)
 
 
 def _reply(inbox: _Inbox, wanted: int, to: str) -> Generator[bytes, bytes, list[bytes]]:
-    """One reply of one or more lines (RFC 959 section 4.2, RFC 5321 section 4.2.1), which must have the code."""
+    """One reply of one or more lines (RFC 959 section 4.2, RFC 5321 section 4.2.1), which must have the expected
+    code."""
     lines = [(yield from inbox.line())]
     first = _REPLY_LINE.fullmatch(lines[0])
     if first is None:
-        raise Malformed(f"{to}: no reply: {shown(lines[0])}")
+        raise Malformed(f"{to}: invalid reply: {shown(lines[0])}")
     code, separator = first.groups()
     while separator == b"-":
         lines.append((yield from inbox.line()))
@@ -192,7 +189,7 @@ def _reply(inbox: _Inbox, wanted: int, to: str) -> Generator[bytes, bytes, list[
 def _imap(inbox: _Inbox, _: str) -> Dialog:
     greeting = yield from inbox.line()
     if not _starts(greeting, b"* OK", b"* PREAUTH", b"* BYE"):
-        raise Malformed(f"no IMAP greeting: {shown(greeting)}")
+        raise Malformed(f"not an IMAP greeting: {shown(greeting)}")
     if _starts(greeting, b"* BYE"):
         raise Declined(f"greeting: {shown(greeting)}")
     if not _starts(greeting, b"* OK"):
@@ -204,7 +201,7 @@ def _imap(inbox: _Inbox, _: str) -> Dialog:
         return b""
     if _starts(answer, b"a1 NO", b"a1 BAD"):
         raise Refused(f"STARTTLS: {shown(answer)}")
-    raise Malformed(f"STARTTLS: no response: {shown(answer)}")
+    raise Malformed(f"STARTTLS: invalid response: {shown(answer)}")
 
 
 def _pop3(inbox: _Inbox, _: str) -> Dialog:
@@ -215,16 +212,16 @@ def _pop3(inbox: _Inbox, _: str) -> Dialog:
 
 
 def _status(inbox: _Inbox, to: str) -> Generator[bytes, bytes, None]:
-    """A POP3 status indicator (RFC 1939 section 3), which must be the positive one."""
+    """Read a POP3 status indicator (RFC 1939 section 3), which must be positive."""
     answer = yield from inbox.line()
     if _starts(answer, b"-ERR"):
         raise (Declined if to == _GREETING else Refused)(f"{to}: {shown(answer)}")
     if not _starts(answer, b"+OK"):
-        raise Malformed(f"{to}: no status: {shown(answer)}")
+        raise Malformed(f"{to}: invalid status: {shown(answer)}")
 
 
 def _starts(line: bytes, *words: bytes) -> bool:
-    """Whether ``line`` is one of ``words`` or begins with it and a space, in any case."""
+    """True if ``line`` is one of ``words`` or starts with it and a space, case-insensitive."""
     return any(line[: len(w)].upper() == w.upper() and line[len(w) : len(w) + 1] in (b"", b" ") for w in words)
 
 
@@ -246,7 +243,7 @@ _RESULTS: Final = {
     53: "unwillingToPerform",
     80: "other",
 }
-"""Those of RFC 4511 appendix A.2 that an answer to StartTLS may carry."""
+"""Result codes of RFC 4511 appendix A.2 that an answer to StartTLS may have."""
 
 
 def _ldap(inbox: _Inbox, _: str) -> Dialog:
@@ -262,7 +259,7 @@ def _ldap(inbox: _Inbox, _: str) -> Dialog:
             f"StartTLS: result {result} {_RESULTS.get(result, '')}: {shown(diagnostic)}"
         )
     if number != 1:
-        raise Malformed(f"StartTLS: an answer to message {number}, which was never sent")
+        raise Malformed(f"StartTLS: an answer to message {number}, which was not sent")
     return b""
 
 
@@ -270,7 +267,7 @@ def _ber_message(inbox: _Inbox) -> Generator[bytes, bytes, bytes]:
     """The content of the next LDAPMessage. Lengths are definite (RFC 4511 section 5.1)."""
     tag, size = yield from inbox.exactly(2)
     if tag != _SEQUENCE:
-        raise Malformed(f"StartTLS: no LDAPMessage but tag 0x{tag:02x}")
+        raise Malformed(f"StartTLS: tag 0x{tag:02x} instead of an LDAPMessage")
     if size & 0x80:
         size = int.from_bytes((yield from inbox.exactly(_ber_octets(size))), "big")
     return (yield from inbox.exactly(size))
@@ -287,7 +284,7 @@ def _ber(reader: Reader, wanted: int) -> Reader:
 
 
 def _ber_octets(first: int) -> int:
-    """How many octets of length follow (X.690 section 8.1.3.5)."""
+    """Number of length octets that follow (X.690 section 8.1.3.5)."""
     count = first & 0x7F
     if not 1 <= count <= 4:
         raise Malformed(f"a length of {count} octets")
@@ -298,12 +295,12 @@ def _ber_octets(first: int) -> int:
 
 _XMPP_TLS: Final = "urn:ietf:params:xml:ns:xmpp-tls"
 _XMPP_NAMES: Final = (b"host-unknown", b"host-gone", b"improper-addressing")
-"""Stream errors by which a server says that it is not the one with this name (RFC 6120 section 4.9.3)."""
+"""Stream errors of a server that does not have this name (RFC 6120 section 4.9.3)."""
 
 
 def _xmpp(inbox: _Inbox, name: str) -> Dialog:
-    """As a client (``jabber:client``); port 5269, between servers, has a namespace of its own and is not spoken."""
-    from xml.sax.saxutils import quoteattr  # noqa: PLC0415 - it brings urllib and email, which nobody else needs
+    """The client dialog (``jabber:client``); port 5269, between servers, has another namespace and is not supported."""
+    from xml.sax.saxutils import quoteattr  # noqa: PLC0415 - it imports urllib and email
 
     yield from inbox.ask(
         f"<?xml version='1.0'?><stream:stream to={quoteattr(_xml_safe(name))} version='1.0' xmlns='jabber:client'"
@@ -323,12 +320,12 @@ def _xmpp(inbox: _Inbox, name: str) -> Dialog:
 
 
 def _xml_safe(name: str) -> str:
-    """Without the characters that XML 1.0 cannot carry (section 2.2); no host name has them."""
+    """Remove characters that XML 1.0 does not allow (section 2.2); no host name has them."""
     return "".join(char for char in name if char.isprintable())
 
 
 def _find_element(data: bytes, names: tuple[str, ...]) -> tuple[str, int, int] | None:
-    """Name, start and end of the first whole element called so; None while there is none yet."""
+    """Name, start and end of the first complete element with one of ``names``; None if there is none yet."""
     wanted = "|".join(names).encode()
     opening = re.search(rb"<(?:[\w.-]+:)?(" + wanted + rb")(?=[\s/>])[^<>]*>", data)
     if opening is None:
@@ -343,7 +340,7 @@ def _find_element(data: bytes, names: tuple[str, ...]) -> tuple[str, int, int] |
 # --- PostgreSQL ("Frontend/Backend Protocol", SSL Session Encryption) and MySQL ("Protocol::SSLRequest") --------------
 
 _POSTGRES_SSL_REQUEST: Final = bytes.fromhex("00000008 04d2162f")
-"""Its length, and 80877103, a version number that no protocol has."""
+"""Length, and 80877103, a version number that no protocol has."""
 
 _MYSQL_PROTOCOL, _MYSQL_ERROR = 10, 0xFF
 _CLIENT_PROTOCOL_41, _CLIENT_SSL, _CLIENT_SECURE_CONNECTION = 0x0200, 0x0800, 0x8000
@@ -361,14 +358,14 @@ def _postgres(inbox: _Inbox, _: str) -> Dialog:
     if answer == b"S":
         return b""
     if answer == b"N":
-        raise Refused("SSLRequest: N, this server or this address has TLS switched off")
+        raise Refused("SSLRequest: N, the server has TLS disabled")
     if answer == b"E":
         raise Declined(f"SSLRequest: error {shown(inbox.rest())}".rstrip())
     raise Malformed(f"SSLRequest: neither S, N nor E: {shown(answer)}")
 
 
 def _mysql(inbox: _Inbox, _: str) -> Dialog:
-    """The server greets; SSLRequest is not answered, the ClientHello follows it."""
+    """The server sends a greeting; SSLRequest has no answer, the ClientHello follows it."""
     header = yield from inbox.exactly(4)
     greeting = Reader((yield from inbox.exactly(int.from_bytes(header[:3], "little"))))
     kind = greeting.u8()
@@ -396,3 +393,47 @@ _DIALOGS: Final[Mapping[str, Callable[[_Inbox, str], Dialog]]] = {
     "ftp": _ftp,
     "xmpp": _xmpp,
 }
+
+
+_SPOKEN: Final = tuple(
+    (protocol, re.compile(pattern, re.DOTALL))
+    for protocol, pattern in (
+        ("http", rb"HTTP/\d|\s*<(?i:!doctype html|html)"),
+        ("http", rb"\x00..\x04\x00\x00\x00\x00\x00"),  # HTTP/2 SETTINGS, RFC 9113 sections 3.4 and 6.5: gRPC in clear
+        ("rtsp", rb"RTSP/\d"),
+        ("sip", rb"SIP/\d"),
+        ("ssh", rb"SSH-\d"),
+        ("smtp", rb"[1-5]\d\d[ -][^\r\n]*(?i:smtp)"),
+        ("ftp", rb"(?:[1-5]\d\d[ -])[^\r\n]*(?i:ftp|filezilla|USER and PASS)"),
+        ("smtp", rb"(?:220|421|451|454|50\d|521|554)[ -]"),
+        ("nntp", rb"20[01][ -]"),
+        ("imap", rb"\* (?:OK|PREAUTH|BYE)\b"),
+        ("pop3", rb"\+OK\b|-ERR (?:\[|[^\r\n]*(?i:pop))"),
+        ("redis", rb"-(?:ERR|NOAUTH|DENIED|LOADING|MISCONF)\b"),
+        ("mysql", rb"..\x00\x00(?:\x0a[\x20-\x7e]+\x00|\xff..)"),
+        ("postgres", rb"E\x00\x00..S(?:ERROR|FATAL|PANIC)\x00"),
+        ("xmpp", rb"\s*(?:<\?xml[^>]*>\s*)?<(?:stream:)?(?:stream|error)\b"),
+        ("ldap", rb"0(?:[\x00-\x7f]|\x81.|\x82..|\x83...|\x84....)\x02\x01[\x00\x01]\x78"),
+        ("amqp", rb"AMQP"),
+        ("vnc", rb"RFB \d\d\d\."),
+        ("nats", rb"INFO \{"),
+        ("rsync", rb"@RSYNCD:"),
+        ("memcached", rb"(?:CLIENT_|SERVER_)?ERROR\b"),
+        ("telnet", rb"\xff[\xfb-\xfe]"),
+    )
+)
+"""First bytes of each protocol's greetings and error replies; the first match counts."""
+
+
+def recognise(first_bytes: bytes) -> str | None:
+    """Recognise the plaintext protocol of a greeting, or of an answer to a ClientHello; None if nothing matches.
+
+    A hint for readers and for ``upgrades``; no verdict depends on it. 220 without another hint counts as SMTP.
+    """
+    return next((protocol for protocol, pattern in _SPOKEN if pattern.match(first_bytes)), None)
+
+
+def shown(said: bytes) -> str:
+    """The start of received bytes on one line, with everything that is not printable ASCII escaped."""
+    text = b" ".join(said[:400].split()).decode("latin-1")[:120]
+    return "".join(char if " " <= char <= "~" else f"\\x{ord(char):02x}" for char in text)

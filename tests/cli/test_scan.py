@@ -105,7 +105,7 @@ def test_a_short_deadline_alone_shortens_the_timeout() -> None:
 
 @pytest.mark.parametrize("option", ["--confirm", "--deep"])
 def test_what_needs_sslyze_says_so(monkeypatch: pytest.MonkeyPatch, option: str) -> None:
-    monkeypatch.setattr("scanner.probe.second_opinion.available", lambda: None)
+    monkeypatch.setattr("scanner.probe.sslyze_pool.available", lambda: None)
     with pytest.raises(UsageError, match=f"{option} needs sslyze") as raised:
         settings("a", option)
     assert "adhere[sslyze]" in raised.value.hint

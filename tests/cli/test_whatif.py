@@ -8,7 +8,7 @@ from shutil import copytree
 
 import pytest
 
-from scanner.probe.second_opinion import available
+from scanner.probe.sslyze_pool import available
 from tests.cli.calling import PATIENT, POLICY, Call
 from tests.cli.conftest import Farm, Place
 

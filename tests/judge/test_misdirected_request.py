@@ -174,9 +174,9 @@ def test_a_failure_in_one_of_them_fails() -> None:
 
 
 def test_the_content_of_a_name_that_does_not_speak_it_by_itself_is_known_from_the_other() -> None:
-    shared = answers("200; etag: theirs", theirs=Unknown("HTTP/2 is not agreed upon"), protocol="h2")
+    shared = answers("200; etag: theirs", theirs=Unknown("HTTP/2 was not negotiated"), protocol="h2")
     assert judged((*APART, *shared), alpn="h2").verdict == "fail"
-    alike = answers("200; etag: own", theirs=Unknown("HTTP/2 is not agreed upon"), protocol="h2")
+    alike = answers("200; etag: own", theirs=Unknown("HTTP/2 was not negotiated"), protocol="h2")
     assert judged((*APART, *alike), alpn="h2").verdict == "inconclusive"
 
 

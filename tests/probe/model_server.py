@@ -18,10 +18,11 @@ from typing import Literal, Protocol
 from hypothesis.vendor.pretty import RepresentationPrinter
 
 from scanner.probe import candidates
-from scanner.probe.converse import BAD_LENGTHS, client_hello
 from scanner.probe.evidence import Evidence
+from scanner.probe.exchange import BAD_LENGTHS, client_hello
 from scanner.probe.offers import Offer, Reply
-from scanner.probe.plans import Question, interrogate
+from scanner.probe.session import Question
+from scanner.probe.version_enumeration import interrogate
 from scanner.tls import codepoints
 from scanner.tls.client_hello import ClientHello
 from scanner.tls.codepoints import KEY_SHARE, SIGNATURE_ALGORITHMS, SSL2, SSL3, TLS10, TLS11, TLS12, TLS13, VERSIONS
@@ -105,7 +106,7 @@ def needs_group(suite: int) -> bool:
 
 
 def _brief(value: object) -> str:
-    return value.how if isinstance(value, Reply) else str(value)
+    return value.ending_kind if isinstance(value, Reply) else str(value)
 
 
 @dataclass(kw_only=True, repr=False)
@@ -427,7 +428,7 @@ def interview(server: Listener, question: Question, limit: int | None = None) ->
     while limit is None or len(asked) < limit:
         reply = server.answer(offer)
         asked.append((offer, reply))
-        evidence.note(reply)
+        evidence.add_reply(reply)
         try:
             offer = plan.send(reply)
         except StopIteration:
@@ -440,7 +441,7 @@ def handshake(server: ModelServer, evidence: Evidence) -> bool:
     version = max(server.versions())
     reply = server.answer(Offer("full handshake", version, candidates.suites(version), candidates.groups(version)))
     if reply.accepted:
-        evidence.note(reply)
+        evidence.add_reply(reply)
     elif reply.alert is not None:
         evidence.control_failed(reply.alert)
     return reply.accepted

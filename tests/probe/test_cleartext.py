@@ -24,11 +24,11 @@ REDIRECT = b"HTTP/1.1 301 Moved\r\nServer: x\r\nLocation: %s\r\n\r\n"
 
 
 async def asked(
-    part: Handler, *, reads: bool = True, patience: float = 20.0, times: int = 1
+    part: Handler, *, reads: bool = True, seconds: float = 20.0, times: int = 1
 ) -> tuple[Known[str | None], list[Attempt]]:
     attempts: list[Attempt] = []
     async with scripted(part, reads_hello=reads) as server:
-        found = await cleartext(peer(server.sockaddr, patience), attempts)
+        found = await cleartext(peer(server.sockaddr, seconds), attempts)
         assert (server.connections, len(attempts)) == (times, times)
         if reads:
             request = server.hellos[0]
@@ -117,7 +117,7 @@ async def test_what_begins_like_http_is_not_known_and_no_refusal(answer: bytes) 
 async def test_informational_answers_without_end_are_not_known() -> None:
     found, (attempt,) = await asked(endless(EARLY, EARLY * 100))
     assert isinstance(found, Unknown)
-    assert attempt.reply == "informational answers, and no other"
+    assert attempt.reply == "only informational HTTP answers"
 
 
 async def test_silence_is_not_known(clock: MockClock) -> None:
@@ -134,12 +134,12 @@ async def test_a_tls_server_does_not_serve_it() -> None:
 # --- the port beside it -----------------------------------------------------------------------------------------------
 
 
-async def beside(part: Handler, path: str = "/", *, patience: float = 20.0) -> tuple[Known[str | None], bytes]:
+async def beside(part: Handler, path: str = "/", *, seconds: float = 20.0) -> tuple[Known[str | None], bytes]:
     """Nobody is at the port that speaks TLS."""
     attempts: list[Attempt] = []
     with closed_port() as closed:
         async with scripted(part, address=closed[0]) as server:
-            found = await plain_port(peer(closed, patience), server.port, path, attempts)
+            found = await plain_port(peer(closed, seconds), server.port, path, attempts)
             assert (server.connections, len(attempts)) == (1, 1)
             assert attempts[0].offer == f"HEAD without TLS to port {server.port} for localhost"
     return found, server.hellos[0]
@@ -177,12 +177,12 @@ async def test_nobody_at_the_port_beside_it_serves_nothing(clock: MockClock) -> 
 
 
 async def test_through_a_tunnel_no_other_port_is_asked() -> None:
-    async def way() -> Connection:
+    async def dialer() -> Connection:
         raise AssertionError
 
     through = peer(("127.0.0.1", 443))
     attempts: list[Attempt] = []
-    tunnelled = replace(through, where=replace(through.where, way=way))
+    tunnelled = replace(through, where=replace(through.where, dialer=dialer))
     found = await plain_port(tunnelled, 80, "/", attempts)
     assert isinstance(found, Unknown)
     assert attempts == []

@@ -15,7 +15,7 @@ import pytest
 import trio
 
 from scanner.errors import ResourceError
-from scanner.probe.dial import Broken, Connection, Line, Where, connect
+from scanner.probe.dial import Broken, Connection, TcpConnection, Where, connect
 from tests.servers import PATIENCE, closed_port, filtered_port, listening, say, scripted, stall_after
 
 HELLO = b"\x16\x03\x01\x00\x01\x01"
@@ -41,10 +41,10 @@ async def read_to_end(line: Connection) -> bytes:
     return received
 
 
-async def connected(where: Where, first: bytes = b"") -> Line:
+async def connected(where: Where, first: bytes = b"") -> TcpConnection:
     """With a socket of this machine."""
     line = await connect(where, first)
-    assert isinstance(line, Line)
+    assert isinstance(line, TcpConnection)
     return line
 
 
@@ -163,7 +163,7 @@ async def test_rst_in_the_middle() -> None:
     with accepting() as listener:
         line = await connect(at(listener.getsockname()))
         accepted, _ = listener.accept()
-        Line(accepted).abort()
+        TcpConnection(accepted).abort()
         with pytest.raises(Broken) as broken:
             await line.receive()
         assert broken.value.ending == "rst"
@@ -175,7 +175,7 @@ async def test_rst_in_the_middle() -> None:
 
 async def test_abort_sends_rst_and_close_sends_fin() -> None:
     with accepting() as listener:
-        for close, outcome in ((Line.abort, ConnectionResetError), (Line.close, None)):
+        for close, outcome in ((TcpConnection.abort, ConnectionResetError), (TcpConnection.close, None)):
             line = await connected(at(listener.getsockname()))
             accepted, _ = listener.accept()
             with accepted:
@@ -190,8 +190,8 @@ async def test_abort_sends_rst_and_close_sends_fin() -> None:
 
 def test_closing_twice_harms_nobody() -> None:
     mine, other = socket.socketpair()
-    line = Line(mine)
-    for close in (Line.abort, Line.close, Line.abort):
+    line = TcpConnection(mine)
+    for close in (TcpConnection.abort, TcpConnection.close, TcpConnection.abort):
         close(line)
     other.close()
 
@@ -244,7 +244,7 @@ async def test_every_error_has_its_reason(
         await connect(Where(address="192.0.2.1", port=443))
     assert broken.value.ending == connecting
     assert failing.closed
-    line = Line(failing)  # type: ignore[arg-type]
+    line = TcpConnection(failing)  # type: ignore[arg-type]
     for failure in (line.receive(), line.send(b"hello")):
         with pytest.raises(Broken) as broken:
             await failure
@@ -291,7 +291,7 @@ async def in_every_way(listens: Where, closed: Where, filtered: Where) -> None:
     with trio.CancelScope() as scope:
         scope.cancel()
         await connect(filtered)
-    for close in (Line.abort, Line.close):
+    for close in (TcpConnection.abort, TcpConnection.close):
         line = await connected(listens)
         assert await line.receive() == b"x"
         close(line)
@@ -308,10 +308,10 @@ async def test_another_way_is_taken_instead_of_a_socket() -> None:
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
 
-    async def way() -> Connection:
-        return Line(ours)
+    async def dialer() -> Connection:
+        return TcpConnection(ours)
 
-    line = await connect(Where(address="192.0.2.1", port=443, way=way), HELLO)
+    line = await connect(Where(address="192.0.2.1", port=443, dialer=dialer), HELLO)
     assert theirs.recv(100) == HELLO
     line.close()
     assert theirs.recv(100) == b""

@@ -17,14 +17,14 @@ AT = datetime(2026, 1, 2, tzinfo=UTC)
 YES = Reply("hello", version=TLS12, suite=0xC02F, group=0x001D, done=True)
 NO = Reply("alert", alert=40)
 FIN = Reply("fin")
-HIDDEN = "no handshake of TLS 1.3 was completed, and only that shows it: "
+HIDDEN = "no TLS 1.3 handshake was completed, which is required for this: "
 
 
 def noted(*replies: Reply, unfinished: str | None = None) -> Evidence:
     """``unfinished``: why no full handshake of TLS 1.3 was completed, as it was in most tests."""
     evidence = Evidence(unfinished=unfinished)
     for reply in replies:
-        evidence.note(reply)
+        evidence.add_reply(reply)
     return evidence
 
 
@@ -68,7 +68,7 @@ def test_a_required_client_certificate_is_its_own_reach() -> None:
 
 def test_a_deadline_leaves_what_was_seen_and_says_why_the_rest_is_missing() -> None:
     evidence = noted(YES, unfinished="no full handshake was made")
-    evidence.interrupted = "the deadline of 5 s came first"
+    evidence.interrupted = "the deadline (5 s) was reached"
     seen = conclude(evidence)
     assert seen.reach is Reach.TLS
     assert (seen.versions.accepted, seen.suites[TLS12].accepted, seen.groups[TLS12].accepted) == (
@@ -76,14 +76,14 @@ def test_a_deadline_leaves_what_was_seen_and_says_why_the_rest_is_missing() -> N
         (0xC02F,),
         (0x001D,),
     )
-    assert seen.versions.unasked == seen.suites[TLS12].unasked == "the deadline of 5 s came first"
-    assert seen.chain == Unknown(f"{HIDDEN}the deadline of 5 s came first")
+    assert seen.versions.unasked == seen.suites[TLS12].unasked == "the deadline (5 s) was reached"
+    assert seen.chain == Unknown(f"{HIDDEN}the deadline (5 s) was reached")
 
 
 def test_interrupted_before_anything_came() -> None:
-    evidence = Evidence(interrupted="the deadline of 5 s came first")
+    evidence = Evidence(interrupted="the deadline (5 s) was reached")
     seen = conclude(evidence)
-    assert (seen.reach, seen.detail) == (Reach.INTERRUPTED, "the deadline of 5 s came first")
+    assert (seen.reach, seen.detail) == (Reach.INTERRUPTED, "the deadline (5 s) was reached")
 
 
 def test_what_was_asked_to_the_end_has_no_reason() -> None:
@@ -102,10 +102,10 @@ def test_refusals_are_taken_back_when_their_ending_becomes_doubtful() -> None:
     evidence.suites[TLS12].refuse([0x002F], NO)
     evidence.versions.refuse([TLS10], FIN)
     assert conclude(evidence).suites[TLS12].refused == {0x000A, 0x002F}
-    evidence.manner.doubt(FIN)
+    evidence.refusals.doubt(FIN)
     seen = conclude(evidence)
     assert seen.suites[TLS12].refused == {0x002F}
-    assert seen.suites[TLS12].unasked == "the listener ends accepted offers in the way in which it refuses"
+    assert seen.suites[TLS12].unasked == "the listener ends accepted offers in the same way as refused ones"
     assert seen.versions.refused == frozenset()
 
 
@@ -126,7 +126,7 @@ def test_what_was_selected_once_and_not_gone_on_with_is_not_refused_either() -> 
     seen = conclude(evidence)
     assert seen.versions.state(TLS10) == seen.suites[TLS10].state(0x000A) == "unknown"
     assert seen.suites[TLS10].refused == {0x002F}
-    assert seen.versions.unasked == "the listener selected, and then did not go on with the handshake"
+    assert seen.versions.unasked == "the listener selected it, but did not continue the handshake"
 
 
 def test_answers_are_in_the_order_of_the_listener_and_versions_from_the_latest() -> None:
@@ -152,7 +152,7 @@ def test_an_sslv2_answer_has_no_suite() -> None:
     ("requested", "expected"),
     [
         (False, "none"),
-        (True, Unknown("a client certificate is asked for, and whether one is required needs a full handshake")),
+        (True, Unknown("a client certificate is requested; whether it is required needs a full handshake")),
         (None, Unknown("no full handshake was made")),
     ],
 )
@@ -173,7 +173,7 @@ def test_every_chain_is_kept_once_and_garbage_in_it_is_no_crash() -> None:
 
 def test_the_chain_of_the_full_handshake_is_the_one_shown() -> None:
     evidence = noted(*(Reply("hello", version=TLS12, suite=0xC02F, done=True, chain=(der,)) for der in (b"a", b"b")))
-    evidence.shown((b"a",))
+    evidence.add_chain((b"a",))
     observed = conclude(evidence)
     assert not isinstance(observed.chain, Unknown)
     assert [certificate.der for certificate in observed.chain] == [b"a"]
@@ -185,7 +185,7 @@ def tls13(state: str) -> Evidence:
     in_clear = Reply("hello", version=TLS12, suite=0xC02F, done=True, chain=(b"leaf",), certificate_requested=False)
     evidence = noted(in_clear, unfinished="the full handshake failed: no answer in time")
     if state == "accepted":
-        evidence.note(Reply("hello", version=TLS13, suite=0x1301))
+        evidence.add_reply(Reply("hello", version=TLS13, suite=0x1301))
     elif state == "refused":
         evidence.versions.refuse([TLS13], NO)
     evidence.versions.complete = True
@@ -267,7 +267,7 @@ def test_a_certificate_for_each_connection_fills_no_memory(count: int, size: int
     served = [(b"%06d" % number + b"\0" * size,) for number in range(count)]
     evidence = noted(*(Reply("hello", version=TLS12, suite=0xC02F, done=True, chain=each) for each in served))
     seen = conclude(evidence)
-    assert seen.chain == Unknown("the listener serves more certificates than are kept of one listener")
+    assert seen.chain == Unknown("the listener serves too many different certificates")
     assert len(seen.other_chains) == min(1 + OTHER_CHAINS, CHAINS_LENGTH // (size + 6))
     assert seen.other_chains[-1][0].der == served[-1][0]
 
@@ -279,7 +279,7 @@ def test_what_the_full_handshake_contradicts_takes_the_ending_back() -> None:
     evidence.suites[TLS12] = Tally(accepted=[0xC02F], complete=True)
     evidence.suites[TLS12].refuse([0x000A], NO)
     evidence.asked = True
-    evidence.note(Reply("hello", version=TLS13, suite=0x1301))
+    evidence.add_reply(Reply("hello", version=TLS13, suite=0x1301))
     seen = conclude(evidence)
     assert (seen.versions.refused, seen.suites[TLS12].refused) == (frozenset(), frozenset())
 
@@ -287,12 +287,12 @@ def test_what_the_full_handshake_contradicts_takes_the_ending_back() -> None:
 def test_while_plans_run_they_ask_again_what_was_refused_of_a_set() -> None:
     evidence = noted(YES)
     evidence.suites[TLS12].refuse([0x000A], NO)
-    evidence.note(Reply("hello", version=TLS12, suite=0x000A, done=True))
-    assert not evidence.manner.doubtful
+    evidence.add_reply(Reply("hello", version=TLS12, suite=0x000A, done=True))
+    assert not evidence.refusals.doubtful
     evidence.suites[TLS12].refuse([0x002F], NO)
     evidence.asked = True
-    evidence.note(Reply("hello", version=TLS12, suite=0x002F, done=True))
-    assert evidence.manner.doubtful == {"alert 40"}
+    evidence.add_reply(Reply("hello", version=TLS12, suite=0x002F, done=True))
+    assert evidence.refusals.doubtful == {"alert 40"}
 
 
 @pytest.mark.parametrize(("accepted", "doubtful"), [(0xC02F, {"alert 40"}), (0x0081, set())])
@@ -300,13 +300,13 @@ def test_the_full_handshake_is_a_control(accepted: int, doubtful: set[str]) -> N
     """An alert instead of it, where suites of today are accepted, befell something that is otherwise accepted."""
     evidence = noted(Reply("hello", version=TLS12, suite=accepted, done=True))
     evidence.control_failed(40)
-    assert evidence.manner.doubtful == doubtful
+    assert evidence.refusals.doubtful == doubtful
 
 
 async def test_every_certificate_is_parsed_before_anything_is_concluded() -> None:
     """One step each, so that nobody else waits for all of them."""
     evidence = noted()
-    evidence.shown((b"leaf", b"issuer"))
-    evidence.shown((b"other", b"issuer"))
+    evidence.add_chain((b"leaf", b"issuer"))
+    evidence.add_chain((b"other", b"issuer"))
     await evidence.read_certificates()
     assert set(evidence.facts) == {b"leaf", b"issuer", b"other"}

@@ -14,7 +14,7 @@ from scanner.demo.listening import Handler
 from scanner.demo.tls_server import TlsSettings, TlsStream, tls_context, tls_handler
 from scanner.kube.maybe import Unknown
 from scanner.probe.evidence import NO_REQUEST, Evidence
-from scanner.probe.extra_checks import asides, insist, leave_open
+from scanner.probe.observe import explain_unchecked, recheck_client_certificate, run_extra_checks
 from scanner.probe.session import Question
 from scanner.tls.codepoints import TLS12, TLS13
 from tests.certs import Authority
@@ -25,12 +25,12 @@ VERSIONS = pytest.mark.parametrize("version", [TLS12, TLS13], ids=["TLSv1.2", "T
 OTHER = "other.example"
 
 
-async def asked(part: Handler, *, reads_hello: bool = False, patience: float = 20.0, **question: object) -> Evidence:
+async def asked(part: Handler, *, reads_hello: bool = False, seconds: float = 20.0, **question: object) -> Evidence:
     evidence = Evidence()
     async with scripted(part, reads_hello=reads_hello) as server:
-        target = peer(server.sockaddr, patience)
+        target = peer(server.sockaddr, seconds)
         wanted = Question(mode="inventory", **question)  # type: ignore[arg-type] # fields of a question
-        await asides(target, wanted, evidence)
+        await run_extra_checks(target, wanted, evidence)
         assert len(evidence.attempts) == server.connections
     return evidence
 
@@ -142,10 +142,10 @@ async def test_a_refusal_without_a_word_counts_when_it_comes_again_and_again(ver
     assert len(evidence.attempts) == 6
 
 
-async def insisted(part: Handler, *, patience: float = 20.0) -> tuple[object, int]:
+async def insisted(part: Handler, *, seconds: float = 20.0) -> tuple[object, int]:
     evidence = Evidence()
     async with scripted(part, reads_hello=False) as server:
-        found = await insist(peer(server.sockaddr, patience), evidence)
+        found = await recheck_client_certificate(peer(server.sockaddr, seconds), evidence)
         return found, server.connections
 
 
@@ -240,6 +240,6 @@ def test_a_deadline_leaves_an_answer_as_it_is() -> None:
     question = Question(mode="verdict", cleartext=True, plain_port=(80, "/"))
     evidence = Evidence(cleartext="HTTP/1.1 200", interrupted="the deadline was reached")
     evidence.versions.accepted.append(TLS13)
-    leave_open(peer(("127.0.0.1", 443)), question, evidence)
+    explain_unchecked(peer(("127.0.0.1", 443)), question, evidence)
     assert evidence.cleartext == "HTTP/1.1 200"
     assert evidence.plain_port == Unknown("the deadline was reached")

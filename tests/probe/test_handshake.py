@@ -17,10 +17,10 @@ from scanner.demo.listening import Handler
 from scanner.demo.tls_server import TlsSettings, can_choose_groups, tls_handler
 from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Transport
-from scanner.probe.converse import Peer
 from scanner.probe.dial import Broken, Connection, Where, connect
 from scanner.probe.engine import suites_for
-from scanner.probe.handshake import LAST_WORDS, Full, handshake
+from scanner.probe.exchange import Peer
+from scanner.probe.handshake import MIN_CLOSE_WAIT, FullHandshake, handshake
 from scanner.tls.certificate import CertificateMessage, parse_certificate
 from scanner.tls.client_hello import ClientHello
 from scanner.tls.codepoints import TLS12, TLS13
@@ -54,19 +54,19 @@ def authority(key: Literal["p256", "rsa2048"] = "p256") -> Authority:
     return Authority("Handshake test CA", key=key)
 
 
-def peer(sockaddr: tuple[str, int], patience: float = 20.0, transport: Transport = "tls") -> Peer:
-    where = Where(address=sockaddr[0], port=sockaddr[1], timeout=patience)
+def peer(sockaddr: tuple[str, int], seconds: float = 20.0, transport: Transport = "tls") -> Peer:
+    where = Where(address=sockaddr[0], port=sockaddr[1], timeout=seconds)
     return Peer(where=where, server_name="localhost", transport=transport)
 
 
-async def with_settings(settings: TlsSettings) -> Full:
+async def with_settings(settings: TlsSettings) -> FullHandshake:
     async with listening(tls_handler(settings)) as server:
         return await handshake(peer(server.sockaddr))
 
 
-async def with_script(script: Handler, *, patience: float = 20.0, reads_hello: bool = True) -> Full:
+async def with_script(script: Handler, *, seconds: float = 20.0, reads_hello: bool = True) -> FullHandshake:
     async with scripted(script, reads_hello=reads_hello) as server:
-        return await handshake(peer(server.sockaddr, patience))
+        return await handshake(peer(server.sockaddr, seconds))
 
 
 # --- what a whole handshake shows -----------------------------------------------------------------------------------
@@ -102,14 +102,14 @@ async def test_version_suite_and_chain(version: int) -> None:
 
 async def test_the_chain_is_kept_as_sent_also_in_the_wrong_order() -> None:
     """Roots, strangers and all: what is served is what is judged."""
-    stranger = Authority("Stranger")
+    untrusted_identity = Authority("Stranger")
     leaf = authority().leaf(names=("localhost",))
     sent = type(leaf)(
-        certificate=leaf.certificate, key=leaf.key, issuers=(stranger.certificate, authority().certificate)
+        certificate=leaf.certificate, key=leaf.key, issuers=(untrusted_identity.certificate, authority().certificate)
     )
     for version in (TLS12, TLS13):
         full = await with_settings(TlsSettings(credential=sent, min_version=version, max_version=version))
-        assert full.chain == (leaf.der, stranger.der, authority().der)
+        assert full.chain == (leaf.der, untrusted_identity.der, authority().der)
 
 
 @pytest.mark.skipif(not can_choose_groups(), reason="this build of cryptography cannot choose groups")
@@ -190,7 +190,7 @@ async def test_a_server_that_asks_and_then_says_nothing(clock: MockClock) -> Non
     that takes."""
     full = await with_script(first_flight_only(await_more=True), reads_hello=False)
     assert full.completed
-    assert full.seconds < 2 * LAST_WORDS
+    assert full.seconds < 2 * MIN_CLOSE_WAIT
     assert full.summary == "completed"
     assert isinstance(full.client_certificate, Unknown)
     assert full.chain == (ordinary().der,)
@@ -214,11 +214,11 @@ async def test_an_alert_that_came_before_our_goodbye_is_read() -> None:
         where = peer(server.sockaddr).where
         lines: list[NoGoodbye] = []
 
-        async def way() -> NoGoodbye:
+        async def dialer() -> NoGoodbye:
             lines.append(NoGoodbye(await connect(where)))
             return lines[-1]
 
-        full = await handshake(Peer(where=replace(where, way=way), server_name="localhost"))
+        full = await handshake(Peer(where=replace(where, dialer=dialer), server_name="localhost"))
     assert [line.sent for line in lines] == [3], "ClientHello, Finished and the goodbye"
     assert full.completed
     assert full.client_certificate == "required"
@@ -354,11 +354,11 @@ async def test_no_more_is_read_than_a_handshake_has() -> None:
         with trio.fail_after(20):
             while server.listening.open:  # until our RST has ended it
                 await trio.lowlevel.checkpoint()
-    assert full.failure == "the connection ended: malformed more bytes than a handshake has"
+    assert full.failure == "the connection ended: malformed more than 524288 bytes in a handshake"
 
 
 async def test_silence() -> None:
-    full = await with_script(silent, patience=SHORT)
+    full = await with_script(silent, seconds=SHORT)
     assert full.failure == "no answer in time"
     assert full.seconds >= SHORT
 
@@ -382,7 +382,7 @@ async def test_many_at_once() -> None:
     settings = TlsSettings(
         credential=ordinary(), client_certificate="requested", client_ca=authority().certificate, alpn=(b"h2",)
     )
-    found: list[Full] = []
+    found: list[FullHandshake] = []
     async with listening(tls_handler(settings)) as asking, scripted(say(alert(40))) as refusing:
 
         async def one(sockaddr: tuple[str, int]) -> None:

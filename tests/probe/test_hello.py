@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.probe import candidates
-from scanner.probe.converse import ALL_SCHEMES, BAD_LENGTHS, LEAN_SCHEMES, client_hello
+from scanner.probe.exchange import ALL_SCHEMES, BAD_LENGTHS, LEAN_SCHEMES, client_hello
 from scanner.probe.offers import Offer
 from scanner.tls import codepoints as c
 from scanner.tls import extensions as ext

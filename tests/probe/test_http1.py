@@ -12,8 +12,8 @@ from scanner.demo.tls_server import TlsSettings, TlsStream, tls_context, tls_han
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.observation import Attempt
 from scanner.probe.evidence import Evidence
-from scanner.probe.extra_checks import asides
 from scanner.probe.http1 import head
+from scanner.probe.observe import run_extra_checks
 from scanner.probe.session import Question
 from tests.certs import Authority
 from tests.probe.test_handshake import peer
@@ -22,10 +22,10 @@ from tests.servers import closed_port, say, scripted, silent
 LEAF = Authority("Requests").leaf(names=("localhost",))
 
 
-async def asked(part: Handler, *, reads: bool = False, patience: float = 20.0) -> tuple[Known[str], list[Attempt]]:
+async def asked(part: Handler, *, reads: bool = False, seconds: float = 20.0) -> tuple[Known[str], list[Attempt]]:
     attempts: list[Attempt] = []
     async with scripted(part, reads_hello=reads) as server:
-        return await head(peer(server.sockaddr, patience), "other.example", attempts), attempts
+        return await head(peer(server.sockaddr, seconds), "other.example", attempts), attempts
 
 
 def answering(said: bytes, *, again: bytes = b"") -> Handler:
@@ -58,7 +58,7 @@ async def test_the_status_and_what_marks_the_content() -> None:
 async def test_what_is_no_answer_is_not_known() -> None:
     parts = [(say(b"\x15\x03\x03\x00\x02\x02\x28"), True), (silent, True)]
     for part, reads in parts:
-        found, attempts = await asked(part, reads=reads, patience=0.3)
+        found, attempts = await asked(part, reads=reads, seconds=0.3)
         assert isinstance(found, Unknown)
         assert len(attempts) == 1
     with closed_port() as closed:
@@ -72,13 +72,13 @@ async def test_informational_answers_are_none() -> None:
     assert isinstance((await asked(answering(early)))[0], Unknown)
     with trio.fail_after(20):
         found, _ = await asked(answering(early, again=early * 100))
-    assert found == Unknown("informational answers, and no other")
+    assert found == Unknown("only informational HTTP answers")
 
 
 @pytest.mark.parametrize("more", [b"", b"Server: y\r\n" * 3000], ids=["cut off", "too long"])
 async def test_half_an_answer_does_not_say_whose_it_is(more: bytes) -> None:
     found, _ = await asked(answering(b"HTTP/1.1 404 Not Found\r\nServer: y\r\n" + more))
-    assert found == Unknown("it gave half of an answer, 404")
+    assert found == Unknown("incomplete HTTP answer, status 404")
 
 
 async def test_who_requires_a_certificate_answers_nobody() -> None:
@@ -91,7 +91,7 @@ async def test_each_neighbour_is_asked_here_and_at_home() -> None:
     evidence = Evidence()
     async with scripted(tls_handler(TlsSettings(credential=LEAF)), reads_hello=False) as server:
         question = Question(mode="inventory", authorities=("other.example",))
-        await asides(peer(server.sockaddr), question, evidence)
+        await run_extra_checks(peer(server.sockaddr), question, evidence)
         assert server.connections == len(evidence.attempts) == 4
     assert [(each.server_name, each.authority) for each in evidence.answered] == [
         ("localhost", "localhost"),
@@ -106,7 +106,7 @@ async def test_without_a_name_there_is_none_of_its_own() -> None:
     async with scripted(tls_handler(TlsSettings(credential=LEAF)), reads_hello=False) as server:
         question = Question(mode="inventory", authorities=("other.example",))
         nameless = replace(peer(server.sockaddr), server_name=None)
-        await asides(nameless, question, evidence)
+        await run_extra_checks(nameless, question, evidence)
     assert [(each.server_name, each.authority) for each in evidence.answered] == [
         ("", "no-such-name.adhere.invalid"),
         ("", "other.example"),

@@ -23,9 +23,9 @@ from scanner.kube.maybe import Known, Unknown
 from scanner.model.observation import Attempt
 from scanner.probe.dial import Broken
 from scanner.probe.evidence import Evidence
-from scanner.probe.extra_checks import asides
-from scanner.probe.http1 import Session
+from scanner.probe.http1 import TlsSession
 from scanner.probe.http2 import _Shared, heads
+from scanner.probe.observe import run_extra_checks
 from scanner.probe.session import Question
 from tests.certs import Authority
 from tests.probe.test_handshake import peer
@@ -103,11 +103,11 @@ def saying(*said: bytes, again: bytes = b"") -> Handler:
     return over_tls(script)
 
 
-async def asked(part: Handler, names: Sequence[str] = NAMES, *, patience: float = 20.0) -> dict[str, Known[str]]:
+async def asked(part: Handler, names: Sequence[str] = NAMES, *, seconds: float = 20.0) -> dict[str, Known[str]]:
     attempts: list[Attempt] = []
     found: dict[str, Known[str]] = {}
     async with listening(part) as server:
-        await heads(peer(server.sockaddr, patience), names, attempts, found)
+        await heads(peer(server.sockaddr, seconds), names, attempts, found)
         assert server.connections == len(attempts)
     return found
 
@@ -179,7 +179,7 @@ async def test_a_server_that_is_leaving_still_answers_what_it_says_that_it_does(
     """RFC 9113, section 6.8: a GOAWAY before the answer, as Envoy sends while it is drained."""
     leaving = frame(7, 0, 0, struct.pack(">II", last, 0))
     part = in_turn(frames(SETTINGS, leaving, frame(1, 5, 1, HEAD)), frames(SETTINGS))
-    assert await asked(part, NAMES[:1], patience=0.5) == {"localhost": "200"}
+    assert await asked(part, NAMES[:1], seconds=0.5) == {"localhost": "200"}
 
 
 async def test_what_is_informational_is_no_answer() -> None:
@@ -209,7 +209,7 @@ async def test_without_an_agreement_nothing_is_sent(alpn: tuple[bytes, ...]) -> 
     async with listening(tls_handler(TlsSettings(credential=LEAF, alpn=alpn))) as server:
         await heads(peer(server.sockaddr), NAMES, attempts, found)
         assert server.connections == 1
-    assert found == dict.fromkeys(NAMES, Unknown("HTTP/2 is not agreed upon"))
+    assert found == dict.fromkeys(NAMES, Unknown("HTTP/2 was not negotiated"))
 
 
 # --- and those that do not --------------------------------------------------------------------------------------------
@@ -275,7 +275,7 @@ async def test_what_was_answered_before_somebody_else_ended_it_is_kept(clock: Mo
     assert [each.reply for each in attempts] == ["cut off"]
 
 
-class Wire(Session):
+class Wire(TlsSession):
     """What comes out of TLS, in pieces; what goes in is forgotten."""
 
     __slots__ = ("pieces",)
@@ -307,7 +307,7 @@ def test_informational_answers_that_unfold_are_no_work() -> None:
 
     with pytest.raises(Broken) as ended:
         trio.run(run)
-    assert ended.value.text == "HTTP/2: more frames than an answer has"
+    assert ended.value.text == "HTTP/2: too many frames or bytes"
     assert len(wire.pieces) == 40 - 11
 
 
@@ -332,7 +332,7 @@ async def test_it_is_asked_where_it_is_spoken(alpn: str | None, connections: int
     evidence = Evidence(alpn=alpn)
     async with listening(answering(dict.fromkeys((*NAMES, NO_SUCH_NAME), "200"))) as server:
         question = Question(mode="inventory", authorities=("other.example",))
-        await asides(peer(server.sockaddr), question, evidence)
+        await run_extra_checks(peer(server.sockaddr), question, evidence)
         assert server.connections == len(evidence.attempts) == connections
     shared = [(each.server_name, each.authority, each.answer) for each in evidence.answered if each.protocol == "h2"]
     pairs = [

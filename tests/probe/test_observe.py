@@ -24,13 +24,13 @@ from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint, Owner, Transport
 from scanner.model.observation import Negotiated, Observation, Reach
 from scanner.probe import observe as observe_module
-from scanner.probe.converse import Patience, Peer, converse
 from scanner.probe.evidence import Evidence
-from scanner.probe.handshake import Full
+from scanner.probe.exchange import Peer, Timer, exchange
+from scanner.probe.handshake import FullHandshake
 from scanner.probe.limits import Gate, Limits
-from scanner.probe.observe import observe, summary, take_in
+from scanner.probe.observe import add_handshake, observe, summary
 from scanner.probe.offers import Offer, Reply
-from scanner.probe.plans import Question
+from scanner.probe.session import Question
 from scanner.tls.codepoints import SSL2, SSL3, TLS10, TLS11, TLS12, TLS13
 from tests.certs import Authority
 from tests.servers import (
@@ -283,7 +283,7 @@ async def test_a_deadline_before_anything_was_seen(clock: MockClock) -> None:
     async with scripted(silent) as server:
         observation = await seen(endpoint(server.sockaddr), Limits(timeout=5, deadline=2))
     assert observation.reach is Reach.INTERRUPTED
-    assert observation.detail == "the deadline of 2 s came first"
+    assert observation.detail == "the deadline (2 s) was reached"
     assert is_unknown(observation)
     assert [attempt.reply for attempt in observation.attempts] == ["cut off"]
     assert observation.attempts[0].seconds == pytest.approx(2)
@@ -328,7 +328,7 @@ async def test_what_was_seen_before_a_deadline_stays(visits: int, clock: MockClo
     assert observation.reach is Reach.TLS
     assert observation.versions.accepted[0] == TLS13
     assert not observation.versions.refused
-    assert observation.versions.unasked == "the deadline of 10 s came first"
+    assert observation.versions.unasked == "the deadline (10 s) was reached"
     assert not any(answers.refused & {0x1301, 0x1302, 0x1303} for answers in observation.suites.values())
     assert observation.attempts[-1].reply == "cut off"
     assert len(observation.attempts) == visits + 1
@@ -372,12 +372,12 @@ async def test_a_deadline_in_the_full_handshake(clock: MockClock) -> None:
         observation = await seen(endpoint(server.sockaddr), Limits(timeout=50, deadline=10), question)
     assert observation.reach is Reach.TLS
     (request,) = observation.answered
-    late = Unknown("the deadline of 10 s came first")  # and not "not tested", as without --active-http
+    late = Unknown("the deadline (10 s) was reached")  # and not "not tested", as without --active-http
     assert [observation.cleartext, observation.plain_port, request.answer] == [late] * 3
     assert observation.versions.unasked is None
     assert observation.versions.refused == set(OLD)
     hidden = [observation.chain, observation.client_certificate, observation.alpn, observation.ocsp_stapled]
-    assert all(isinstance(each, Unknown) and "the deadline of 10 s came first" in each.reason for each in hidden)
+    assert all(isinstance(each, Unknown) and "the deadline (10 s) was reached" in each.reason for each in hidden)
     assert len(observation.other_chains) == 1
     assert isinstance(observation.negotiated, Unknown)
     assert (observation.attempts[-1].offer, observation.attempts[-1].reply) == ("full handshake", "cut off")
@@ -461,10 +461,10 @@ async def test_an_unanswered_syn_is_tried_again(clock: MockClock) -> None:
 async def test_a_listener_that_comes_up_late_is_seen(monkeypatch: pytest.MonkeyPatch, clock: MockClock) -> None:
     replies = iter([Reply("filtered"), Reply("filtered")])
 
-    async def unanswered_at_first(peer: Peer, offer: Offer, patience: Patience) -> Reply:
-        return next(replies, None) or await converse(peer, offer, patience)
+    async def unanswered_at_first(peer: Peer, offer: Offer, timer: Timer) -> Reply:
+        return next(replies, None) or await exchange(peer, offer, timer)
 
-    monkeypatch.setattr(observe_module, "converse", unanswered_at_first)
+    monkeypatch.setattr(observe_module, "exchange", unanswered_at_first)
     async with tls_listener() as server:
         assert (await seen(endpoint(server.sockaddr), Limits(retries=2))).reach is Reach.TLS
 
@@ -479,7 +479,7 @@ async def test_what_this_machine_cannot_do_is_raised(monkeypatch: pytest.MonkeyP
     async def none_left(*_: object) -> Reply:
         raise ResourceError("no descriptors")
 
-    monkeypatch.setattr(observe_module, "converse", none_left)
+    monkeypatch.setattr(observe_module, "exchange", none_left)
     gate = Gate(Limits())
     with pytest.raises(ResourceError):
         await observe(endpoint(("127.0.0.1", 1)), INVENTORY, gate, NOW)
@@ -518,7 +518,7 @@ async def test_one_of_two_replicas_is_bad(clock: MockClock) -> None:
         (Reply("plaintext", text="HTTP/1.1 400"), "plaintext HTTP/1.1 400"),
         (Reply("hello", version=TLS13, suite=0x1301, group=0x001D), "TLSv1.3 TLS_AES_128_GCM_SHA256 x25519"),
         (Reply("hello", version=TLS12, suite=0x002F, done=True), "TLSv1.2 TLS_RSA_WITH_AES_128_CBC_SHA"),
-        (Reply("hello", version=TLS12), "TLSv1.2, not gone on with"),
+        (Reply("hello", version=TLS12), "TLSv1.2, then not continued"),
     ],
 )
 def test_a_reply_in_a_few_words(reply: Reply, text: str) -> None:
@@ -528,9 +528,11 @@ def test_a_reply_in_a_few_words(reply: Reply, text: str) -> None:
 def test_a_handshake_of_tls13_that_breaks_off_behind_the_certificate_shows_nothing() -> None:
     """Only with Finished it is the server's: until then anything may have been put in its place."""
     evidence = Evidence()
-    evidence.note(Reply("hello", version=TLS13, suite=0x1301))
+    evidence.add_reply(Reply("hello", version=TLS13, suite=0x1301))
     ended = Negotiated(version=TLS13, suite=0x1301, group=None)
-    take_in(evidence, Full(negotiated=ended, chain=(ordinary().der,), failure="the connection ended: fin"))
+    add_handshake(
+        evidence, FullHandshake(negotiated=ended, chain=(ordinary().der,), failure="the connection ended: fin")
+    )
     observed = evidence.conclude("instance", NOW)
     assert isinstance(observed.chain, Unknown)
     assert "the connection ended: fin" in observed.chain.reason
@@ -541,8 +543,10 @@ def test_a_handshake_of_tls13_that_breaks_off_behind_the_certificate_shows_nothi
 def test_what_the_full_handshake_ended_in_is_accepted_like_anything_else() -> None:
     """Its hello carries ALPN, by which a front may lead it to another backend."""
     evidence = Evidence()
-    evidence.note(Reply("hello", version=TLS13, suite=0x1301))
-    take_in(evidence, Full(negotiated=Negotiated(version=TLS10, suite=0xC014, group=None), completed=True))
+    evidence.add_reply(Reply("hello", version=TLS13, suite=0x1301))
+    add_handshake(
+        evidence, FullHandshake(negotiated=Negotiated(version=TLS10, suite=0xC014, group=None), completed=True)
+    )
     observed = evidence.conclude("instance", NOW)
     assert set(observed.versions.accepted) == {TLS13, TLS10}
     assert observed.suites[TLS10].accepted == (0xC014,)
@@ -600,7 +604,9 @@ async def test_a_listener_that_ends_a_hello_with_alpn_is_asked_once_more_without
 def test_what_is_asked_for_is_kept_where_it_is_not_known_whether_it_is_required() -> None:
     evidence = Evidence()
     ended = Negotiated(version=TLS13, suite=0x1301, group=29)
-    take_in(evidence, Full(negotiated=ended, completed=True, requested=True, client_certificate=Unknown("silence")))
+    add_handshake(
+        evidence, FullHandshake(negotiated=ended, completed=True, requested=True, client_certificate=Unknown("silence"))
+    )
     found = evidence.conclude("there", NOW)
     assert (found.client_certificate, found.certificate_requested) == (Unknown("silence"), True)
 

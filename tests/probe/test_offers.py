@@ -26,6 +26,6 @@ def test_nothing_else_is_accepted(ending: Ending) -> None:
 
 
 def test_alerts_differ_by_their_description() -> None:
-    assert Reply("alert", alert=40).how == "alert 40"
-    assert Reply("alert", alert=70).how != Reply("alert", alert=40).how
-    assert (Reply("fin").how, Reply("rst", seconds=1.5).how) == ("fin", "rst")
+    assert Reply("alert", alert=40).ending_kind == "alert 40"
+    assert Reply("alert", alert=70).ending_kind != Reply("alert", alert=40).ending_kind
+    assert (Reply("fin").ending_kind, Reply("rst", seconds=1.5).ending_kind) == ("fin", "rst")

@@ -9,11 +9,11 @@ from scanner.probe.refusal_evidence import (
     AT_ONCE,
     CONTRADICTED,
     CONTROL_TRIES,
-    Manner,
     Outcome,
+    RefusalEvidence,
     ask_contradicted,
     ask_control,
-    ask_soundly,
+    ask_with_control,
 )
 from scanner.tls.codepoints import TLS12
 from tests.probe.scripted import run, script
@@ -30,12 +30,12 @@ def alert(number: int) -> Reply:
 
 
 def ask(
-    *replies: Reply, manner: Manner | None = None, control: Offer | None = CONTROL
-) -> tuple[Outcome, list[str], Manner]:
+    *replies: Reply, refusals: RefusalEvidence | None = None, control: Offer | None = CONTROL
+) -> tuple[Outcome, list[str], RefusalEvidence]:
     """The outcome, the names of what was offered, and what was learnt."""
-    manner = manner or Manner()
-    (_, outcome), asked = run(ask_soundly(OFFER, control, manner), script(replies))
-    return outcome, [offer.name for offer in asked], manner
+    refusals = refusals or RefusalEvidence()
+    (_, outcome), asked = run(ask_with_control(OFFER, control, refusals), script(replies))
+    return outcome, [offer.name for offer in asked], refusals
 
 
 @pytest.mark.parametrize("number", [40, 70, 71])
@@ -50,40 +50,40 @@ def test_an_accepted_offer_needs_no_control() -> None:
 
 @pytest.mark.parametrize(("reply", "times"), [(alert(80), 3), (alert(47), 3), (FIN, 3), (RST, 5)])
 def test_other_endings_must_come_again_with_a_control_after_each(reply: Reply, times: int) -> None:
-    outcome, asked, manner = ask(*[reply, YES] * times)
+    outcome, asked, refusals = ask(*[reply, YES] * times)
     assert outcome is Outcome.REFUSED
     assert asked == ["offer", "control"] * times
-    assert reply.how in manner.learnt
+    assert reply.ending_kind in refusals.learnt
 
 
 @pytest.mark.parametrize("reply", [alert(80), FIN, RST])
 def test_a_failed_control_makes_the_ending_doubtful_for_good(reply: Reply) -> None:
-    outcome, _, manner = ask(reply, YES, reply, reply)
+    outcome, _, refusals = ask(reply, YES, reply, reply)
     assert outcome is Outcome.UNDECIDED
-    assert reply.how in manner.doubtful
-    assert ask(reply, manner=manner)[:2] == (Outcome.UNDECIDED, ["offer"])
+    assert reply.ending_kind in refusals.doubtful
+    assert ask(reply, refusals=refusals)[:2] == (Outcome.UNDECIDED, ["offer"])
 
 
 @pytest.mark.parametrize(("again", "outcome"), [(YES, Outcome.ACCEPTED), (alert(40), Outcome.REFUSED)])
 def test_an_ending_that_does_not_come_again_was_an_accident(again: Reply, outcome: Outcome) -> None:
-    seen, asked, manner = ask(RST, YES, again)
+    seen, asked, refusals = ask(RST, YES, again)
     assert (seen, asked) == (outcome, ["offer", "control", "offer"])
-    assert "rst" in manner.doubtful
+    assert "rst" in refusals.doubtful
 
 
 @pytest.mark.parametrize("reply", [FIN, RST])
 def test_even_when_learnt_one_closed_connection_is_not_enough(reply: Reply) -> None:
-    manner = Manner()
-    manner.learnt.add(reply.how)
-    assert ask(reply, reply, manner=manner)[:2] == (Outcome.REFUSED, ["offer", "offer"])
-    assert ask(reply, YES, manner=manner)[:2] == (Outcome.ACCEPTED, ["offer", "offer"])
-    assert ask(reply, manner=manner)[0] is Outcome.UNDECIDED
+    refusals = RefusalEvidence()
+    refusals.learnt.add(reply.ending_kind)
+    assert ask(reply, reply, refusals=refusals)[:2] == (Outcome.REFUSED, ["offer", "offer"])
+    assert ask(reply, YES, refusals=refusals)[:2] == (Outcome.ACCEPTED, ["offer", "offer"])
+    assert ask(reply, refusals=refusals)[0] is Outcome.UNDECIDED
 
 
 def test_a_learnt_alert_counts_at_once() -> None:
-    manner = Manner()
-    manner.learnt.add("alert 80")
-    assert ask(alert(80), manner=manner)[:2] == (Outcome.REFUSED, ["offer"])
+    refusals = RefusalEvidence()
+    refusals.learnt.add("alert 80")
+    assert ask(alert(80), refusals=refusals)[:2] == (Outcome.REFUSED, ["offer"])
 
 
 def test_silence_never_counts_and_is_asked_again_once() -> None:
@@ -94,9 +94,9 @@ def test_silence_never_counts_and_is_asked_again_once() -> None:
 
 @pytest.mark.parametrize("reply", [alert(115), HALF, Reply("malformed"), Reply("plaintext"), Reply("closed")])
 def test_some_endings_never_mean_no(reply: Reply) -> None:
-    outcome, asked, manner = ask(reply)
+    outcome, asked, refusals = ask(reply)
     assert (outcome, asked) == (Outcome.UNDECIDED, ["offer"])
-    assert manner.learnt == AT_ONCE
+    assert refusals.learnt == AT_ONCE
 
 
 def test_without_a_control_other_endings_prove_nothing() -> None:
@@ -104,58 +104,58 @@ def test_without_a_control_other_endings_prove_nothing() -> None:
 
 
 def test_an_answer_at_hand_is_not_asked_for_again() -> None:
-    (_, outcome), asked = run(ask_soundly(OFFER, CONTROL, Manner(), first=alert(40)), script([]))
+    (_, outcome), asked = run(ask_with_control(OFFER, CONTROL, RefusalEvidence(), first=alert(40)), script([]))
     assert (outcome, asked) == (Outcome.REFUSED, [])
 
 
 def test_what_was_learnt_can_be_unlearnt_but_for_the_three_alerts() -> None:
-    manner = Manner(learnt={*AT_ONCE, "rst"})
-    manner.unlearn(RST)
-    manner.unlearn(alert(40))
-    assert manner.learnt == AT_ONCE
+    refusals = RefusalEvidence(learnt={*AT_ONCE, "rst"})
+    refusals.unlearn(RST)
+    refusals.unlearn(alert(40))
+    assert refusals.learnt == AT_ONCE
 
 
 def test_a_control_is_tried_again_after_what_may_be_an_accident() -> None:
-    manner = Manner()
-    reply, asked = run(ask_control(CONTROL, manner), script([FIN, RST, YES]))
+    refusals = RefusalEvidence()
+    reply, asked = run(ask_control(CONTROL, refusals), script([FIN, RST, YES]))
     assert (reply, len(asked)) == (YES, 3)
-    assert manner.doubtful == {"fin", "rst"}
+    assert refusals.doubtful == {"fin", "rst"}
 
 
 def test_a_control_is_given_up_and_doubts_nothing_then() -> None:
-    manner = Manner()
-    reply, asked = run(ask_control(CONTROL, manner), script([RST] * CONTROL_TRIES))
+    refusals = RefusalEvidence()
+    reply, asked = run(ask_control(CONTROL, refusals), script([RST] * CONTROL_TRIES))
     assert (reply, len(asked)) == (RST, CONTROL_TRIES)
-    assert not manner.doubtful
-    assert run(ask_control(CONTROL, manner, likely=False), script([alert(40)]))[0] == alert(40)
+    assert not refusals.doubtful
+    assert run(ask_control(CONTROL, refusals, likely=False), script([alert(40)]))[0] == alert(40)
 
 
 def test_an_alert_to_a_control_is_tried_again_and_refuses_nothing_any_more() -> None:
-    manner = Manner()
-    assert manner.outcome(alert(40)) is Outcome.REFUSED
-    reply, asked = run(ask_control(CONTROL, manner), script([alert(40), YES]))
+    refusals = RefusalEvidence()
+    assert refusals.outcome(alert(40)) is Outcome.REFUSED
+    reply, asked = run(ask_control(CONTROL, refusals), script([alert(40), YES]))
     assert (reply, len(asked)) == (YES, 2)
-    assert manner.outcome(alert(40)) is Outcome.UNDECIDED
+    assert refusals.outcome(alert(40)) is Outcome.UNDECIDED
 
 
 def test_an_ending_that_came_each_time_is_not_tried_again() -> None:
-    manner = Manner()
-    run(ask_control(CONTROL, manner), script([RST] * CONTROL_TRIES))
-    assert run(ask_control(CONTROL, manner), script([RST]))[0] == RST
-    assert run(ask_control(CONTROL, manner), script([FIN, YES]))[0] == YES
+    refusals = RefusalEvidence()
+    run(ask_control(CONTROL, refusals), script([RST] * CONTROL_TRIES))
+    assert run(ask_control(CONTROL, refusals), script([RST]))[0] == RST
+    assert run(ask_control(CONTROL, refusals), script([FIN, YES]))[0] == YES
 
 
 @pytest.mark.parametrize("reply", [alert(40), alert(80), FIN, RST])
 def test_what_something_accepted_contradicts_is_asked_twice_more(reply: Reply) -> None:
-    manner = Manner()
-    again, asked = run(ask_contradicted(OFFER, reply, manner), script([reply, YES]))
+    refusals = RefusalEvidence()
+    again, asked = run(ask_contradicted(OFFER, reply, refusals), script([reply, YES]))
     assert (again, len(asked)) == (YES, 2)
-    assert reply.how in manner.doubtful
-    manner = Manner()
-    again, asked = run(ask_contradicted(OFFER, reply, manner), script([reply] * CONTRADICTED))
-    assert (again, len(asked), manner.doubtful) == (None, CONTRADICTED, set())
+    assert reply.ending_kind in refusals.doubtful
+    refusals = RefusalEvidence()
+    again, asked = run(ask_contradicted(OFFER, reply, refusals), script([reply] * CONTRADICTED))
+    assert (again, len(asked), refusals.doubtful) == (None, CONTRADICTED, set())
 
 
 @pytest.mark.parametrize("reply", [SILENCE, HALF, Reply("malformed"), Reply("plaintext"), Reply("closed")])
 def test_what_is_no_refusal_is_not_asked_again_when_it_is_contradicted(reply: Reply) -> None:
-    assert run(ask_contradicted(OFFER, reply, Manner()), script([])) == (None, [])
+    assert run(ask_contradicted(OFFER, reply, RefusalEvidence()), script([])) == (None, [])

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 import pytest
 
 from scanner.probe.offers import Offer, Reply
-from scanner.probe.refusal_evidence import Manner
-from scanner.probe.suite_enumeration import HALVINGS, Sieve, Tally, halve, sift, undecided
+from scanner.probe.refusal_evidence import RefusalEvidence
+from scanner.probe.suite_enumeration import HALVINGS, Removal, Tally, enumerate_codes, halve, undecided
 from scanner.tls.codepoints import TLS12
 from tests.probe.scripted import run
 
@@ -46,12 +46,12 @@ def server(
 def sieved(answer: Callable[[Offer], Reply], stop: Iterable[int] = ()) -> tuple[Tally, list[Offer]]:
     """Everything in ``ALL`` sorted, after a first offer of them all that was accepted."""
     tally = Tally()
-    sieve = Sieve(list(ALL), tally, frozenset(stop))
+    removal = Removal(list(ALL), tally, frozenset(stop))
     first = make(ALL, len(ALL))
     reply = answer(first)
     if reply.accepted:
-        sieve.take(ALL, pick(reply))
-    _, asked = run(sift(sieve, make, pick, Manner(), first, room=len(ALL)), answer)
+        removal.take(ALL, pick(reply))
+    _, asked = run(enumerate_codes(removal, make, pick, RefusalEvidence(), first, room=len(ALL)), answer)
     return tally, asked
 
 
@@ -83,8 +83,8 @@ def test_what_is_not_read_is_never_called_refused() -> None:
 
 def test_long_offers_that_are_reset_are_halved() -> None:
     tally = Tally(accepted=[40])
-    sieve = Sieve(list(range(1, 40)), tally)
-    _, asked = run(halve(sieve, make, pick, Manner(), 40), server((40, 7), most=9))
+    removal = Removal(list(range(1, 40)), tally)
+    _, asked = run(halve(removal, make, pick, RefusalEvidence(), 40), server((40, 7), most=9))
     assert tally.accepted == [40, 7]
     assert set(tally.refused) == set(range(1, 40)) - {7}
     assert len(asked) < 60
@@ -92,15 +92,15 @@ def test_long_offers_that_are_reset_are_halved() -> None:
 
 def test_halving_has_an_end() -> None:
     tally = Tally(accepted=[999])
-    sieve = Sieve(list(range(1, 900)), tally)
-    _, asked = run(halve(sieve, make, pick, Manner(), 999), server((999,), most=3))
-    assert tally.unasked == "the listener does not take long offers, and short ones would be too many"
+    removal = Removal(list(range(1, 900)), tally)
+    _, asked = run(halve(removal, make, pick, RefusalEvidence(), 999), server((999,), most=3))
+    assert tally.unasked == "the listener does not accept long offers, and too many short ones would be needed"
     assert len(asked) <= 4 * HALVINGS
     assert set(tally.refused) < set(range(1, 900))
 
 
 def test_halves_of_equal_length_make_the_pair() -> None:
-    _, asked = run(halve(Sieve([1, 2, 40], Tally(accepted=[40])), make, pick, Manner(), 40), server((40,)))
+    _, asked = run(halve(Removal([1, 2, 40], Tally(accepted=[40])), make, pick, RefusalEvidence(), 40), server((40,)))
     assert [offer.suites for offer in asked] == [(1, 2, 40), (1, 2)]
     assert [offer.padding for offer in asked] == [0, 2]
 
@@ -116,19 +116,19 @@ def test_dead_ends_are_neither_accepted_nor_refused() -> None:
     tally, _ = sieved(server((40, 7, 12), dead=[7]))
     assert tally.accepted == [40, 12]
     assert set(tally.refused) == set(ALL) - {40, 7, 12}
-    assert tally.unasked == "0x0007 was selected, and then the handshake was not gone on with"
+    assert tally.unasked == "0x0007 was selected, but the handshake was not continued"
 
 
 def test_dead_ends_in_halves_too() -> None:
     tally = Tally(accepted=[40])
-    run(halve(Sieve(list(ALL), tally), make, pick, Manner(), 40), server((7, 40, 12), most=20, dead=[7]))
+    run(halve(Removal(list(ALL), tally), make, pick, RefusalEvidence(), 40), server((7, 40, 12), most=20, dead=[7]))
     assert tally.accepted == [40, 12]
     assert set(tally.refused) == set(ALL) - {40, 7, 12}
 
 
 def test_a_choice_that_was_not_offered_ends_the_questions() -> None:
     tally, asked = sieved(lambda offer: yes(99))
-    assert tally.unasked == "the listener selected what was not offered"
+    assert tally.unasked == "the listener selected a code that was not offered"
     assert not tally.refused
     assert len(asked) == 1
 
@@ -136,7 +136,7 @@ def test_a_choice_that_was_not_offered_ends_the_questions() -> None:
 def test_nothing_accepted_means_nothing_refused() -> None:
     tally, _ = sieved(lambda offer: NO)
     assert not tally.refused
-    assert tally.unasked == "nothing is accepted beside which a refusal would mean something"
+    assert tally.unasked == "no offer was accepted, so a refusal proves nothing"
 
 
 def test_silence_ends_the_questions_with_its_reason() -> None:
@@ -148,16 +148,18 @@ def test_silence_ends_the_questions_with_its_reason() -> None:
 
 def test_what_proved_nothing_is_returned() -> None:
     answer = Reply("alert", alert=115)
-    last, _ = run(sift(Sieve([1], Tally()), make, pick, Manner(), make(ALL, 40)), lambda offer: answer)
+    last, _ = run(
+        enumerate_codes(Removal([1], Tally()), make, pick, RefusalEvidence(), make(ALL, 40)), lambda offer: answer
+    )
     assert last == answer
 
 
 def test_a_refusal_that_was_about_the_length_is_unlearnt() -> None:
-    tally, manner = Tally(accepted=[40]), Manner()
+    tally, refusals = Tally(accepted=[40]), RefusalEvidence()
     answer = server((40,), most=20)
     control = make((40,), 1)
-    run(sift(Sieve(list(range(1, 40)), tally), make, pick, manner, control), answer)
-    assert "rst" not in manner.learnt
+    run(enumerate_codes(Removal(list(range(1, 40)), tally), make, pick, refusals, control), answer)
+    assert "rst" not in refusals.learnt
     assert set(tally.refused) == set(range(1, 40))
 
 
@@ -171,24 +173,24 @@ def test_a_refusal_that_was_about_the_length_is_unlearnt() -> None:
     ],
 )
 def test_when_the_rest_was_read(offered: tuple[int, ...], chosen: int, rest: list[int], read: bool) -> None:
-    sieve = Sieve([1, 2, 3], Tally())
-    assert sieve.take(offered, chosen)
-    sieve.rest = rest
-    assert sieve.read_to_the_end is read
+    removal = Removal([1, 2, 3], Tally())
+    assert removal.take(offered, chosen)
+    removal.rest = rest
+    assert removal.read_to_the_end is read
 
 
 def test_other_offers_show_how_far_a_server_reads() -> None:
-    assert Sieve([1, 2], Tally(), depth=2).read_to_the_end
-    assert not Sieve([1, 2], Tally(), depth=1).read_to_the_end
+    assert Removal([1, 2], Tally(), depth=2).read_to_the_end
+    assert not Removal([1, 2], Tally(), depth=1).read_to_the_end
 
 
 def test_only_fair_choices_show_whose_order_decides() -> None:
-    sieve = Sieve([1, 2, 3], Tally())
-    sieve.take((1, 2, 3), 3, fair=False)
-    sieve.take((1, 2), 1)
-    assert not sieve.passed_over
-    sieve.take((1, 2, 3), 2)
-    assert sieve.passed_over
+    removal = Removal([1, 2, 3], Tally())
+    removal.take((1, 2, 3), 3, fair=False)
+    removal.take((1, 2), 1)
+    assert not removal.passed_over
+    removal.take((1, 2, 3), 2)
+    assert removal.passed_over
 
 
 @pytest.mark.parametrize("ending", ["silence", "fin", "rst", "hello", "alert", "plaintext", "malformed"])
@@ -200,7 +202,9 @@ def test_every_ending_has_its_words(ending: str) -> None:
 def test_of_a_part_what_leads_nowhere_is_left_out_and_the_rest_is_asked() -> None:
     """Beside the one that is accepted it is not seen."""
     tally = Tally(accepted=[40])
-    _, asked = run(halve(Sieve([1, 7, 12, 40], tally), make, pick, Manner(), 40), server((40, 7, 12), dead=[7]))
+    _, asked = run(
+        halve(Removal([1, 7, 12, 40], tally), make, pick, RefusalEvidence(), 40), server((40, 7, 12), dead=[7])
+    )
     assert tally.accepted == [40, 12]
     assert set(tally.refused) == {1}
     assert tally.unasked is not None
@@ -211,7 +215,7 @@ def test_a_part_that_ends_in_silence_is_left_open() -> None:
     answer = server((40,))
     tally = Tally(accepted=[40])
     _, asked = run(
-        halve(Sieve([1, 2, 40], tally), make, pick, Manner(), 40),
+        halve(Removal([1, 2, 40], tally), make, pick, RefusalEvidence(), 40),
         lambda offer: answer(offer) if 40 in offer.suites else Reply("silence"),
     )
     assert (tally.refused, tally.unasked) == ({}, "the listener did not answer")

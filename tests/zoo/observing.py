@@ -15,7 +15,7 @@ from scanner.model.rule import Case
 from scanner.model.scan_policy import Policy
 from scanner.probe.limits import Gate, Limits
 from scanner.probe.observe import observe
-from scanner.probe.plans import Mode, Question
+from scanner.probe.session import Mode, Question
 from tests.zoo.truth import TLS10, TLS12, TLS13
 
 PATIENT = Limits(timeout=20, deadline=240)

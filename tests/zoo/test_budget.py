@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.probe.plans import Mode
+from scanner.probe.session import Mode
 from tests.zoo.cases import CASES, PROGRAMS, running
 from tests.zoo.counting import counted
 from tests.zoo.observing import PROFILES, ask, endpoint, judged

@@ -12,8 +12,8 @@ import pytest
 from scanner.kube.hostnames import NO_SUCH_NAME
 from scanner.kube.maybe import Known
 from scanner.model.observation import Attempt
-from scanner.probe.converse import Peer
 from scanner.probe.dial import Where
+from scanner.probe.exchange import Peer
 from scanner.probe.http2 import heads
 from tests.certs import Authority
 from tests.zoo import envoy, golang, nginx, openssl

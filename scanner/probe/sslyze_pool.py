@@ -1,8 +1,7 @@
-"""A second opinion from sslyze, in child processes that can be killed at any moment.
+"""Confirm findings with sslyze, in child processes that can be killed at any time.
 
-sslyze 6.3 sees no post-quantum group, always sends a server name, and makes hundreds of connections for what adhere
-tells from eight; but it is written by others and rests on other TLS libraries. So it is a witness for what was found,
-and never the first to be asked.
+sslyze 6.3 supports no post-quantum group, always sends a server name, and makes hundreds of connections where adhere
+makes eight. But it is written by others and uses other TLS libraries, so it is independent evidence.
 """
 
 from __future__ import annotations
@@ -22,18 +21,18 @@ from scanner.errors import ResourceError
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.endpoint import Endpoint, Transport
 from scanner.model.observation import Answers, ClientCertificate, Flaw, Inquiry, Opinion
-from scanner.probe.plaintext import shown
+from scanner.probe.starttls import shown
 from scanner.tls.codepoints import SSL2, SSL2_CIPHERS, SSL3, TLS10, TLS11, TLS12, TLS13
 from scanner.tls.names import group_code, suite_code
 
-WORKER: Final = (sys.executable, "-P", str(Path(__file__).with_name("second_opinion_worker.py")))
-"""``-P``: the directory of the script is no place to import modules from."""
+WORKER: Final = (sys.executable, "-P", str(Path(__file__).with_name("sslyze_worker.py")))
+"""``-P``: do not import modules from the script's directory."""
 
 ANSWER_LIMIT: Final = 1 << 20
-"""Bytes of one answer; 700 suites in six versions are a tenth of that."""
+"""Size limit of one answer in bytes; 700 suites in six versions are a tenth of that."""
 
 RECYCLE: Final = 50
-"""Requests after which a child is replaced: what leaks in it goes with it."""
+"""Requests after which a child is replaced, so that its leaks end."""
 
 SUITE_COMMANDS: Final[Mapping[str, int]] = {
     "ssl_2_0_cipher_suites": SSL2,
@@ -63,7 +62,7 @@ STARTTLS: Final[Mapping[Transport, str]] = {
     "xmpp": "XMPP",
     "postgres": "POSTGRES",
 }
-"""The transports that sslyze speaks; MySQL is not one of them."""
+"""Transports that sslyze supports; MySQL is not one of them."""
 
 _CLIENT_AUTH: Final[Mapping[str, ClientCertificate]] = {
     "DISABLED": "none",
@@ -80,8 +79,8 @@ _SSL2_CODES: Final = {cipher.name: cipher.code for cipher in SSL2_CIPHERS}
 
 
 def available() -> str | None:
-    """The version of sslyze that is installed, None where the extra ``adhere[sslyze]`` is not."""
-    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - it brings email and zipfile
+    """The installed version of sslyze; None without the extra ``adhere[sslyze]``."""
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - it imports email and zipfile
 
     try:
         return version("sslyze")
@@ -89,11 +88,10 @@ def available() -> str | None:
         return None
 
 
-class Bench:
-    """Where the witnesses sit: at most ``processes`` children, started when needed and killed at the end.
+class SslyzePool:
+    """At most ``processes`` child processes with sslyze, started when needed and killed at the end.
 
-    async with Bench() as bench:
-        opinion = await bench.ask(endpoint, Inquiry(certificate=True))
+    async with Bench() as bench: opinion = await bench.ask(endpoint, Inquiry(certificate=True))
     """
 
     def __init__(
@@ -105,16 +103,15 @@ class Bench:
         connections: int = 4,
         command: Iterable[str] = WORKER,
     ) -> None:
-        """``timeout`` in seconds is for one endpoint, ``network_timeout`` for one of sslyze's connections, of which it
-        has ``connections`` open at once.
-        """
+        """``timeout`` in seconds is for one endpoint, ``network_timeout`` for one of sslyze's connections. sslyze has
+        at most ``connections`` open at once."""
         self.timeout = timeout
         self._asked = {"timeout": max(1, round(network_timeout)), "connections": connections}
         self._command = tuple(command)
         self._seats = trio.Semaphore(processes)
         self._idle: list[_Child] = []
 
-    async def __aenter__(self) -> Bench:
+    async def __aenter__(self) -> SslyzePool:
         return self
 
     async def __aexit__(
@@ -125,19 +122,18 @@ class Bench:
 
     @cached_property
     def _witness(self) -> str:
-        """Who speaks; looked up when somebody does."""
+        """Name and version of sslyze, looked up at first use."""
         return f"sslyze {available() or '(not installed)'}"
 
     async def ask(self, endpoint: Endpoint, inquiry: Inquiry) -> Opinion:
-        """What sslyze sees of ``endpoint``, within ``timeout`` seconds from when a child is free.
+        """Get sslyze's results for ``endpoint`` within ``timeout`` seconds after a child is free.
 
-        Never raises for what the endpoint or the child does: then the opinion has a ``failure``. A child that is late,
-        dies or talks nonsense is killed and its seat is free again; so it is on cancellation. Raises ``ResourceError``
-        where no process can be started.
+        Never raises for what the endpoint or the child does: then the result has a ``failure``. A child that is late,
+        dies or answers nonsense is killed, also on cancellation. Raises ``ResourceError`` if no process can be started.
         """
         starttls = STARTTLS.get(endpoint.transport)
         if starttls is None:
-            return self._nothing(f"sslyze does not speak {endpoint.transport}")
+            return self._nothing(f"sslyze does not support {endpoint.transport}")
         request = {
             "address": endpoint.address,
             "port": endpoint.port,
@@ -153,7 +149,7 @@ class Bench:
         try:
             return _opinion(json.loads(answer), self._witness)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            return self._nothing(f"an answer that cannot be read ({type(error).__name__})")
+            return self._nothing(f"invalid answer of sslyze ({type(error).__name__})")
 
     async def _exchange(self, request: bytes) -> Known[bytes]:
         child = self._idle.pop() if self._idle else await _Child.start(self._command)
@@ -175,7 +171,7 @@ class Bench:
 
 
 def _commands(inquiry: Inquiry) -> list[str]:
-    """What sslyze calls what it is asked."""
+    """The sslyze commands of an inquiry."""
     return [
         *(command for command, number in SUITE_COMMANDS.items() if number in inquiry.versions),
         *(["elliptic_curves"] if inquiry.groups else []),
@@ -185,7 +181,7 @@ def _commands(inquiry: Inquiry) -> list[str]:
 
 
 class _Child:
-    """One child process, between requests or with one under way."""
+    """One child process."""
 
     def __init__(self, process: trio.Process) -> None:
         self._process = process
@@ -193,19 +189,19 @@ class _Child:
 
     @classmethod
     async def start(cls, command: tuple[str, ...]) -> _Child:
-        """In a session of its own, so that Ctrl-C reaches only us. Raises ``ResourceError``."""
+        """Start it in a separate session, so that Ctrl-C does not reach it. Raises ``ResourceError``."""
         try:
             process = await trio.lowlevel.open_process(
                 command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, start_new_session=True
             )
         except OSError as error:
             raise ResourceError(
-                f"sslyze cannot be started: {error.strerror or error}", hint="leave --confirm and --deep out"
+                f"sslyze cannot be started: {error.strerror or error}", hint="omit --confirm and --deep"
             ) from None
         return cls(process)
 
     async def exchange(self, request: bytes) -> Known[bytes]:
-        """Send one line and read one; unknown where the child ends or says too much instead."""
+        """Send one line and read one; unknown if the child ends or sends too much instead."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None  # noqa: S101 - both were asked for as pipes
         assert stdout is not None  # noqa: S101
@@ -225,7 +221,7 @@ class _Child:
         return bytes(answer)
 
     async def kill(self) -> None:
-        """End it without asking and wait until it is gone, also while being cancelled."""
+        """Kill it and wait until it has exited, also while being cancelled."""
         with trio.CancelScope(shield=True):
             self._process.kill()
             await self._process.wait()
@@ -238,7 +234,7 @@ class _Child:
 
 
 def _opinion(answer: Mapping[str, Any], witness: str) -> Opinion:
-    """The child's answer as a value. Raises ``KeyError`` and its like where it is not what the worker writes."""
+    """Parse the child's answer. Raises ``KeyError`` and others if it is not what the worker writes."""
     if "failure" in answer:
         return Opinion(witness=witness, failure=shown(str(answer["failure"]).encode()) or "no reason stated")
     seen, failed = dict(answer["seen"]), {str(k): shown(str(v).encode()) for k, v in answer["failed"].items()}
@@ -262,12 +258,12 @@ def _answers(told: Mapping[str, list[str]], code: Callable[[str], int]) -> Answe
     return Answers(
         accepted=accepted,
         refused=frozenset(refused) - frozenset(accepted),
-        unasked="sslyze does not know it, or had no answer",
+        unasked="sslyze does not support it, or got no answer",
     )
 
 
 def _codes(spelled: list[str], code: Callable[[str], int]) -> tuple[int, ...]:
-    """Code points; a name that we do not know is left out."""
+    """Code points; unknown names are omitted."""
     known = []
     for name in spelled:
         try:

@@ -14,10 +14,10 @@ from scanner.demo.listening import Handler
 from scanner.demo.tls_server import TlsSettings
 from scanner.model.endpoint import Transport
 from scanner.probe import candidates
-from scanner.probe.converse import BANNER, REPLY_LIMIT, Peer, cleaned, converse
 from scanner.probe.dial import Where
+from scanner.probe.exchange import BANNER, REPLY_LIMIT, Peer, cleaned, exchange
 from scanner.probe.offers import Offer, Reply
-from scanner.probe.refusal_evidence import Manner, Outcome
+from scanner.probe.refusal_evidence import Outcome, RefusalEvidence
 from scanner.tls.certificate import CertificateMessage
 from scanner.tls.codepoints import SSL2, SSL3, TLS10, TLS12, TLS13
 from scanner.tls.flight import RETRY_RANDOM, CertificateRequest, ServerHello, ServerKeyExchange, Ssl2ServerHello
@@ -72,8 +72,8 @@ def selecting(version: int) -> bytes:
     return encode_records(HANDSHAKE, TLS12, ServerHello(version=version, random=bytes(32), suite=SUITE12).encode())
 
 
-def peer(sockaddr: tuple[str, int], timeout: float = 20.0, transport: Transport = "tls") -> Peer:
-    where = Where(address=sockaddr[0], port=sockaddr[1], timeout=timeout)
+def peer(sockaddr: tuple[str, int], seconds: float = 20.0, transport: Transport = "tls") -> Peer:
+    where = Where(address=sockaddr[0], port=sockaddr[1], timeout=seconds)
     return Peer(where=where, server_name="localhost", transport=transport)
 
 
@@ -84,14 +84,14 @@ SHORT = 0.15
 async def asked(
     script: Handler,
     offer: Offer = OFFER12,
-    patience: float = 20.0,
+    seconds: float = 20.0,
     *,
     reads_hello: bool = True,
     transport: Transport = "tls",
 ) -> Reply:
     """What ``script`` is taken for."""
     async with scripted(script, reads_hello=reads_hello) as server:
-        reply = await converse(peer(server.sockaddr, patience, transport), offer)
+        reply = await exchange(peer(server.sockaddr, seconds, transport), offer)
     return reply._replace(seconds=0.0)
 
 
@@ -168,12 +168,12 @@ async def test_a_later_version_than_offered_says_that_the_older_one_is_not_spoke
     """node-forge answers a hello of SSLv3 with TLS 1.0."""
     reply = await asked(say(selecting(version)), Offer("SSLv3", SSL3, (0x002F,), ()))
     assert (reply.ending, reply.accepted) == ("unoffered", False)
-    assert Manner().outcome(reply) is Outcome.REFUSED
+    assert RefusalEvidence().outcome(reply) is Outcome.REFUSED
 
 
 async def test_only_what_is_needed_is_sent() -> None:
     async with scripted(say(flight12())) as server:
-        await converse(peer(server.sockaddr), OFFER12)
+        await exchange(peer(server.sockaddr), OFFER12)
         assert server.connections == 1
     assert len(server.hellos) == 1
     assert server.hellos[0][0] == HANDSHAKE
@@ -214,21 +214,21 @@ async def test_silence_after_half_an_answer(clock: MockClock) -> None:
 
 async def test_silence() -> None:
     async with scripted(silent) as server:
-        reply = await converse(peer(server.sockaddr, SHORT), OFFER12)
+        reply = await exchange(peer(server.sockaddr, SHORT), OFFER12)
     assert reply.ending == "silence"
     assert reply.seconds >= SHORT
 
 
 async def test_no_connection() -> None:
     with closed_port() as closed:
-        assert (await converse(peer(closed), OFFER12)).ending == "closed"
+        assert (await exchange(peer(closed), OFFER12)).ending == "closed"
     with filtered_port() as filtered:
-        assert (await converse(peer(filtered, SHORT), OFFER12)).ending == "filtered"
+        assert (await exchange(peer(filtered, SHORT), OFFER12)).ending == "filtered"
 
 
 async def test_reset_is_no_close() -> None:
     async with scripted(flaky(1, after_hello(say(b""))), reads_hello=False) as server:
-        endings = [(await converse(peer(server.sockaddr), OFFER12)).ending for _ in range(2)]
+        endings = [(await exchange(peer(server.sockaddr), OFFER12)).ending for _ in range(2)]
     assert endings == ["rst", "fin"]
 
 
@@ -247,7 +247,7 @@ async def test_reset_is_no_close() -> None:
 )
 async def test_an_answer_without_end_is_cut(server: Handler) -> None:
     async with scripted(server) as listener:
-        reply = await converse(peer(listener.sockaddr), OFFER12)
+        reply = await exchange(peer(listener.sockaddr), OFFER12)
         with trio.fail_after(20):
             while listener.listening.open:  # until the RST has come that ends such a server
                 await trio.lowlevel.checkpoint()
@@ -290,7 +290,7 @@ async def test_plaintext_is_recognised(pieces: Pieces, said: bytes, protocol: st
 
 async def test_who_greets_and_waits_is_not_waited_for() -> None:
     async with scripted(stall_after(b"220 mail.example ESMTP\r\n"), reads_hello=False) as server:
-        reply = await converse(peer(server.sockaddr), OFFER12)
+        reply = await exchange(peer(server.sockaddr), OFFER12)
     assert (reply.ending, reply.protocol) == ("plaintext", "smtp")
     assert reply.seconds < 10
 
@@ -322,7 +322,7 @@ def test_cleaned() -> None:
 
 async def test_starttls_comes_first() -> None:
     async with scripted(smtp(tls_part_of_ordinary()), reads_hello=False) as server:
-        reply = await converse(peer(server.sockaddr, transport="smtp"), OFFER12)
+        reply = await exchange(peer(server.sockaddr, transport="smtp"), OFFER12)
     assert (reply.ending, reply.version, reply.done) == ("hello", TLS12, True)
     assert reply.chain == (credential().der,)
 
@@ -337,7 +337,7 @@ def tls_part_of_ordinary() -> Handler:
         (say(b"554 no service\r\n"), "declined", "greeting: 554 no service"),
         (say(b""), "fin", ""),
         (abort, "rst", ""),
-        (say(b"HTTP/1.1 400 Bad Request\r\n"), "malformed", "no reply"),
+        (say(b"HTTP/1.1 400 Bad Request\r\n"), "malformed", "invalid reply"),
         (endless(b"220-x\r\n", b"220-x\r\n" * 1000), "malformed", "more than"),
         (say(b"220 ready\r\n250 too early\r\n"), "malformed", "before they were asked for"),
     ],
@@ -355,7 +355,7 @@ async def test_starttls_that_does_not_come_about(script: Handler, ending: str, t
 async def test_a_real_server() -> None:
     async with tls_listener() as server:
         for offer, done in ((OFFER12, True), (OFFER13, False), (replace(OFFER13, shares="common"), False)):
-            reply = await converse(peer(server.sockaddr), offer)
+            reply = await exchange(peer(server.sockaddr), offer)
             assert (reply.ending, reply.version, reply.done) == ("hello", offer.version, done)
             assert reply.suite in offer.suites
             assert reply.group in candidates.groups(TLS13)

@@ -1,4 +1,4 @@
-"""Send one offer as a ClientHello, and read what comes back as a ``Reply``."""
+"""Send one offer as a ClientHello, and read the answer as a ``Reply``."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ SECP256R1 = 0x0017
 X25519 = 0x001D
 
 _COMMON_SHARES = {
-    # Any 32 bytes are an X25519 public key, and the generator (SEC 2, section 2.4.2) is one of P-256; this conversation
-    # never gets to use either.
+    # Any 32 bytes are an X25519 public key, and the generator (SEC 2, section 2.4.2) is one of P-256; neither is used.
     X25519: b"\x09" + bytes(31),
     SECP256R1: bytes.fromhex(
         "04"
@@ -44,22 +43,22 @@ BAD_LENGTHS = range(256, 512)
 """Lengths of a ClientHello on which some old load balancers hang (the reason for RFC 7685)."""
 
 LEAN_SCHEMES = (0x0403, 0x0804, 0x0401, 0x0503, 0x0501, 0x0603, 0x0807, 0x0203, 0x0201, 0x0202)
-"""One or two signature algorithms for each kind of certificate."""
+"""One or two signature algorithms for each certificate type."""
 
 _LIKELY_SCHEMES = (*LEAN_SCHEMES, 0x0805, 0x0806, 0x0601, 0x0809, 0x0808)
-"""wolfSSL 5.7 stops reading between the 16th and the 21st."""
+"""Likely signature algorithms: wolfSSL 5.7 stops reading between the 16th and the 21st."""
 
 ALL_SCHEMES = tuple(dict.fromkeys((*_LIKELY_SCHEMES, *(scheme.code for scheme in codepoints.SIGNATURE_SCHEMES))))
 
 _FRAME = 4 + 2 + 32 + 1 + 2 + 2 + 2 + 4 + 1
-"""A ClientHello's bytes beside session id, suites, extensions and padding: header, version, random, three vectors'
-lengths, null compression, the header of the padding extension and its one byte that is always there."""
+"""Size in bytes of a ClientHello without session id, suites, extensions and padding: header, version, random, three
+vectors' lengths, null compression, and the padding extension's header and first byte."""
 
 
 def client_hello(offer: Offer, name: str | None, random: bytes) -> bytes:
-    """The record(s) of ``offer`` with server_name ``name``; ``random`` is 32 bytes, also used as TLS 1.3 session id.
+    """Encode ``offer`` as record(s) with server_name ``name``; ``random`` is 32 bytes, also used as TLS 1.3 session id.
 
-    Raises ``ValueError`` for a name that cannot stand in server_name (RFC 6066, section 3).
+    Raises ``ValueError`` for a name that is not allowed in server_name (RFC 6066, section 3).
     """
     if offer.version == SSL2:
         return Ssl2ClientHello(suites=tuple(s.code for s in codepoints.SSL2_CIPHERS), challenge=random[:16]).encode()
@@ -104,7 +103,7 @@ def _fixed(version: int, groups: tuple[int, ...], shares: Shares, schemes: tuple
 
 
 def _tls13(groups: tuple[int, ...], shares: Shares) -> list[ext.Extension]:
-    # In the order of the groups, and for none that is not among them (RFC 8446, section 4.2.8).
+    # In the order of the groups, and only for offered groups (RFC 8446, section 4.2.8).
     key_share = tuple((group, _COMMON_SHARES[group]) for group in groups if group in _COMMON_SHARES)
     return [
         ext.push_supported_versions((TLS13,)),
@@ -120,55 +119,55 @@ def _padding(size: int) -> bytes:
 
 
 REPLY_LIMIT = 256 * 1024
-"""Bytes of one reply; a chain of ten RSA-4096 certificates is a tenth of that."""
+"""Size limit of one reply in bytes; a chain of ten RSA-4096 certificates is a tenth of that."""
 
 BANNER = 200
 """Characters of a plaintext answer that are kept."""
 
 BANNER_READ = 1024
-"""Bytes of a plaintext answer that are looked at."""
+"""Bytes of a plaintext answer that are matched against known protocols."""
 
 TELLING = 32
-"""Bytes of a plaintext answer after which its protocol should be known."""
+"""Bytes of a plaintext answer that are enough to recognise its protocol."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
-    """Whom to talk to, and how a conversation with it begins."""
+    """The server to connect to, and how the connection begins."""
 
     where: Where
     server_name: str | None
     transport: Transport = "tls"
     host: str = ""
-    """For protocols that want the name before TLS starts (XMPP), where there is no ``server_name``."""
+    """Name for protocols that need one before TLS starts (XMPP), if there is no ``server_name``."""
     suites: EngineSuites = "usual"
-    """For full handshakes."""
+    """Suites of a full handshake."""
     lean: bool = False
-    """For full handshakes: leave out ALPN and status_request, for which the listener ends a connection."""
+    """Omit ALPN and status_request in full handshakes, because the listener closes connections with them."""
 
 
 @dataclass(slots=True)
 class Answer:
-    """What has come back so far; survives the timeout that ends the conversation."""
+    """The answer received so far; available after a timeout."""
 
     flight: ServerFlight
     ending: Ending | None = None
-    """How the conversation ended, where not by a whole answer."""
+    """The ending of the connection, if the answer is incomplete."""
     text: str = ""
     protocol: str | None = None
     connected: bool = False
 
     def end(self, ending: Ending, text: str = "", protocol: str | None = None) -> None:
-        """The conversation is over before its time. The first reason stands."""
+        """Set the reason for an incomplete answer. The first reason stays."""
         if self.ending is None:
             self.ending, self.text, self.protocol = ending, text, protocol
 
 
-class Patience:
-    """A timeout for one connection after another.
+class Timer:
+    """A timeout for successive connections.
 
-    As ``trio.move_on_after`` for each, but the scope is entered once and its deadline moved, which costs a fifth; a new
-    scope is needed only where one has run out. To be used in a ``with``, by one task.
+    Like ``trio.move_on_after`` for each, but the scope is entered once and its deadline moved, which costs a fifth. A
+    new scope is needed only after a timeout. To be used in a ``with``, by one task.
     """
 
     __slots__ = ("_scope",)
@@ -183,10 +182,10 @@ class Patience:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._scope.__exit__(kind, error, trace)  # swallows nothing: its own time only runs in ``within``
+        self._scope.__exit__(kind, error, trace)  # never swallows an exception: its timeout only runs in ``within``
 
     async def within(self, seconds: float, work: Coroutine[Any, Any, None]) -> bool:
-        """Await ``work``; False where ``seconds`` were over before it was done."""
+        """Await ``work``; False if it took longer than ``seconds``."""
         if self._scope.cancel_called:  # it ran out when the last work was done already
             self._renew(None)
         self._scope.deadline = trio.current_time() + seconds
@@ -198,14 +197,14 @@ class Patience:
             return False
         return True
 
-    def rest(self) -> None:
-        """Before anything else is awaited: no timeout runs until ``within`` is called again."""
+    def stop(self) -> None:
+        """Stop the timeout until ``within`` is called again. Call it before awaiting anything else."""
         if self._scope.cancel_called:
             self._renew(None)
         self._scope.deadline = inf
 
     def _renew(self, cancelled: trio.Cancelled | None) -> bool:
-        """Leave the scope that has run out and enter another; whether ``cancelled`` was that scope's."""
+        """Replace the expired scope; True if ``cancelled`` was raised by that scope."""
         trace = None if cancelled is None else cancelled.__traceback__
         caught = self._scope.__exit__(None if cancelled is None else type(cancelled), cancelled, trace)
         self._scope = trio.CancelScope()
@@ -213,24 +212,24 @@ class Patience:
         return bool(caught)
 
 
-async def converse(peer: Peer, offer: Offer, patience: Patience | None = None) -> Reply:
-    """Dial, send ``offer``, read its answer; ``patience`` where there are many conversations.
+async def exchange(peer: Peer, offer: Offer, timer: Timer | None = None) -> Reply:
+    """Connect, send ``offer``, and read the answer; ``timer`` is for successive connections.
 
     Never raises for anything that the peer does. Raises ``ResourceError`` when this machine cannot open another
     connection.
     """
-    if patience is None:
-        with Patience() as own:
-            return await converse(peer, offer, own)
+    if timer is None:
+        with Timer() as own:
+            return await exchange(peer, offer, own)
     started = trio.current_time()
     answer = Answer(ServerFlight(limit=REPLY_LIMIT))
     hello = client_hello(offer, peer.server_name, os.urandom(32))
-    if not await patience.within(peer.where.timeout, _talk(peer, hello, answer)):
+    if not await timer.within(peer.where.timeout, _exchange(peer, hello, answer)):
         answer.end("silence" if answer.connected else "filtered")
     return _reply(offer, answer, trio.current_time() - started)
 
 
-async def _talk(peer: Peer, hello: bytes, answer: Answer) -> None:
+async def _exchange(peer: Peer, hello: bytes, answer: Answer) -> None:
     line: Connection | None = None
     done = False
     try:
@@ -240,7 +239,7 @@ async def _talk(peer: Peer, hello: bytes, answer: Answer) -> None:
         if not direct:
             await upgrade(line, peer)
             await line.send(hello)
-        await _listen(line, answer)
+        await _read_answer(line, answer)
         done = True
     except Broken as broken:
         answer.end(broken.ending, broken.text)
@@ -258,7 +257,7 @@ async def _talk(peer: Peer, hello: bytes, answer: Answer) -> None:
 
 
 async def upgrade(line: Connection, peer: Peer) -> None:
-    """Speak the STARTTLS dialog of the peer's transport.
+    """Run the STARTTLS dialog of the peer's transport.
 
     Raises ``starttls.Refused``, ``starttls.Declined``, ``Malformed`` or ``Broken``.
     """
@@ -277,11 +276,11 @@ async def upgrade(line: Connection, peer: Peer) -> None:
             return
 
 
-async def _listen(line: Connection, answer: Answer) -> None:
-    """Read until the answer is whole, the peer stops, or the bytes are not TLS."""
+async def _read_answer(line: Connection, answer: Answer) -> None:
+    """Read until the answer is complete, the peer closes, or the bytes are not TLS."""
     data = await line.receive()
     if not looks_like_tls(data):
-        await _overhear(line, data, answer)
+        await _read_plaintext(line, data, answer)
         return
     while data:
         if answer.flight.feed(data):
@@ -290,10 +289,10 @@ async def _listen(line: Connection, answer: Answer) -> None:
     answer.end("fin")
 
 
-async def _overhear(line: Connection, said: bytes, answer: Answer) -> None:
-    """Something other than TLS was said: listen until it is clear what, or no more comes."""
+async def _read_plaintext(line: Connection, said: bytes, answer: Answer) -> None:
+    """Read plaintext until its protocol is recognised or no more is received."""
     try:
-        while not _tells(said) and (more := await line.receive()):
+        while not _is_enough(said) and (more := await line.receive()):
             said += more
     finally:
         protocol = starttls.recognise(said[:BANNER_READ])
@@ -301,17 +300,17 @@ async def _overhear(line: Connection, said: bytes, answer: Answer) -> None:
         answer.end(ending, said[:BANNER].decode("utf-8", "replace"), protocol)
 
 
-def _tells(said: bytes) -> bool:
+def _is_enough(said: bytes) -> bool:
     return len(said) >= TELLING or b"\n" in said or starttls.recognise(said) is not None
 
 
 def _printable(data: bytes) -> bool:
-    """Whether these bytes are somebody's words rather than noise."""
+    """True if these bytes are text."""
     return all(byte in b"\t\r\n" or 0x20 <= byte < 0x7F for byte in data)
 
 
 def _reply(offer: Offer, answer: Answer, seconds: float) -> Reply:
-    """The answer as a value. A ServerHello counts also where what follows it is cut off or odd."""
+    """Convert the answer. A ServerHello counts even if the bytes after it are truncated or malformed."""
     flight = answer.flight
     if flight.ssl2 is not None:
         return Reply("hello", version=SSL2, done=True, seconds=seconds)
@@ -343,6 +342,6 @@ def _reply(offer: Offer, answer: Answer, seconds: float) -> Reply:
 
 
 def cleaned(text: str) -> str:
-    """A peer's words on one line, control characters made visible, at most ``BANNER`` characters."""
+    """Received text on one line, control characters escaped, at most ``BANNER`` characters."""
     line = " ".join(text.split())[:BANNER]
     return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in line)

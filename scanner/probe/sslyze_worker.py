@@ -1,8 +1,8 @@
-"""The child process in which sslyze runs: one JSON line in, one JSON line out, until standard input ends.
+"""The child process that runs sslyze: one JSON line in, one JSON line out, until standard input ends.
 
-Started by file name, never imported by adhere: sslyze is heavy, blocks, leaks threads where a scan is abandoned, and is
-AGPL. So this imports nothing of ours, and ``second_opinion`` turns its names into code points. What sslyze prints goes
-nowhere. Without the parent (standard input ended) the process ends at once, whatever it is doing.
+Started by file name, never imported by adhere: sslyze is heavy, blocks, leaks threads of an abandoned scan, and is
+AGPL. So this module imports nothing of ours, and the parent turns names into code points. Output of sslyze is
+discarded. If the parent ends (standard input ends), the process ends at once.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     import sslyze
 
 MEMORY = 2 << 30
-"""Bytes of address space: sslyze needs 120 MB, a server that makes it want more gets no opinion."""
+"""Limit of address space in bytes: sslyze needs 120 MB; for a server that makes it need more there is no result."""
 TEXT = 300
-"""Characters of an error that are told."""
+"""Length limit of an error message."""
 
 
 def main() -> None:
@@ -36,14 +36,14 @@ def main() -> None:
     for request in _requests():
         try:
             answer = scan(request)
-        except Exception as error:  # noqa: BLE001 - whatever goes wrong in here is the answer
+        except Exception as error:  # noqa: BLE001 - every failure becomes the answer
             answer = {"failure": _short(f"{type(error).__name__}: {error}")}
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
 
 
 def _take_stdout() -> TextIO:
-    """Standard output for the answers alone: whoever else prints, prints into nothing."""
+    """Reserve standard output for the answers, and discard all other output."""
     ours = os.fdopen(os.dup(1), "w", encoding="ascii")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
@@ -52,7 +52,7 @@ def _take_stdout() -> TextIO:
 
 
 def _requests() -> Iterator[dict[str, Any]]:
-    """One by one. A thread reads them, so that the end of the input is noticed also in the middle of a scan."""
+    """Iterate over requests. A thread reads them, so that the end of the input is noticed also during a scan."""
     waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def read() -> None:
@@ -66,7 +66,7 @@ def _requests() -> Iterator[dict[str, Any]]:
 
 
 def scan(request: dict[str, Any]) -> dict[str, Any]:
-    """Let sslyze scan one server. The answer holds only JSON's own types, and names as sslyze writes them."""
+    """Scan one server with sslyze. The answer has only JSON types, and names as sslyze writes them."""
     import sslyze  # noqa: PLC0415 - half a second, and after the limits are set
 
     to = sslyze.ServerScanRequest(
@@ -87,7 +87,7 @@ def scan(request: dict[str, Any]) -> dict[str, Any]:
         per_server_concurrent_connections_limit=request["connections"], concurrent_server_scans_limit=1
     )
     scanner.queue_scans([to])
-    # All of the results: sslyze leaks its threads where the last one is not waited for.
+    # list() waits for all results: otherwise sslyze leaks its threads.
     (result,) = list(scanner.get_results())
     return _answer(result, request["commands"])
 
@@ -115,7 +115,7 @@ def _answer(result: sslyze.ServerScanResult, commands: list[str]) -> dict[str, A
 
 
 def _read_suites(result: sslyze.CipherSuitesScanResult) -> dict[str, list[str]]:
-    """sslyze counts a handshake that ran into its timeout as rejected; silence proves nothing, so it is left out."""
+    """Read suites without timeouts: sslyze counts a timeout as rejected, but silence proves nothing."""
     return {
         "accepted": [each.cipher_suite.name for each in result.accepted_cipher_suites],
         "refused": [
@@ -151,7 +151,7 @@ _READ: dict[str, Callable[[Any], object]] = {
     "tls_compression": lambda result: {"compression": result.supports_compression},
     "tls_fallback_scsv": lambda result: {"no-fallback-scsv": not result.supports_fallback_scsv},
 }
-"""How the result of each command is told; all others are lists of suites."""
+"""Readers of the result of each command; all others are lists of suites."""
 
 
 def _short(text: str) -> str:

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from scanner.model.observation import Observation, Reach
 from scanner.probe import candidates
 from scanner.probe.offers import Ending, Offer, Reply
-from scanner.probe.plans import MOST_OFFERS, Question
-from scanner.probe.session import as_long_as
+from scanner.probe.session import Question, as_long_as
+from scanner.probe.version_enumeration import MOST_OFFERS
 from scanner.tls.codepoints import (
     EXTENDED_MASTER_SECRET,
     SERVER_NAME,
@@ -475,7 +475,7 @@ def test_a_certificate_chosen_by_the_first_suite_hides_nothing(question: Questio
     assert set(seen.accepted) >= set(CBC_RSA)
     assert not seen.refused & set(server.suites[TLS12])
     assert asked.connections <= 40
-    assert not asked.evidence.manner.doubtful  # it is the order, and no accident
+    assert not asked.evidence.refusals.doubtful  # it is the order, and no accident
 
 
 def test_a_compliant_listener_that_chooses_by_the_first_suite_can_pass() -> None:
@@ -611,7 +611,7 @@ class Sharper:
 def test_of_suites_that_need_credentials_a_way_to_refuse_of_another_version_proves_nothing(question: Question) -> None:
     suites = {**CONFORMING.suites, TLS12: (*ECDHE_RSA_AEAD, 0x008C)}
     asked = interview(Sharper(replace(CONFORMING, suites=suites, psk_fails=True)), question)
-    assert "alert 80" in asked.evidence.manner.learnt
+    assert "alert 80" in asked.evidence.refusals.learnt
     assert not conclude(asked).suites[TLS12].refused & set(candidates.credential_suites(TLS12))
 
 
@@ -632,7 +632,7 @@ def test_a_version_is_not_refused_by_another_alert_to_suites_that_need_credentia
     server = ModelServer(suites={TLS12: ECDHE_RSA_AEAD}, groups=GROUPS, refusal=INTERNAL_ERROR)
     for question in BOTH:
         asked = interview(Keyed(server), question)
-        assert "alert 80" in asked.evidence.manner.learnt
+        assert "alert 80" in asked.evidence.refusals.learnt
         assert not conclude(asked).versions.refused & {TLS11, TLS10, SSL3}
 
 
@@ -1001,7 +1001,7 @@ RUNS = 500
         (RST, RST, 0.05),  # nobody can tell these two apart, but that the second is not repeated
         (FIN, FIN, 0.05),
     ],
-    ids=lambda value: value.how if isinstance(value, Reply) else str(value),
+    ids=lambda value: value.ending_kind if isinstance(value, Reply) else str(value),
 )
 def test_accidents_seldom_look_like_refusals(question: Question, refusal: Reply, accident: Reply, most: float) -> None:
     """One connection in ten ends for no reason. ``most``: the share of conversations with any false refusal."""
@@ -1061,7 +1061,7 @@ def test_an_alert_that_once_befell_what_is_accepted_refuses_nothing_here(questio
     seen = conclude(interview(Once(CONFORMING, HANDSHAKE_FAILURE), question))
     assert seen.versions.accepted == (TLS13, TLS12)
     assert all(not answers.refused for answers in seen.suites.values())
-    assert seen.suites[TLS12].unasked == "the listener answered with alert 40, which proves nothing here"
+    assert seen.suites[TLS12].unasked == "the listener answered with alert 40, which is not a clear refusal"
     assert seen.versions.refused == {TLS11, TLS10, SSL3, SSL2}  # refused by protocol_version
 
 

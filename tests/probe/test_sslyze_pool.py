@@ -23,8 +23,8 @@ from scanner.demo.tls_server import TlsSettings, can_choose_groups
 from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint, Owner, Transport
 from scanner.model.observation import Flaw, Inquiry
-from scanner.probe import second_opinion
-from scanner.probe.second_opinion import ANSWER_LIMIT, RECYCLE, STARTTLS, SUITE_COMMANDS, WORKER, Bench, available
+from scanner.probe import sslyze_pool
+from scanner.probe.sslyze_pool import ANSWER_LIMIT, RECYCLE, STARTTLS, SUITE_COMMANDS, WORKER, SslyzePool, available
 from scanner.tls.codepoints import TLS12, TLS13
 from tests.servers import listening, ordinary, silent, smtp, tls_handler, tls_listener
 
@@ -56,7 +56,7 @@ async def test_it_sees_what_a_server_is_set_to() -> None:
         ciphers="ECDHE-ECDSA-AES128-GCM-SHA256",
         client_certificate="requested",
     )
-    async with tls_listener(settings) as server, Bench() as bench:
+    async with tls_listener(settings) as server, SslyzePool() as bench:
         opinion = await bench.ask(
             at(server.sockaddr),
             Inquiry(versions=frozenset({TLS12, TLS13}), groups=True, certificate=True, flaws=True),
@@ -80,7 +80,7 @@ async def test_it_sees_what_a_server_is_set_to() -> None:
 
 @real
 async def test_it_asks_no_more_than_it_is_asked() -> None:
-    async with tls_listener() as server, Bench() as bench:
+    async with tls_listener() as server, SslyzePool() as bench:
         opinion = await bench.ask(at(server.sockaddr), Inquiry())
         assert server.connections < 10
     assert opinion.highest == TLS13
@@ -92,7 +92,7 @@ async def test_it_asks_no_more_than_it_is_asked() -> None:
 @real
 async def test_it_upgrades_by_starttls() -> None:
     mail = smtp(tls_handler(TlsSettings(credential=ordinary())))
-    async with listening(mail) as server, Bench() as bench:
+    async with listening(mail) as server, SslyzePool() as bench:
         opinion = await bench.ask(at(server.sockaddr, transport="smtp"), Inquiry(versions=frozenset({TLS13})))
     assert opinion.failure is None
     assert opinion.suites[TLS13].state(0x1301) == "accepted"
@@ -102,7 +102,7 @@ async def test_it_upgrades_by_starttls() -> None:
 @real
 async def test_a_server_that_it_is_blind_to_has_no_opinion_on_it_and_its_reason() -> None:
     settings = TlsSettings(credential=ordinary(), min_version=TLS13, groups="X25519MLKEM768")
-    async with tls_listener(settings) as server, Bench() as bench:
+    async with tls_listener(settings) as server, SslyzePool() as bench:
         opinion = await bench.ask(at(server.sockaddr), Inquiry(versions=frozenset({TLS13})))
     assert opinion.failure
     assert opinion.suites == {}
@@ -110,7 +110,7 @@ async def test_a_server_that_it_is_blind_to_has_no_opinion_on_it_and_its_reason(
 
 @real
 async def test_a_tarpit_is_left_on_time_and_its_seat_is_free_again() -> None:
-    async with listening(silent) as tarpit, tls_listener() as server, Bench(processes=1, timeout=2.0) as bench:
+    async with listening(silent) as tarpit, tls_listener() as server, SslyzePool(processes=1, timeout=2.0) as bench:
         started = monotonic()
         opinion = await bench.ask(at(tarpit.sockaddr), Inquiry(flaws=True))
         assert monotonic() - started < 15
@@ -121,7 +121,7 @@ async def test_a_tarpit_is_left_on_time_and_its_seat_is_free_again() -> None:
 
 @real
 async def test_a_closed_port_is_a_failure_of_the_witness_and_not_of_the_endpoint() -> None:
-    async with Bench() as bench:
+    async with SslyzePool() as bench:
         opinion = await bench.ask(ENDPOINT, Inquiry(flaws=True))
     assert opinion.failure
     assert opinion.flaws == {}
@@ -133,7 +133,7 @@ def test_every_transport_that_it_speaks_is_called_as_it_calls_it() -> None:
 
     assert {name for name in STARTTLS.values() if name} <= set(ProtocolWithOpportunisticTlsEnum.__members__)
     assert set(STARTTLS) == set(get_args(Transport)) - {"mysql"}
-    assert {*SUITE_COMMANDS, *second_opinion.FLAW_COMMANDS} <= {command.value for command in ScanCommand}
+    assert {*SUITE_COMMANDS, *sslyze_pool.FLAW_COMMANDS} <= {command.value for command in ScanCommand}
 
 
 # --- children that misbehave ------------------------------------------------------------------------------------------
@@ -151,14 +151,14 @@ MISBEHAVING = [
     ("os.kill(os.getpid(), 9)", "ended without an answer"),
     ("sys.stdin.close(); os.close(1)\nimport time\ntime.sleep(100)", "ended without an answer"),
     ("print('half an answer', end='', flush=True)\nsys.stdin.read()", "no answer within"),
-    ("print('{')\nsys.stdin.read()", "cannot be read"),
-    ("print('[]')", "cannot be read"),
-    ("print('null')", "cannot be read"),
-    ("print('[' * 100000)", "cannot be read"),
-    ("print(json.dumps({'highest': 7}))", "cannot be read"),
-    (f"print(json.dumps({ANSWER | {'highest': 'TLS_9'}}))", "cannot be read"),
-    (f"print(json.dumps({ANSWER | {'seen': {'tls_1_2_cipher_suites': 5}}}))", "cannot be read"),
-    (f"print(json.dumps({ANSWER | {'seen': {'heartbleed': {}}}}))", "cannot be read"),
+    ("print('{')\nsys.stdin.read()", "invalid answer"),
+    ("print('[]')", "invalid answer"),
+    ("print('null')", "invalid answer"),
+    ("print('[' * 100000)", "invalid answer"),
+    ("print(json.dumps({'highest': 7}))", "invalid answer"),
+    (f"print(json.dumps({ANSWER | {'highest': 'TLS_9'}}))", "invalid answer"),
+    (f"print(json.dumps({ANSWER | {'seen': {'tls_1_2_cipher_suites': 5}}}))", "invalid answer"),
+    (f"print(json.dumps({ANSWER | {'seen': {'heartbleed': {}}}}))", "invalid answer"),
     (f"print('x' * {ANSWER_LIMIT + 1})", "longer than"),
     ("print(json.dumps({'failure': '\\x1b[2J' + 'y' * 9999}))", r"\\x1b\[2Jy"),
 ]
@@ -166,7 +166,7 @@ MISBEHAVING = [
 
 @pytest.mark.parametrize(("script", "reason"), MISBEHAVING)
 async def test_a_child_that_misbehaves_gives_no_opinion(script: str, reason: str) -> None:
-    async with Bench(command=child(script), timeout=0.5 if "within" in reason else 20) as bench:
+    async with SslyzePool(command=child(script), timeout=0.5 if "within" in reason else 20) as bench:
         opinion = await bench.ask(ENDPOINT, Inquiry(flaws=True))
     assert opinion.failure is not None
     assert re.search(reason, opinion.failure)
@@ -183,7 +183,7 @@ async def test_names_that_nobody_knows_are_left_out() -> None:
         "robot": {"robot": "UNKNOWN_INCONSISTENT_RESULTS"},
     }
     failed = {"heartbleed": "BUG_IN_SSLYZE\x1b"}
-    async with Bench(command=child(f"print(json.dumps({ANSWER | {'seen': seen, 'failed': failed}}))")) as bench:
+    async with SslyzePool(command=child(f"print(json.dumps({ANSWER | {'seen': seen, 'failed': failed}}))")) as bench:
         opinion = await bench.ask(ENDPOINT, Inquiry(flaws=True))
     assert opinion.suites[TLS12].accepted == (0x002F,)
     assert opinion.suites[TLS12].refused == {0x0035}
@@ -203,7 +203,7 @@ ECHO_PID = (
 
 
 async def test_a_child_serves_many_and_is_replaced_before_it_grows_old() -> None:
-    async with Bench(command=child(ECHO_PID), processes=1) as bench:
+    async with SslyzePool(command=child(ECHO_PID), processes=1) as bench:
         pids = [(await bench.ask(ENDPOINT, Inquiry())).failure for _ in range(RECYCLE + 1)]
     assert len(set(pids[:RECYCLE])) == 1
     assert pids[RECYCLE] != pids[0]
@@ -211,7 +211,7 @@ async def test_a_child_serves_many_and_is_replaced_before_it_grows_old() -> None
 
 
 async def test_no_more_children_than_seats() -> None:
-    async with Bench(command=child(ECHO_PID), processes=2) as bench:
+    async with SslyzePool(command=child(ECHO_PID), processes=2) as bench:
         pids: list[str | None] = []
 
         async def ask() -> None:
@@ -251,7 +251,7 @@ def alive(pid: str | None) -> bool:
 
 
 async def test_cancelling_kills_the_child_and_waits_for_its_end() -> None:
-    async with stuck() as there, Bench(command=there.command) as bench:
+    async with stuck() as there, SslyzePool(command=there.command) as bench:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(bench.ask, ENDPOINT, Inquiry())
             await there.known.wait()
@@ -262,7 +262,11 @@ async def test_cancelling_kills_the_child_and_waits_for_its_end() -> None:
 
 async def test_a_child_that_is_stuck_is_killed_when_its_time_is_up(mock_clock: MockClock) -> None:
     """The clock stands until the child has said who it is."""
-    async with stuck() as there, Bench(command=there.command, timeout=2.0) as bench, trio.open_nursery() as nursery:
+    async with (
+        stuck() as there,
+        SslyzePool(command=there.command, timeout=2.0) as bench,
+        trio.open_nursery() as nursery,
+    ):
 
         async def pass_time() -> None:
             await there.known.wait()
@@ -275,15 +279,15 @@ async def test_a_child_that_is_stuck_is_killed_when_its_time_is_up(mock_clock: M
 
 
 async def test_what_it_does_not_speak_is_not_asked() -> None:
-    async with Bench(command=("/no/such/program",)) as bench:
+    async with SslyzePool(command=("/no/such/program",)) as bench:
         opinion = await bench.ask(replace(ENDPOINT, transport="mysql"), Inquiry(flaws=True))
-    assert opinion.failure == "sslyze does not speak mysql"
+    assert opinion.failure == "sslyze does not support mysql"
 
 
 async def test_a_machine_that_cannot_start_it_says_so() -> None:
     from scanner.errors import ResourceError
 
-    async with Bench(command=("/no/such/program",)) as bench:
+    async with SslyzePool(command=("/no/such/program",)) as bench:
         with pytest.raises(ResourceError, match="cannot be started: No such file"):
             await bench.ask(ENDPOINT, Inquiry())
 
@@ -312,7 +316,7 @@ async def test_the_worker_ends_with_its_parent_in_the_middle_of_a_scan() -> None
 
 @real
 async def test_a_request_that_it_cannot_carry_out_is_answered_all_the_same() -> None:
-    async with Bench(connections=0) as bench:
+    async with SslyzePool(connections=0) as bench:
         opinion = await bench.ask(replace(ENDPOINT, server_name="a" * 64), Inquiry(flaws=True))
     assert opinion.failure is not None
     assert opinion.failure.startswith("UnicodeError")
