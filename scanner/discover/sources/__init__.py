@@ -6,12 +6,12 @@ from scanner.discover.index import Source
 from scanner.discover.sources import (
     api_server_calls,
     control_plane,
+    declared_ports,
     flags,
     gateways,
     http_proxies,
     ingresses,
     mounts,
-    ports,
     prometheus,
     routes,
 )
@@ -30,10 +30,10 @@ SOURCES: tuple[Source, ...] = (
     prometheus.SERVICES,
     prometheus.PODS,
     prometheus.PROBES,
-    ports.ANNOTATED,
-    ports.PORTS,
+    declared_ports.ANNOTATED,
+    declared_ports.PORTS,
     flags.SOURCE,
-    ports.SOURCE,
+    declared_ports.SOURCE,
     mounts.SOURCE,
     control_plane.NODES,
 )

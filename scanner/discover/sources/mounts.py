@@ -13,7 +13,7 @@ from scanner.config.certificate_names import load_names
 from scanner.discover import hints, services, workloads
 from scanner.discover.index import Index, Source
 from scanner.discover.listener_claims import Claim, Found
-from scanner.discover.sources.ports import MAX_PORTS
+from scanner.discover.sources.declared_ports import MAX_PORTS
 from scanner.discover.truncation import Omission
 from scanner.discover.workloads import Alike, Container
 from scanner.kube.kinds import CERTIFICATE
