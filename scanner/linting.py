@@ -17,7 +17,7 @@ from scanner.kube.objects import KubeObject
 from scanner.kube.rbac import Review, reviews
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable, union
 from scanner.lint import READS, RULES, Linted, Placed, lint
-from scanner.lint.manifest_rules import KIND_UNKNOWN, TWICE, UNREADABLE, given_twice, told_apart
+from scanner.lint.manifest_rules import DUPLICATE, KIND_UNKNOWN, UNREADABLE, lint_duplicates, split_duplicates
 from scanner.lint.openshift.route_access import CUSTOM_HOST, custom_host_reviews, route_reviews
 from scanner.model.declared import DEFAULT, Declared, Given, Identity, Place, identity
 from scanner.model.finding import Finding
@@ -52,7 +52,7 @@ def declared(
 ) -> Declared:
     """What there is to look at: the manifests, with the cluster to look things up in; without any, the cluster's own
     objects. ``user``, in ``groups``: who is to apply them."""
-    given, twice = told_apart(manifests.given if manifests else ())
+    given, twice = split_duplicates(manifests.given if manifests else ())
     sealed = manifests.sealed if manifests else {}
     objects: dict[Kind, list[KubeObject]] = {kind: [] for kind in LINT_READS}
     for each in given:
@@ -128,7 +128,7 @@ def lint_report(
     bad += [_unread(KIND_UNKNOWN, each) for each in manifests.misnamed] if manifests else []
     # Nobody is asked about unless somebody is named, and what was not asked has not passed.
     asked = [each for each in RULES if each is not CUSTOM_HOST or declared.user is not None]
-    rules: list[AnyRule] = [UNREADABLE, KIND_UNKNOWN, TWICE, OBJECT, DEFINITIONS, INSTALLATION]
+    rules: list[AnyRule] = [UNREADABLE, KIND_UNKNOWN, DUPLICATE, OBJECT, DEFINITIONS, INSTALLATION]
     return LintReport(
         scanner=LintScannerRow(name="adhere", version=__version__, arguments=list(arguments)),
         started=timestamp(started),
@@ -136,7 +136,9 @@ def lint_report(
         files=manifests.files if manifests else 0,
         others=manifests.others + manifests.not_objects if manifests else 0,
         rules=[rule_row(each) for each in (*rules, *asked)],
-        objects=[_row(each) for each in _merged((*lint(declared, asked), *_of_pki(declared), *given_twice(declared)))],
+        objects=[
+            _row(each) for each in _merged((*lint(declared, asked), *_of_pki(declared), *lint_duplicates(declared)))
+        ],
         findings=bad,
         unreadable=[_gap(each) for each in declared.known.unreadable.values()] if manifests is None else [],
         skipped=[_skipped(each) for each in manifests.skipped] if manifests else [],

@@ -10,7 +10,7 @@ from scanner.errors import UsageError
 from scanner.judge import RULES, SCAN_RULES
 from scanner.judge.sslyze_result import DEEP_RULES
 from scanner.lint import RULES as LINT_RULES
-from scanner.lint.manifest_rules import KIND_UNKNOWN, TWICE, UNREADABLE
+from scanner.lint.manifest_rules import DUPLICATE, KIND_UNKNOWN, UNREADABLE
 from scanner.model.rule import AnyRule, current
 from scanner.pki.rules import PKI_RULES
 from scanner.report.escape import plain
@@ -22,7 +22,7 @@ ALL: tuple[AnyRule, ...] = (
     *PKI_RULES,
     UNREADABLE,
     KIND_UNKNOWN,
-    TWICE,
+    DUPLICATE,
     *LINT_RULES,
 )
 """Every rule: those on an endpoint, those that need ``--deep``, those on a scan as a whole, and those of lint."""

@@ -1,7 +1,7 @@
-"""Lint: what objects declare about TLS, judged from the objects alone. Pure; one file a topic.
+"""Lint: judge what objects declare about TLS, from the objects alone. Pure; one file a topic.
 
-Each rule looks at the objects of its kinds, one by one, and at what they refer to. What refers to something that nobody
-gave "cannot be decided here", which is never a pass.
+Each rule looks at the objects of its kinds, one by one, and at the objects that they refer to. Where one of these is
+not known, the finding is inconclusive, never a pass.
 """
 
 from __future__ import annotations
@@ -32,39 +32,39 @@ READS: tuple[Kind, ...] = tuple(
 """Every kind that a rule looks at."""
 
 MOST = 200
-"""Findings of one rule on one object; more of the same help nobody, and whoever wrote the object chooses how many."""
+"""Findings of one rule on one object: its author chooses how many there are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
-    """A finding, and where in the object it is."""
+    """A finding and its place in the object."""
 
     finding: Finding
     place: Place | None
     field: str
-    """``spec.listeners[0].tls``; empty for the whole object."""
+    """``spec.listeners[0].tls``; empty for the object itself."""
     correction: str | None = None
     unseen: Unseen | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Linted:
-    """What all rules say of one object."""
+    """The findings of all rules on one object."""
 
     given: Given
     passed: tuple[str, ...]
-    """Rules that have nothing against it."""
+    """Ids of the rules without a finding."""
     findings: tuple[Placed, ...]
 
     @property
     def verdict(self) -> Verdict:
-        """Fail by any failure, else inconclusive by anything that could not be decided and matters."""
-        told = {each.finding.verdict for each in self.findings if each.finding.severity != "info"}
-        return "fail" if "fail" in told else "inconclusive" if "inconclusive" in told else "pass"
+        """Fail if any finding fails, else inconclusive if any is inconclusive; ``info`` does not count."""
+        verdicts = {each.finding.verdict for each in self.findings if each.finding.severity != "info"}
+        return "fail" if "fail" in verdicts else "inconclusive" if "inconclusive" in verdicts else "pass"
 
 
 def lint(declared: Declared, rules: Iterable[ObjectRule] = RULES) -> Iterator[Linted]:
-    """What ``rules`` say of every given object of their kinds."""
+    """Apply ``rules`` to every object of their kinds."""
     by_kind: dict[Kind, list[ObjectRule]] = {}
     for rule in rules:
         for kind in rule.subjects:
@@ -87,12 +87,12 @@ def _linted(given: Given, declared: Declared, rules: Iterable[ObjectRule]) -> Li
 
 
 def _is_answered(given: Given, flaw: Flaw) -> bool:
-    """Whether the question is about a Secret that cert-manager will make as this use of it needs."""
+    """True if the question is about a Secret that cert-manager will create as this reference needs it."""
     if flaw.unseen is None:
         return False
     if flaw.unseen.promised:
         return stands_for_secret(given.object, flaw.at)
-    # Of a cluster's Ingress whose Secret is not there nobody knows whether it will be.
+    # For an Ingress that is in the cluster already, cert-manager may have failed to create the Secret.
     return given.located is not None and makes_its_own(given.object, flaw.at)
 
 

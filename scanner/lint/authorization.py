@@ -1,8 +1,8 @@
-"""Who may do what, from Roles and their bindings, as the API server's authorizer decides it. Pure.
+"""RBAC: decide from Roles and bindings if a user may do something, as the API server's authorizer does. Pure.
 
-kubernetes ``plugin/pkg/auth/authorizer/rbac/rbac.go`` (``RuleAllows``) and ``pkg/registry/rbac/validation/rule.go``
-(``appliesToUser``). Other authorizers (Node, webhooks) may allow more, and no object says what: where the API server
-itself was asked, its answer counts.
+Sources: kubernetes ``plugin/pkg/auth/authorizer/rbac/rbac.go`` (``RuleAllows``) and
+``pkg/registry/rbac/validation/rule.go`` (``appliesToUser``). Other authorizers (Node, webhooks) may allow more, which
+no object declares: where the API server answered an access review, its answer counts.
 """
 
 from __future__ import annotations
@@ -22,42 +22,42 @@ from scanner.model.declared import Declared, Missing, identity
 from scanner.model.declared import Identity as ObjectIdentity
 
 READS: Final[tuple[Kind, ...]] = (ROLE, ROLE_BINDING, CLUSTER_ROLE, CLUSTER_ROLE_BINDING)
-"""What a rule that asks this must read."""
+"""Kinds that a rule must read to ask this."""
 
 ACCOUNT: Final = "system:serviceaccount:"
 _MOST: Final = 1000
-"""Subjects of one binding, rules of one role, and roles that one role aggregates, as far as they are looked at."""
+"""Limit for the subjects of one binding, the rules of one role, and the roles that one role aggregates."""
 _SAME: Final = 20
-"""Bindings that are told of those that say the same: of one role, or for all objects."""
+"""Bindings that are reported of those that allow the same: of one role, or for all objects."""
 _FEW: Final = 50
-"""Names in one role by which it is found."""
+"""Largest number of object names in a role that are indexed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """Who asks."""
+    """The user or service account of a request."""
 
     name: str
     groups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
-    """One request."""
+class Request:
+    """One request to the API server."""
 
     verb: str
     resource: str
     """``secrets``, ``routes/custom-host``."""
     group: str = ""
     namespace: str | None = None
-    """None: that of manifests that name none."""
+    """None: the namespace of manifests that name none."""
     name: str = ""
-    """Of one object; empty for a request that names none, as ``create`` and most that ``list`` do."""
+    """The object's name; empty for a request without one, such as ``create`` and most of ``list``."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """A PolicyRule, to be asked often."""
+    """A PolicyRule with sets, for fast lookups."""
 
     verbs: frozenset[str]
     groups: frozenset[str]
@@ -65,21 +65,18 @@ class _Rule:
     names: frozenset[str]
     named: bool
 
-    def allows(self, wish: Wish) -> bool:
+    def allows(self, request: Request) -> bool:
         """The authorizer's answer."""
-        return self.asks(wish) and (not self.named or (wish.name != "" and wish.name in self.names))
+        return self.matches(request) and (not self.named or (request.name != "" and request.name in self.names))
 
-    def asks(self, wish: Wish) -> bool:
-        """Whether it is about such requests, for whichever object."""
+    def matches(self, request: Request) -> bool:
+        """True if the verb, group and resource match, whatever the object's name."""
+        _, slash, subresource = request.resource.partition("/")
         return (
-            (wish.verb in self.verbs or "*" in self.verbs)
-            and (wish.group in self.groups or "*" in self.groups)
-            and (wish.resource in self.resources or "*" in self.resources or self._sub(wish.resource))
+            (request.verb in self.verbs or "*" in self.verbs)
+            and (request.group in self.groups or "*" in self.groups)
+            and not self.resources.isdisjoint({request.resource, "*", f"*/{subresource}" if slash else "*"})
         )
-
-    def _sub(self, resource: str) -> bool:
-        _, slash, name = resource.partition("/")
-        return slash != "" and f"*/{name}" in self.resources
 
 
 def _rule(each: PolicyRule) -> _Rule:
@@ -98,15 +95,15 @@ class _Bound:
     role: KubeObject | None
     rules: tuple[_Rule, ...] = ()
     names: frozenset[str] = frozenset()
-    """Of objects, in the rules that name some; one for all bindings of a role."""
+    """Object names in the role's rules; one set for all bindings of a role."""
     missing: Missing
 
 
-class _Held:
-    """What is bound to one name in one place, in the order of the bindings.
+class _BoundRoles:
+    """The roles that are bound to one subject in one namespace, in the order of the bindings.
 
-    A router may hold thousands of Roles in a namespace, each for one Secret: a role whose rules name few objects is
-    found by these. Of one that names many, which may be bound in thousands of places, it is looked up whether it does.
+    A router may have thousands of Roles in a namespace, each for one Secret. So a role that names few objects is
+    indexed by their names. One that names many, which may be bound in thousands of namespaces, is searched.
     """
 
     def __init__(self) -> None:
@@ -118,14 +115,13 @@ class _Held:
         self._wide: dict[tuple[str, str, str], tuple[int, ...]] = {}
 
     def add(self, bound: _Bound) -> None:
-        """One more. Those of a role that is bound here more often than anybody reads allow no more, and are left
-        out."""
+        """Add a binding, unless the same role is bound here ``_SAME`` times already: more of them allow no more."""
         if self._same[id(bound.role)] == _SAME:
             return
         self._same[id(bound.role)] += 1
         number = len(self.every)
         self.every.append(bound)
-        if bound.role is None and not self._unseen:  # of several the first is told
+        if bound.role is None and not self._unseen:  # only the first is reported
             self._unseen.append(number)
         if len(bound.names) > _FEW:
             self._many.append((number, bound.names))
@@ -133,74 +129,50 @@ class _Held:
             for name in bound.names:
                 self._by_name[name].append(number)
 
-    def about(self, wish: Wish) -> Iterator[_Bound]:
-        """Those that may allow it, and the first of which nobody knows."""
-        named = {*self._by_name.get(wish.name, ()), *(number for number, names in self._many if wish.name in names)}
-        return (self.every[number] for number in sorted({*self._unseen, *named, *self._of_all(wish)}))
+    def matching(self, request: Request) -> Iterator[_Bound]:
+        """Bindings that may allow a request, and the first whose role was not read."""
+        name = request.name
+        named = {*self._by_name.get(name, ()), *(number for number, names in self._many if name in names)}
+        return (self.every[number] for number in sorted({*self._unseen, *named, *self._for_all_names(request)}))
 
-    def _of_all(self, wish: Wish) -> tuple[int, ...]:
-        """The first that allow it for every object, found once for all names: more of them allow no more."""
-        asked = (wish.verb, wish.group, wish.resource)
-        if asked not in self._wide:
+    def _for_all_names(self, request: Request) -> tuple[int, ...]:
+        """The first bindings that allow the request for every object name, found once for all names."""
+        key = (request.verb, request.group, request.resource)
+        if key not in self._wide:
             allowing = (
                 number
                 for number, bound in enumerate(self.every)
-                if any(not rule.named and rule.asks(wish) for rule in bound.rules)
+                if any(not rule.named and rule.matches(request) for rule in bound.rules)
             )
-            self._wide[asked] = tuple(islice(allowing, _SAME))
-        return self._wide[asked]
+            self._wide[key] = tuple(islice(allowing, _SAME))
+        return self._wide[key]
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """What is bound to whom; the namespace "*" is that of cluster-wide bindings."""
+    """Bindings by subject; the namespace "*" is that of cluster-wide bindings."""
 
-    by_subject: Mapping[tuple[str, str | None], Mapping[str, _Held]]
+    by_subject: Mapping[tuple[str, str | None], Mapping[str, _BoundRoles]]
     """By kind and namespace, then by name."""
     by_binding: Mapping[int, _Bound]
     """By the binding's ``id``."""
     unseen: Missing | None
-    """The kind of which there may be bindings that nobody saw."""
+    """A kind that may have more bindings than were read."""
 
-    def held(self, who: Identity, namespace: str | None) -> Iterator[_Held]:
-        """What is bound to somebody and holds in the namespace, by each of their names."""
+    def bound_to(self, who: Identity, namespace: str | None) -> Iterator[_BoundRoles]:
+        """The roles of a user and of each of the user's groups that apply in the namespace."""
         for where in ("*", namespace):
             names = (("User", who.name), *(("Group", group) for group in who.groups))
             found = (self.by_subject.get((kind, where), {}).get(name) for kind, name in names)
             yield from filter(None, found)
 
-    def of(self, who: Identity, namespace: str | None) -> Iterator[_Bound]:
-        """All of it."""
-        return chain.from_iterable(each.every for each in self.held(who, namespace))
-
-    def about(self, who: Identity, wish: Wish) -> Iterator[_Bound]:
-        """What of it may allow what ``wish`` says."""
-        return chain.from_iterable(each.about(wish) for each in self.held(who, wish.namespace))
-
-    def allows(self, binding: KubeObject, wish: Wish) -> bool:
-        """Whether the role of a binding that is known allows it, to whomever it is bound."""
-        return any(rule.allows(wish) for rule in self.by_binding[id(binding)].rules)
-
-    def everybody(self, namespace: str | None) -> tuple[Identity, ...]:
-        """Who has anything there."""
-        found = {
-            (kind, name): None
-            for kind in ("User", "Group")
-            for where in ("*", namespace)
-            for name in self.by_subject.get((kind, where), {})
-        }
-        return tuple(
-            Identity(name=name) if kind == "User" else Identity(name="", groups=(name,)) for kind, name in found
-        )
-
 
 _Roles: TypeAlias = dict[int, tuple[tuple[_Rule, ...], frozenset[str]]]
-"""By the role's ``id``: its rules, and the names of objects in them."""
+"""By the role's ``id``: its rules and the object names in them."""
 
 
 def index_of(declared: Declared) -> Index:
-    """All bindings that are known; for ``Declared.once``."""
-    found: dict[tuple[str, str | None], dict[str, _Held]] = {}
+    found: dict[tuple[str, str | None], dict[str, _BoundRoles]] = {}
     roles: _Roles = {}
     by_binding: dict[int, _Bound] = {}
     for kind in (CLUSTER_ROLE_BINDING, ROLE_BINDING):
@@ -208,13 +180,13 @@ def index_of(declared: Declared) -> Index:
             bound = by_binding[id(binding)] = _bound(declared, binding, roles)
             where = "*" if kind == CLUSTER_ROLE_BINDING else binding.namespace
             for subject, name in _subjects(Binding.of(binding)):
-                found.setdefault((subject, where), {}).setdefault(name, _Held()).add(bound)
+                found.setdefault((subject, where), {}).setdefault(name, _BoundRoles()).add(bound)
     gaps = ((kind, declared.gap(kind)) for kind in (ROLE_BINDING, CLUSTER_ROLE_BINDING))
     return Index(found, by_binding, next((Missing(name=kind.name, gap=gap) for kind, gap in gaps if gap), None))
 
 
 def _subjects(binding: Binding) -> Iterator[tuple[str, str]]:
-    """Kind and name; a service account is the user that it authenticates as."""
+    """The kind and name of each subject; a service account is the user that it authenticates as."""
     for each in binding.subjects[:_MOST]:
         kind, name = each.kind, each.name
         if kind == "ServiceAccount":
@@ -226,12 +198,12 @@ def _subjects(binding: Binding) -> Iterator[tuple[str, str]]:
 
 
 def _bound(declared: Declared, binding: KubeObject, roles: _Roles) -> _Bound:
-    said = Binding.of(binding)
-    kind = ROLE if said.role_kind == "Role" else CLUSTER_ROLE
-    found = declared.find(kind, said.role_name, binding.namespace)
+    read = Binding.of(binding)
+    kind = ROLE if read.role_kind == "Role" else CLUSTER_ROLE
+    found = declared.find(kind, read.role_name, binding.namespace)
     if isinstance(found, Missing):
         # A role that does not exist allows nothing.
-        empty = KubeObject({"metadata": {"name": said.role_name}}, kind)
+        empty = KubeObject({"metadata": {"name": read.role_name}}, kind)
         return _Bound(binding=binding, role=None if found.gap else empty, missing=found)
     if id(found) not in roles:  # one ClusterRole is bound in thousands of namespaces
         rules = tuple(map(_rule, (*Role.of(found).rules[:_MOST], *_aggregated(declared, Role.of(found)))))
@@ -241,7 +213,7 @@ def _bound(declared: Declared, binding: KubeObject, roles: _Roles) -> _Bound:
 
 
 def _aggregated(declared: Declared, role: Role) -> tuple[PolicyRule, ...]:
-    """The rules that the controller has yet to copy into a ClusterRole that a manifest has (``aggregationRule``)."""
+    """The rules that the controller will copy into a ClusterRole of a manifest (``aggregationRule``)."""
     selectors = role.aggregated[:20]
     if role.kind != CLUSTER_ROLE or not selectors or role.any_rules:
         return ()
@@ -253,26 +225,26 @@ def _aggregated(declared: Declared, role: Role) -> tuple[PolicyRule, ...]:
 
 
 _RECENT: Final = 64
-"""Answers that are kept."""
+"""Cached answers."""
 
 
 def account(namespace: str, name: str) -> Identity:
-    """A service account as a review without groups names it."""
+    """A service account, as in an access review without groups."""
     return Identity(name=f"{ACCOUNT}{namespace}:{name}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """What allows it."""
+    """A binding and its role that allow a request."""
 
     binding: KubeObject
     role: KubeObject
     by_name: bool
-    """Whether the rule names the object (``resourceNames``)."""
+    """True if the rule names the object (``resourceNames``)."""
 
     @property
     def cluster_wide(self) -> bool:
-        """Whether it holds in every namespace."""
+        """True if it applies in every namespace."""
         return self.binding.kind == CLUSTER_ROLE_BINDING
 
     def __str__(self) -> str:
@@ -281,100 +253,109 @@ class Grant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """Whether somebody may do something."""
+    """The bindings and roles that allow a request, and those that were not read and may allow it."""
 
     grants: tuple[Grant, ...]
     role: Missing | None = None
-    """A role that is bound to whoever asks, and that nobody saw."""
+    """A role that is bound to the user and was not read."""
     bindings: Missing | None = None
-    """The kind of which there may be bindings that nobody saw."""
+    """A kind that may have more bindings than were read."""
     named: bool = False
-    """Whether any binding that was seen names whoever asks."""
+    """True if any binding that was read names the user."""
 
     @property
     def unseen(self) -> Missing | None:
-        """What nobody saw and might allow it."""
+        """An object that was not read and may allow the request."""
         return self.role or self.bindings
 
     @property
     def known(self) -> bool | None:
-        """The same by the bindings that were seen, as if there were no others."""
+        """The answer by the bindings that were read, as if there were no others."""
         return True if self.grants else None if self.role else False
 
     @property
     def allowed(self) -> bool | None:
-        """None where that cannot be determined."""
+        """None if it cannot be determined."""
         return True if self.grants else None if self.unseen else False
 
 
-def access(declared: Declared, who: Identity, wish: Wish) -> Access:
-    """Whether ``who`` may do what ``wish`` says."""
-    return declared.once(_answers)(who, wish)
+def access(declared: Declared, who: Identity, request: Request) -> Access:
+    """Find what allows ``who`` a request."""
+    return declared.once(_answers)(who, request)
 
 
-def _answers(declared: Declared) -> Callable[[Identity, Wish], Access]:
-    """The rules on one object ask the same one after the other; those on bindings ask it for each binding."""
+def _answers(declared: Declared) -> Callable[[Identity, Request], Access]:
+    """Cached, because several rules ask the same about one object, and rules on bindings ask it for each binding."""
     return lru_cache(_RECENT)(partial(_access, declared.once(index_of)))
 
 
-def _access(index: Index, who: Identity, wish: Wish) -> Access:
+def _access(index: Index, who: Identity, request: Request) -> Access:
     grants: list[Grant] = []
     role: Missing | None = None
-    for bound in index.about(who, wish):
+    roles = list(index.bound_to(who, request.namespace))
+    for bound in chain.from_iterable(each.matching(request) for each in roles):
         if bound.role is None:
             role = role or bound.missing
-        elif allowing := [each for each in bound.rules if each.allows(wish)]:
+        elif allowing := [each for each in bound.rules if each.allows(request)]:
             by_name = all(each.named for each in allowing)
             grants.append(Grant(binding=bound.binding, role=bound.role, by_name=by_name))
-    named = any(index.held(who, wish.namespace))
-    return Access(grants=tuple(grants), role=role, bindings=index.unseen, named=named)
+    return Access(grants=tuple(grants), role=role, bindings=index.unseen, named=bool(roles))
 
 
-def allows(declared: Declared, binding: KubeObject, wish: Wish) -> bool:
-    """Whether a binding that is known allows it to those that it names."""
-    return declared.once(index_of).allows(binding, wish)
+def allows(declared: Declared, binding: KubeObject, request: Request) -> bool:
+    """True if the role of a binding allows its subjects a request."""
+    return any(rule.allows(request) for rule in declared.once(index_of).by_binding[id(binding)].rules)
 
 
-def nameable(declared: Declared, who: Identity, wish: Wish) -> frozenset[str] | None:
-    """The objects for which ``who`` may do it, by the bindings that were seen; None: for all."""
+def allowed_names(declared: Declared, who: Identity, request: Request) -> frozenset[str] | None:
+    """The object names for which ``who`` is allowed a request, by the bindings that were read; None: all names."""
     names: set[str] = set()
-    for bound in declared.once(index_of).of(who, wish.namespace):
-        for each in bound.rules:
-            if each.asks(wish) and not each.named:
+    for roles in declared.once(index_of).bound_to(who, request.namespace):
+        for each in chain.from_iterable(bound.rules for bound in roles.every):
+            if each.matches(request) and not each.named:
                 return None
-            if each.asks(wish):
+            if each.matches(request):
                 names.update(each.names)
     return frozenset(names)
 
 
 def subjects(declared: Declared, namespace: str | None) -> tuple[Identity, ...]:
-    """Everybody to whom anything is bound that holds in ``namespace``: users, service accounts, and groups, each of
-    them as somebody who is in that group alone."""
-    return declared.once(index_of).everybody(namespace)
+    """All users, service accounts and groups with a role that applies in ``namespace``; a group is a user that is in
+    this group only."""
+    by_subject = declared.once(index_of).by_subject
+    found = {
+        (kind, name): None
+        for kind in ("User", "Group")
+        for where in ("*", namespace)
+        for name in by_subject.get((kind, where), {})
+    }
+    return tuple(Identity(name=name) if kind == "User" else Identity(name="", groups=(name,)) for kind, name in found)
 
 
-# --- What the API server itself answers -------------------------------------------------------------------------------
+# --- Access reviews ---------------------------------------------------------------------------------------------------
 
 
-def question(who: Identity, wish: Wish) -> Review:
-    """What the API server is asked for a wish."""
-    resource, _, subresource = wish.resource.partition("/")
+def review_of(who: Identity, request: Request) -> Review:
+    """The access review that asks the API server about a request."""
+    resource, _, subresource = request.resource.partition("/")
     return Review(
         user=who.name,
         groups=who.groups,
-        verb=wish.verb,
-        group=wish.group,
+        verb=request.verb,
+        group=request.group,
         resource=resource,
         subresource=subresource,
-        namespace=wish.namespace or "",
-        name=wish.name,
+        namespace=request.namespace or "",
+        name=request.name,
     )
 
 
-def answer(declared: Declared, who: Identity, wish: Wish, found: Access) -> bool | None:
-    """The API server's own where it was asked, unless the manifests that are to be applied are what allows it: these it
-    does not know yet. Else ``found``: what Roles and their bindings say."""
-    reviewed = declared.reviews.get(question(who, wish))
+def decide(declared: Declared, who: Identity, request: Request, found: Access) -> bool | None:
+    """The API server's answer if it reviewed the request, else that of ``found``, from Roles and bindings.
+
+    ``found`` also wins where a manifest that is to be applied allows the request: the API server does not know it yet.
+    """
+    reviewed = declared.reviews.get(review_of(who, request))
     if reviewed is None or (not reviewed and any(_is_new(declared, each) for each in found.grants)):
         return found.allowed
     return reviewed

@@ -13,7 +13,7 @@ from scanner.cluster import access, read
 from scanner.kube.kinds import ACCESS_REVIEW, ROUTE
 from scanner.kube.rbac import Review, reviews
 from scanner.kube.snapshot import Snapshot
-from scanner.lint.authorization import READS, Wish, account
+from scanner.lint.authorization import READS, Request, account
 from scanner.lint.authorization import access as by_roles
 from scanner.linting import declared, reviewed
 from tests.e2e.accounts import settle
@@ -104,8 +104,8 @@ async def test_roles_are_read_as_the_api_server_reads_them(
     assert answers == {verb: verb in allowed for verb in VERBS}
     about = declared(None, found)
     for verb in VERBS:
-        wish = Wish(verb=verb, resource="secrets", namespace=SPACE, name="web")
-        assert by_roles(about, ROUTER, wish).allowed == answers[verb], verb
+        request = Request(verb=verb, resource="secrets", namespace=SPACE, name="web")
+        assert by_roles(about, ROUTER, request).allowed == answers[verb], verb
 
 
 async def test_who_may_not_ask_reads_roles_alone(space: ControlPlane, writer: Writer, tmp_path: Path) -> None:

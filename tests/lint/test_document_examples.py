@@ -8,14 +8,16 @@ from pathlib import Path
 import pytest
 
 from scanner.cluster.lint_input import read_manifests
-from scanner.lint.manifest_rules import KIND_UNKNOWN, TWICE, UNREADABLE
+from scanner.lint.manifest_rules import DUPLICATE, KIND_UNKNOWN, UNREADABLE
 from scanner.linting import LINT_READS, declared, lint_report
 from scanner.model.lint_report import LintReport
 from scanner.model.rule import ScanRule
 from scanner.pki.object_rules import DEFINITIONS, OBJECT
 from tests.lint.examples import empty, examples
 
-EACH = pytest.mark.parametrize("rule", [UNREADABLE, KIND_UNKNOWN, TWICE, OBJECT, DEFINITIONS], ids=lambda each: each.id)
+EACH = pytest.mark.parametrize(
+    "rule", [UNREADABLE, KIND_UNKNOWN, DUPLICATE, OBJECT, DEFINITIONS], ids=lambda each: each.id
+)
 
 
 def report(directory: Path, text: str) -> LintReport:

@@ -13,7 +13,7 @@ from scanner.kube.kinds import CERTIFICATE, CONFIG_MAP, SECRET, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable
 from scanner.lint.certificates import authority_flaws, leaf_flaws
-from scanner.lint.references import look_up, mend, name_flaws, secret_flaws
+from scanner.lint.references import editable, look_up, name_flaws, secret_flaws
 from scanner.model.declared import Declared, Missing
 from scanner.model.finding import Verdict
 from tests.lint.examples import authority, leaf
@@ -145,8 +145,8 @@ def test_what_is_there_is_found() -> None:
 
 
 def test_cert_manager_owns_what_it_makes() -> None:
-    assert mend(known(CERTIFICATE_OF_WEB), "web", "shop").startswith("Certificate/shop/web-cert (")
-    assert mend(known(CERTIFICATE_OF_WEB), "web", "other") == "Secret/other/web"
+    assert editable(known(CERTIFICATE_OF_WEB), "web", "shop").startswith("Certificate/shop/web-cert (")
+    assert editable(known(CERTIFICATE_OF_WEB), "web", "other") == "Secret/other/web"
 
 
 @pytest.mark.parametrize(
@@ -179,8 +179,11 @@ MONTH = timedelta(days=30)
     ("pem", "said"),
     [
         (PEM, ()),
-        (leaf("a.example", expired=True).pem, ("ended",)),
-        (authority().leaf(names=("a",), not_before=NOW + MONTH, not_after=NOW + 2 * MONTH).pem, ("begins only",)),
+        (leaf("a.example", expired=True).pem, ("expired on",)),
+        (
+            authority().leaf(names=("a",), not_before=NOW + MONTH, not_after=NOW + 2 * MONTH).pem,
+            ("is not valid before",),
+        ),
         (authority().leaf(names=("a",), key="rsa1024").pem, ("RSA with 1024 bits",)),
         (authority().leaf(names=("a",), ca=True).pem, ("is a CA",)),
         (authority().leaf(names=("a",), eku=("clientAuth",)).pem, ("is not for serverAuth",)),
@@ -215,4 +218,4 @@ def test_authorities(holder: KubeObject, said: tuple[str, ...]) -> None:
 
 def test_an_authority_that_has_ended() -> None:
     (flaw,) = authority_flaws(config_map(ca_crt=authority().pem), (), NOW + timedelta(days=4000))
-    assert "ended" in flaw.message
+    assert "expired on" in flaw.message

@@ -25,7 +25,7 @@ from scanner.kube.kinds import (
 )
 from scanner.kube.objects import KubeObject
 from scanner.kube.secrets import Secret
-from scanner.lint.certificates import authority_flaws, entry, instead, of_text
+from scanner.lint.certificates import authority_flaws, entry, of_text, other_format
 from scanner.lint.contour import contour_configuration
 from scanner.lint.contour.contour_configuration import Configuration, watched
 from scanner.lint.references import READS as SECRETS
@@ -130,8 +130,8 @@ def verifying(secret: KubeObject | Missing, at: Steps, what: str) -> Iterator[Fl
         yield _absent(secret, at, what)
     elif not of_text(entry(secret, "ca.crt") or ""):
         yield Flaw(
-            message=f"{secret.reference} has no certificate in PEM in ca.crt{instead(secret, 'ca.crt')}; Contour takes "
-            "it for no CA",
+            message=f"{secret.reference} has no certificate in PEM in ca.crt{other_format(secret, 'ca.crt')}; "
+            "Contour does not use it as a CA",
             at=at,
             fix=f"{secret.reference}: put the CA's certificate into ca.crt",
         )

@@ -21,7 +21,7 @@ from scanner.kube.kinds import (
 )
 from scanner.kube.rbac import Binding
 from scanner.lint import authorization
-from scanner.lint.authorization import Identity, Wish, access, account, allows
+from scanner.lint.authorization import Identity, Request, access, account, allows
 from scanner.lint.certificates import chain_of
 from scanner.lint.contour import contour_configuration
 from scanner.lint.contour.contour_configuration import configurations, unseen
@@ -326,13 +326,13 @@ def _identity(item: rbac.Subject, namespace: str | None) -> Identity | None:
     return {"User": Identity(name=name), "Group": Identity(name="", groups=(name,))}.get(item.kind)
 
 
-def _delegating(subject: Subject, verb: str) -> Wish:
+def _delegating(subject: Subject, verb: str) -> Request:
     kind = TLS_CERTIFICATE_DELEGATION
-    return Wish(verb=verb, resource=kind.plural, group=kind.group, namespace=subject.object.namespace)
+    return Request(verb=verb, resource=kind.plural, group=kind.group, namespace=subject.object.namespace)
 
 
 def _without_secrets(subject: Subject, who: Identity, at: Steps) -> Iterator[Flaw]:
-    reads = access(subject.declared, who, Wish(verb="get", resource="secrets", namespace=subject.object.namespace))
+    reads = access(subject.declared, who, Request(verb="get", resource="secrets", namespace=subject.object.namespace))
     where = f"in {subject.object.namespace}" if subject.object.kind == ROLE_BINDING else "in all namespaces"
     name = who.name or f"the group {', '.join(who.groups)}"
     if reads.allowed is None and reads.unseen:

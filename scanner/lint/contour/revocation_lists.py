@@ -12,7 +12,7 @@ from scanner.kube.contour import ClientValidation, HTTPProxy, secret_name
 from scanner.kube.kinds import HTTP_PROXY
 from scanner.kube.objects import KubeObject
 from scanner.kube.secrets import RevocationList, Secret
-from scanner.lint.certificates import called, entry, of_text
+from scanner.lint.certificates import display_name, entry, of_text
 from scanner.lint.contour.contour_secrets import CRL, READS, TLS, permission
 from scanner.lint.references import secret_of
 from scanner.model.certificate_faults import date, short
@@ -142,7 +142,7 @@ def _verified(
 
 def _bare(secret: KubeObject, bare: list[CertificateFacts]) -> Iterator[Flaw]:
     if bare:
-        named = ", ".join(called(each) for each in bare[:_SHOWN])
+        named = ", ".join(display_name(each) for each in bare[:_SHOWN])
         yield Flaw(
             message=f"{secret.reference}: no revocation list is of {named}: Envoy refuses its clients",
             at=_LISTS,

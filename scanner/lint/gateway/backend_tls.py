@@ -29,7 +29,7 @@ from scanner.lint.gateway.listener_certificates import client_reference, secret_
 from scanner.lint.gateway.listeners import all_listeners
 from scanner.lint.gateway.route_attachment import of_route, on_listener
 from scanner.lint.references import READS as SECRETS
-from scanner.lint.references import look_up, mend, secret_flaws
+from scanner.lint.references import editable, look_up, secret_flaws
 from scanner.model.declared import Declared, Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
@@ -334,7 +334,7 @@ def check_certificate(subject: Subject) -> Iterator[Flaw]:
     found = secret_at(subject.declared, link)
     yield from secret_flaws(subject.declared, found, link.steps)
     if not isinstance(found, Missing):
-        fix = f"{mend(subject.declared, found.name, found.namespace)}: a certificate for clients"
+        fix = f"{editable(subject.declared, found.name, found.namespace)}: a certificate for clients"
         now = subject.declared.known.taken_at
         yield from leaf_flaws(found, link.steps, now, usage="clientAuth", fix=fix)
 

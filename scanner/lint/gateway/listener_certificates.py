@@ -13,11 +13,11 @@ from scanner.kube.kinds import NAMESPACE, SECRET
 from scanner.kube.meta import of_type
 from scanner.kube.objects import KubeObject
 from scanner.kube.references import Link, links, of_listener
-from scanner.lint.certificates import broken_flaws, chain_of, leaf_flaws
+from scanner.lint.certificates import chain_of, leaf_flaws, unreadable_flaws
 from scanner.lint.gateway.listeners import listeners
 from scanner.lint.gateway.route_attachment import of_route, on_listener
 from scanner.lint.references import READS as SECRETS
-from scanner.lint.references import look_up, mend, name_flaws, secret_flaws
+from scanner.lint.references import editable, look_up, name_flaws, secret_flaws
 from scanner.model.declared import Declared, Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
@@ -65,7 +65,7 @@ def _reference_flaws(subject: Subject, link: Link) -> Iterator[Flaw]:
         found = secret_at(subject.declared, link)
         yield from secret_flaws(subject.declared, found, steps)
         if not isinstance(found, Missing):
-            yield from broken_flaws(found, chain_of(found), steps)
+            yield from unreadable_flaws(found, chain_of(found), steps)
     else:
         named = "/".join(filter(None, (link.group, link.kind)))
         yield Flaw(
@@ -120,7 +120,7 @@ def _listener_names(
             last,
             names,
             at or steps,
-            fix=f"{mend(subject.declared, last.name, last.namespace)}: a certificate with these names",
+            fix=f"{editable(subject.declared, last.name, last.namespace)}: a certificate with these names",
             beside=[each for _, each in seen[:-1]],
         )
 
@@ -158,7 +158,7 @@ def check_faults(subject: Subject) -> Iterator[Flaw]:
                     yield undecided(found, steps, "whether its certificate meets the requirements")
             elif str(found.reference) not in looked_at:
                 looked_at.add(str(found.reference))
-                fix = f"{mend(subject.declared, found.name, found.namespace)}: replace the certificate"
+                fix = f"{editable(subject.declared, found.name, found.namespace)}: replace the certificate"
                 yield from leaf_flaws(found, steps, now, fix=fix)
 
 

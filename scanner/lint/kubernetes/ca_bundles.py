@@ -12,7 +12,7 @@ from scanner.kube.kinds import API_SERVICE, CUSTOM_RESOURCE_DEFINITION, SERVICE
 from scanner.kube.objects import KubeObject
 from scanner.kube.service import Service
 from scanner.kube.service_callers import CALLS, APIService, Call, CustomResourceDefinition, calls
-from scanner.lint.certificates import called, limited, of_text
+from scanner.lint.certificates import display_name, is_remainder, of_text
 from scanner.model.certificate_faults import date
 from scanner.model.declared import Missing
 from scanner.model.finding import Severity
@@ -104,7 +104,7 @@ def _empty(subject: Subject, call: Call) -> Iterator[Flaw]:
 
 def _read(subject: Subject, call: Call, content: bytes) -> Iterator[Flaw]:
     found = of_text(content.decode("utf-8", "replace"))
-    reasons = [None if limited(each) else broken(each) for each in found]
+    reasons = [None if is_remainder(each) else broken(each) for each in found]
     good = [each for each, why in zip(found, reasons, strict=True) if why is None]
     if not found:
         what = form_of(content)
@@ -125,12 +125,12 @@ def _valid(subject: Subject, call: Call, found: list[CertificateFacts]) -> Itera
         last = max(found, key=lambda each: each.not_after or now)
         over = last.not_after is not None and last.not_after < now
         how = f"ended {date(last.not_after or now)}" if over else f"begins only {date(last.not_before or now)}"
-        yield _bad(subject, call, f"{'has expired' if over else 'is not valid yet'}: {called(last)} {how}")
+        yield _bad(subject, call, f"{'has expired' if over else 'is not valid yet'}: {display_name(last)} {how}")
     elif found and True not in states:
         yield _undecided(call, "whether the caBundle has expired: a certificate in it cannot be read")
     for each, state in zip(found, states, strict=True):
         if state is not False and each.is_ca is False and not each.self_issued:
-            what = f"has {called(each)}, which is no CA: it is trusted only where it is served itself"
+            what = f"has {display_name(each)}, which is no CA: it is trusted only where it is served itself"
             yield _bad(subject, call, what, "medium")
 
 

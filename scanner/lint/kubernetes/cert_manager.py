@@ -15,7 +15,7 @@ from scanner.kube.objects import KubeObject, Steps
 from scanner.kube.references import Link, ReferenceRole, links
 from scanner.kube.secrets import Certificate, issued_by
 from scanner.lint.openshift.route_certificate import KEYS
-from scanner.lint.references import is_named
+from scanner.lint.references import covers_name
 from scanner.model.declared import Declared, Missing
 from scanner.model.lint_report import NOT_GIVEN
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
@@ -89,7 +89,7 @@ def _issuer(subject: Subject, made: Certificate) -> Iterator[Flaw]:
 def _served(made: Certificate, user: Link) -> Iterator[Flaw]:
     names = frozenset(map(str.lower, made.dns_names))
     by, who = made.reference, user.source.reference
-    bare = [each for each in map(str.lower, user.hosts) if not is_named(names, each)]
+    bare = [each for each in map(str.lower, user.hosts) if not covers_name(names, each)]
     if bare:
         yield Flaw(
             message=f"{who} serves {shown(bare[0])} with its Secret, and spec.dnsNames does not have that name",

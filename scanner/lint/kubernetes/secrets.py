@@ -16,16 +16,16 @@ from scanner.kube.secrets import Secret
 from scanner.lint import references
 from scanner.lint.certificates import (
     Fault,
-    broken_flaws,
     chain_of,
-    ended,
     entry,
-    flaws,
+    expired,
+    fault_flaws,
     is_a_ca,
-    not_begun,
-    strong,
+    key_strength,
+    not_yet_valid,
+    unreadable_flaws,
 )
-from scanner.lint.references import TLS, mend, secret_flaws
+from scanner.lint.references import TLS, editable, secret_flaws
 from scanner.model.certificate_faults import weak_signature
 from scanner.model.declared import Declared
 from scanner.model.finding import Severity
@@ -52,20 +52,20 @@ def check_secret(subject: Subject) -> Iterator[Flaw]:
     secret = subject.object
     if not _is_pair(secret) or (secret.namespace or "", secret.name) in subject.declared.once(_referred):
         return
-    keeper, now = mend(subject.declared, secret.name, secret.namespace), subject.declared.known.taken_at
+    keeper, now = editable(subject.declared, secret.name, secret.namespace), subject.declared.known.taken_at
     fix = f"{keeper}: replace the certificate"
     yield from secret_flaws(subject.declared, secret, _AT, types=(Secret.of(secret).type or "Opaque",))
     found = chain_of(secret)
-    yield from broken_flaws(secret, found, _AT, fix=fix)
+    yield from unreadable_flaws(secret, found, _AT, fix=fix)
     faults: tuple[tuple[Severity | None, Fault], ...] = (
-        ("high", ended(now)),
-        ("high", not_begun(now)),
-        ("medium", strong),
+        ("high", expired(now)),
+        ("high", not_yet_valid(now)),
+        ("medium", key_strength),
         ("medium", weak_signature),
     )
     for place, each in enumerate(found):
         of_leaf: tuple[tuple[Severity | None, Fault], ...] = (("info", is_a_ca),) if place == 0 else ()
-        yield from flaws(secret, each, _AT, (*faults, *of_leaf), fix=fix)
+        yield from fault_flaws(secret, each, _AT, (*faults, *of_leaf), fix=fix)
 
 
 def _is_pair(secret: KubeObject) -> bool:

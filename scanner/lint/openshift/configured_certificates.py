@@ -14,8 +14,8 @@ from scanner.kube.kinds import API_SERVER, CONFIG_MAP, HOSTED_CLUSTER, INFRASTRU
 from scanner.kube.objects import KubeObject
 from scanner.kube.openshift import Infrastructure, OAuth, Provider
 from scanner.lint import references
-from scanner.lint.certificates import authority_flaws, called, chain_of, leaf_flaws
-from scanner.lint.references import TLS, look_up, mend, name_flaws, secret_flaws
+from scanner.lint.certificates import authority_flaws, chain_of, display_name, leaf_flaws
+from scanner.lint.references import TLS, editable, look_up, name_flaws, secret_flaws
 from scanner.model.declared import Declared, Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 from scanner.tls.certificate import CertificateFacts
@@ -39,7 +39,7 @@ def serving_flaws(
     yield from secret_flaws(subject.declared, secret, at, types=types)
     if isinstance(secret, Missing):
         return
-    keeper = mend(subject.declared, secret.name, secret.namespace)
+    keeper = editable(subject.declared, secret.name, secret.namespace)
     now = subject.declared.known.taken_at
     yield from leaf_flaws(secret, at, now, usage=usage, fix=f"{keeper}: replace the certificate")
     yield from _order(secret, chain_of(secret), at, keeper)
@@ -56,7 +56,8 @@ def _order(secret: KubeObject, chain: Sequence[CertificateFacts], at: Steps, kee
     for one, other in pairwise(chain):
         if one.issuer is not None and other.subject is not None and one.issuer != other.subject:
             yield Flaw(
-                message=f"{secret.reference}: {called(one)} is followed by {called(other)}, which did not issue it",
+                message=f"{secret.reference}: {display_name(one)} is followed by {display_name(other)}, "
+                "which did not issue it",
                 at=at,
                 severity="medium",
                 fix=f"{keeper}: put the leaf first, then each issuer",

@@ -15,12 +15,12 @@ from scanner.lint.authorization import (
     Access,
     Grant,
     Identity,
-    Wish,
+    Request,
     access,
     account,
-    answer,
-    nameable,
-    question,
+    allowed_names,
+    decide,
+    review_of,
     subjects,
 )
 from scanner.lint.openshift.route_certificate import EXTERNAL
@@ -64,12 +64,12 @@ def check_access(subject: Subject) -> Iterator[Flaw]:
     name, declared = Route.of(subject.object).external_secret, subject.declared
     if not name:
         return
-    wishes = {verb: _reading(subject, verb, name) for verb in _VERBS}
-    found = {verb: access(declared, _ROUTER, wish) for verb, wish in wishes.items()}
-    answers = {verb: answer(declared, _ROUTER, wish, found[verb]) for verb, wish in wishes.items()}
+    requests = {verb: _reading(subject, verb, name) for verb in _VERBS}
+    found = {verb: access(declared, _ROUTER, request) for verb, request in requests.items()}
+    answers = {verb: decide(declared, _ROUTER, request, found[verb]) for verb, request in requests.items()}
     if all(answers.values()):
         return
-    by_group = {verb: _by_group(declared, wish) for verb, wish in wishes.items()}
+    by_group = {verb: _by_group(declared, request) for verb, request in requests.items()}
     meant = any(each.grants for each in found.values()) or any(by_group.values())
     refused = [
         verb
@@ -95,16 +95,16 @@ def route_reviews(route: KubeObject) -> Iterator[Review]:
     """What the API server's own validation of a Route asks of itself: of the router's account, without groups."""
     name = Route.of(route).external_secret
     for verb in _VERBS if name and route.namespace else ():
-        wish = Wish(verb=verb, resource="secrets", namespace=route.namespace, name=name)
-        yield question(_ROUTER, wish)
+        request = Request(verb=verb, resource="secrets", namespace=route.namespace, name=name)
+        yield review_of(_ROUTER, request)
 
 
-def _reading(subject: Subject, verb: str, name: str) -> Wish:
-    return Wish(verb=verb, resource="secrets", namespace=subject.object.namespace, name=name)
+def _reading(subject: Subject, verb: str, name: str) -> Request:
+    return Request(verb=verb, resource="secrets", namespace=subject.object.namespace, name=name)
 
 
-def _by_group(declared: Declared, wish: Wish) -> tuple[str, ...]:
-    found = access(declared, Identity(name=_ROUTER.name, groups=_GROUPS), wish).grants
+def _by_group(declared: Declared, request: Request) -> tuple[str, ...]:
+    found = access(declared, Identity(name=_ROUTER.name, groups=_GROUPS), request).grants
     return tuple(f"{each} allows it to a group, which the API server's check leaves out" for each in found[:1])
 
 
@@ -187,12 +187,14 @@ def _candidates(declared: Declared, namespace: str | None) -> tuple[_Candidate, 
     for each namespace."""
     known = declared.once(_by_namespace)
     if namespace not in known:
-        hosts = [Wish(verb=verb, resource=_HOST, group=_ROUTES, namespace=namespace) for verb in ("create", "update")]
+        hosts = [
+            Request(verb=verb, resource=_HOST, group=_ROUTES, namespace=namespace) for verb in ("create", "update")
+        ]
         lacking = (
             who
             for who in subjects(declared, namespace)[:_EVERYBODY]
             if not _called(who).startswith(_PLATFORM)
-            and all(access(declared, who, wish).known is False for wish in hosts)
+            and all(access(declared, who, request).known is False for request in hosts)
         )
         known[namespace] = tuple((who, _written(declared, who, namespace)) for who in lacking)
     return known[namespace]
@@ -209,7 +211,7 @@ def _by_namespace(_: Declared) -> dict[str | None, tuple[_Candidate, ...]]:
 def _written(declared: Declared, who: Identity, namespace: str | None) -> frozenset[str] | None:
     found: frozenset[str] = frozenset()
     for verb in _WRITES:
-        names = nameable(declared, who, Wish(verb=verb, resource="secrets", namespace=namespace))
+        names = allowed_names(declared, who, Request(verb=verb, resource="secrets", namespace=namespace))
         if names is None:
             return None
         found |= names
@@ -236,9 +238,9 @@ def check_custom_host(subject: Subject) -> Iterator[Flaw]:
     who = identity(user, subject.declared.groups)
     before = Route.of(subject.before) if subject.before is not None else None
     for at, says, verbs in _asked(Route.of(subject.object), before):
-        wishes = [_wish(subject.object, verb) for verb in verbs]
-        found = [access(subject.declared, who, each) for each in wishes]
-        answers = [answer(subject.declared, who, wish, each) for wish, each in zip(wishes, found, strict=True)]
+        requests = [_request(subject.object, verb) for verb in verbs]
+        found = [access(subject.declared, who, each) for each in requests]
+        answers = [decide(subject.declared, who, request, each) for request, each in zip(requests, found, strict=True)]
         if not any(answers):
             open_ones = [each for each, known in zip(found, answers, strict=True) if known is None]
             yield from _not_allowed(user, at, says, verbs, open_ones, named=any(each.named for each in found))
@@ -249,11 +251,11 @@ def custom_host_reviews(item: KubeObject, user: str, groups: tuple[str, ...]) ->
     route = Route.of(item)
     if route.namespace and (route.host or route.subdomain or any(_certificates(route))):
         for verb in ("create", "update"):
-            yield question(identity(user, groups), _wish(route, verb))
+            yield review_of(identity(user, groups), _request(route, verb))
 
 
-def _wish(route: KubeObject, verb: str) -> Wish:
-    return Wish(verb=verb, resource=_HOST, group=_ROUTES, namespace=route.namespace)
+def _request(route: KubeObject, verb: str) -> Request:
+    return Request(verb=verb, resource=_HOST, group=_ROUTES, namespace=route.namespace)
 
 
 def _asked(route: Route, before: Route | None) -> Iterator[tuple[tuple[str, ...], str, tuple[str, ...]]]:

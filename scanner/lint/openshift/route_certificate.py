@@ -13,18 +13,18 @@ from scanner.kube.objects import KubeObject, Steps
 from scanner.kube.secrets import SERVICE_CA, KeyHolder, Secret, service_ca_secret
 from scanner.lint import references
 from scanner.lint.certificates import (
-    broken_flaws,
-    called,
     chain_of,
-    ended,
+    display_name,
     entry,
-    flaws,
-    instead_of,
+    expired,
+    fault_flaws,
     is_no_ca,
     leaf_flaws,
     of_text,
+    other_format_of,
+    unreadable_flaws,
 )
-from scanner.lint.references import mend, name_flaws, secret_flaws, secret_of
+from scanner.lint.references import editable, name_flaws, secret_flaws, secret_of
 from scanner.model.declared import Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 from scanner.tls.certificate import CertificateFacts
@@ -83,7 +83,7 @@ def old_signature(certificate: CertificateFacts, at: Steps) -> Iterator[Flaw]:
             message=f"the router rejects it: {says}",
             at=at,
             severity="high",
-            observed=(called(certificate),),
+            observed=(display_name(certificate),),
             fix="get it signed with SHA-256",
         )
 
@@ -116,16 +116,16 @@ def check_inline(subject: Subject) -> Iterator[Flaw]:
         return
     chain = of_text(tls.certificate)
     if not chain:
-        message = f"the router rejects it: no certificate in PEM{instead_of(tls.certificate)}"
+        message = f"the router rejects it: no certificate in PEM{other_format_of(tls.certificate)}"
         yield Flaw(message=message, at=_CERTIFICATE, fix="write the certificate in PEM")
         return
-    yield from broken_flaws(route, chain, _CERTIFICATE, name="certificate")
+    yield from unreadable_flaws(route, chain, _CERTIFICATE, name="certificate")
     yield from _pair(route)
     for place, each in enumerate(chain):
         yield from _rejected(each, leaf=place == 0)
     if tls.ca_certificate:
         authorities = of_text(tls.ca_certificate)
-        yield from broken_flaws(route, authorities, _AUTHORITY, name="caCertificate")
+        yield from unreadable_flaws(route, authorities, _AUTHORITY, name="caCertificate")
         yield from _chained(chain, authorities)
         for each in authorities:
             yield from old_signature(each, _AUTHORITY)
@@ -174,7 +174,7 @@ def _chained(chain: Sequence[CertificateFacts], authorities: Sequence[Certificat
             message="the router rejects it: caCertificate has none that issued the certificate",
             at=_AUTHORITY,
             expected=(chain[0].issuer[:200],),
-            observed=tuple(called(each) for each in authorities[:5]),
+            observed=tuple(display_name(each) for each in authorities[:5]),
             fix="put the issuer of the certificate into caCertificate",
         )
 
@@ -191,8 +191,8 @@ def check_secret(subject: Subject) -> Iterator[Flaw]:
     yield from secret_flaws(subject.declared, secret, EXTERNAL)
     if isinstance(secret, Missing):
         return
-    chain, keeper = chain_of(secret), mend(subject.declared, name, subject.object.namespace)
-    yield from broken_flaws(secret, chain, EXTERNAL)
+    chain, keeper = chain_of(secret), editable(subject.declared, name, subject.object.namespace)
+    yield from unreadable_flaws(secret, chain, EXTERNAL)
     rejected = {
         "tls.key": _beside_key(Secret.of(secret)),
         "tls.crt": _unrecognized(entry(secret, "tls.crt") or ""),
@@ -204,7 +204,7 @@ def check_secret(subject: Subject) -> Iterator[Flaw]:
     for place, each in enumerate(chain):
         for message in _rejected_from_secret(each, leaf=place == 0):
             fix = f"{keeper}: another certificate"
-            yield Flaw(message=f"{secret.reference}: {called(each)} {message}", at=EXTERNAL, fix=fix)
+            yield Flaw(message=f"{secret.reference}: {display_name(each)} {message}", at=EXTERNAL, fix=fix)
 
 
 def _rejected_from_secret(certificate: CertificateFacts, *, leaf: bool) -> Iterator[str]:
@@ -228,11 +228,11 @@ def check_chain(subject: Subject) -> Iterator[Flaw]:
     if behind:
         what = "a CA's" if any(each.is_ca for each in behind) else "another"
         yield Flaw(
-            message=f"{secret.reference} has {what} certificate behind the leaf, and the API asks for one alone",
+            message=f"{secret.reference} has {what} certificate after the leaf, but the API expects one certificate",
             at=EXTERNAL,
-            fix=f"{mend(subject.declared, secret.name, secret.namespace)}: keep the leaf alone where clients know its "
-            "issuer; else give certificate, key and caCertificate in the Route, so that intermediates are served",
-            evidence=tuple(called(each) for each in behind[:5]),
+            fix=f"{editable(subject.declared, secret.name, secret.namespace)}: keep only the leaf if clients know its "
+            "issuer; else set certificate, key and caCertificate in the Route, so that the intermediates are served",
+            evidence=tuple(display_name(each) for each in behind[:5]),
         )
     if entry(secret, "ca.crt"):
         yield Flaw(
@@ -281,7 +281,7 @@ def _served(subject: Subject) -> tuple[KubeObject, Steps] | None:
 def _where(subject: Subject, holder: KubeObject) -> str:
     if holder.kind == ROUTE:
         return str(holder.reference)
-    return mend(subject.declared, holder.name, holder.namespace)
+    return editable(subject.declared, holder.name, holder.namespace)
 
 
 KEY = ObjectRule(id="route-inline-key", subjects=(ROUTE,), check=check_key)
@@ -322,16 +322,16 @@ def check_backend_trust(subject: Subject) -> Iterator[Flaw]:
 def _anchors(subject: Subject, text: str) -> Iterator[Flaw]:
     found = of_text(text)
     if not found:
-        says = f"the router rejects it: failed to parse destination CA certificate{instead_of(text)}"
+        says = f"the router rejects it: failed to parse destination CA certificate{other_format_of(text)}"
         yield Flaw(message=says, at=_DESTINATION, severity="high", fix="give CA certificates in PEM")
     fix = f"{subject.object.reference}: give the CA of the backend's certificate"
-    yield from broken_flaws(
+    yield from unreadable_flaws(
         subject.object, found, _DESTINATION, name="destinationCACertificate", severity="high", fix=fix
     )
-    faults = ((None, is_no_ca), (None, ended(subject.declared.known.taken_at)))
+    faults = ((None, is_no_ca), (None, expired(subject.declared.known.taken_at)))
     yield from unknown_block(text, _DESTINATION)
     for each in found:
-        yield from flaws(subject.object, each, _DESTINATION, faults, fix=fix)
+        yield from fault_flaws(subject.object, each, _DESTINATION, faults, fix=fix)
         yield from old_signature(each, _DESTINATION)
     for _, name in _backends(subject) if found else ():
         yield from _issued(subject, name, {each.subject for each in found})

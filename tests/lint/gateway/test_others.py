@@ -20,7 +20,7 @@ IDENTITY = secret("identity", "gateway.example", token="CLIENT").replace("KEY(",
         ((CLIENT, secret("identity", "gateway.example")), ["is not for clientAuth"]),
         (
             (CLIENT, secret("identity", "a.example", token="EXPIRED")),
-            ["key that does not", "ended", "not for clientAuth"],
+            ["key that does not", "expired on", "not for clientAuth"],
         ),
         ((CLIENT,), ["does not exist"]),
         ((CLIENT.replace("name: identity", "name: a, kind: ConfigMap"),), ["InvalidClientCertificateRef"]),

@@ -67,7 +67,7 @@ def test_a_certificate_that_has_ended_is_said_once() -> None:
     text = listening(listener.replace("NAME", "a"), listener.replace("NAME", "b"))
     ((verdict, field, message),) = said(FAULT, text, secret("a", "a.example, b.example", token="EXPIRED"))
     assert (verdict, field) == ("fail", "spec.listeners[0].tls.certificateRefs[0]")
-    assert "ended" in message
+    assert "expired on" in message
 
 
 def known(directory: Path, *texts: str) -> Snapshot:

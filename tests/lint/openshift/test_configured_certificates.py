@@ -70,7 +70,10 @@ ROUTER = "openshift-ingress"
         ),
         (controller(NAMES) + secret("apps", ROUTER, pair("a.example")), [f"high: is not valid for {WILD}"]),
         (controller(NAMES) + secret("apps", ROUTER, pair(WILD, key="b.example")), ["high: key that does not belong"]),
-        (controller(NAMES) + secret("apps", ROUTER, pair(WILD, certificate="EXPIRED")), ["high: key", "high: ended"]),
+        (
+            controller(NAMES) + secret("apps", ROUTER, pair(WILD, certificate="EXPIRED")),
+            ["high: key", "high: expired on"],
+        ),
         (
             controller(NAMES) + secret("apps", ROUTER, pair(WILD, certificate="CLIENT")),
             ["high: key that does not belong", "medium: is not for serverAuth"],
@@ -210,7 +213,7 @@ OTHER = ", {names: [API.cluster.example], servingCertificate: {name: api}}"
         (named() + secret("api", "openshift-config", pair("api.cluster.example"), "Opaque"), ["high: type 'Opaque'"]),
         (named() + api("other.example"), ["high: is not valid for api.cluster.example"]),
         (named() + api(key="other.example"), ["high: key that does not belong"]),
-        (named() + api(certificate="EXPIRED"), ["high: key", "high: ended"]),
+        (named() + api(certificate="EXPIRED"), ["high: key", "high: expired on"]),
         (named("") + api(), []),
         (named("") + api("api-int.cluster.example"), ["high: a name by which the cluster reaches"]),
         (named("names: [api-int.cluster.example], "), ["inconclusive: whether", "high: a name by which"]),

@@ -149,7 +149,7 @@ def test_cert_manager_is_named_in_the_fix(tmp_path: Path) -> None:
         if each.finding.rule == "route-external-secret"
     ]
     assert fixes
-    assert all(fix and fix.startswith("Certificate/shop/c (cert-manager keeps Secret/shop/web by it)") for fix in fixes)
+    assert all(fix and fix.startswith("Certificate/shop/c (cert-manager writes Secret/shop/web)") for fix in fixes)
 
 
 def test_what_the_router_takes_of_nobody(tmp_path: Path) -> None:

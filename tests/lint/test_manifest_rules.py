@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scanner.cluster.lint_input import read_manifests
 from scanner.cluster.manifest_documents import Manifests
 from scanner.kube.kinds import ROUTE, SECRET
-from scanner.lint.manifest_rules import TWICE, check_twice, told_apart
+from scanner.lint.manifest_rules import DUPLICATE, check_duplicates, split_duplicates
 from scanner.linting import LINT_READS, declared, lint_report
 from scanner.model.declared import Missing
 from scanner.model.lint_report import LintReport, exit_code
@@ -118,8 +118,8 @@ def test_one_name_ten_thousand_times_takes_no_time(tmp_path: Path) -> None:
     file.write_text("".join(json.dumps({**SECRET_JSON, "type": str(number)}) + "\n" for number in range(10_000)))
     found = read_manifests([str(file)], LINT_READS)
     start = time.process_time()
-    once, twice = told_apart(found.given)
-    findings = [each for several in twice.values() for each in check_twice(TWICE, several)]
+    once, twice = split_duplicates(found.given)
+    findings = [each for several in twice.values() for each in check_duplicates(DUPLICATE, several)]
     assert time.process_time() - start < 20
     assert (len(once), len(findings)) == (0, 10_000)
     assert all(len(each.message) < 1000 for each in findings)
