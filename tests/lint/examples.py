@@ -52,7 +52,7 @@ def examples(rule: AnyRule, which: str) -> list[str]:
 
 
 def manifests(directory: Path, text: str) -> Manifests:
-    """What a text says, with certificates where it has their names."""
+    """The text of an example, with certificates in place of their names."""
     file = directory / "example.yaml"
     file.write_text(with_certificates(text), encoding="utf-8")
     return read_manifests([str(file)], READS)
@@ -72,14 +72,14 @@ def user_of(text: str) -> str | None:
 def linted(
     directory: Path, text: str, rules: Iterable[ObjectRule], cluster: Snapshot | None = None
 ) -> tuple[list[Linted], Manifests]:
-    """What the rules say of the objects in a text."""
+    """Apply rules to the objects in a text."""
     given = manifests(directory, text)
     known = cluster or (empty() if text.startswith(WHOLE) else None)
     return list(lint(declared(given, known, user_of(text)), rules)), given
 
 
 def empty() -> Snapshot:
-    """A cluster without any object, of which everything was read."""
+    """A cluster without any object, in which every kind was read."""
     return Snapshot(taken_at=datetime.now(UTC), origin=Origin(name="empty"), objects=dict.fromkeys(READS, ()))
 
 

@@ -1,4 +1,4 @@
-"""Who may do what, decided as the API server's authorizer does it."""
+"""RBAC decisions, as the API server's authorizer makes them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def known(*objects: KubeObject, gaps: bool = False) -> Declared:
 
 
 @pytest.mark.parametrize(
-    ("rule", "request", "allowed"),
+    ("rule", "asked", "allowed"),
     [
         (SECRETS, REQUEST, True),
         ({**SECRETS, "resourceNames": ["web"]}, REQUEST, True),
@@ -81,8 +81,8 @@ def known(*objects: KubeObject, gaps: bool = False) -> Declared:
         ),
     ],
 )
-def test_a_rule_allows_what_the_authorizer_says(rule: Mapping[str, Any], request: Request, *, allowed: bool) -> None:
-    assert access(known(role(rule), binding(ROUTER)), WHO, request).allowed is allowed
+def test_a_rule_allows_what_the_authorizer_says(rule: Mapping[str, Any], asked: Request, *, allowed: bool) -> None:
+    assert access(known(role(rule), binding(ROUTER)), WHO, asked).allowed is allowed
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ REQUESTS = st.builds(
 
 @given(st.lists(st.tuples(st.lists(RULES, max_size=3), st.booleans()), max_size=5), REQUESTS)
 def test_looking_at_few_bindings_is_as_good_as_at_all(
-    bound: list[tuple[list[dict[str, Any]], bool]], request: Request
+    bound: list[tuple[list[dict[str, Any]], bool]], asked: Request
 ) -> None:
     objects = []
     for number, (rules, there) in enumerate(bound):
@@ -225,8 +225,8 @@ def test_looking_at_few_bindings_is_as_good_as_at_all(
         objects += [role(*rules, name=f"r{number}")] if there else []
     about = known(*objects, gaps=True)
     every = [one for roles in about.once(index_of).bound_to(WHO, "shop") for one in roles.every]
-    allowing = [each.binding.name for each in every if any(rule.allows(request) for rule in each.rules)]
-    found = access(about, WHO, request)
+    allowing = [each.binding.name for each in every if any(rule.allows(asked) for rule in each.rules)]
+    found = access(about, WHO, asked)
     assert [each.binding.name for each in found.grants] == allowing
     assert found.role == next((each.missing for each in every if each.role is None), None)
     assert found.named == bool(every)

@@ -1,4 +1,4 @@
-"""The examples on pages of rules on what is given as a whole, linted as ``adhere lint`` does it."""
+"""The examples on the pages of rules on manifests, linted as ``adhere lint`` does it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EACH = pytest.mark.parametrize(
 
 
 def report(directory: Path, text: str) -> LintReport:
-    """What lint says of a file with this text, before it is applied to a cluster without any object."""
+    """Lint a file with this text, to be applied to a cluster without any object."""
     file = directory / "example.yaml"
     file.write_text(text, encoding="utf-8")
     manifests = read_manifests([str(file)], LINT_READS)

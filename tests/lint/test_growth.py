@@ -11,7 +11,7 @@ from benchmarks.growth import TIMES, linted
 from benchmarks.shapes import SHAPES
 
 FEW = 60
-"""More than the bindings of one role that are told, and names by which a role is found."""
+"""More than the bindings of one role that are reported, and than the names by which a role is indexed."""
 LEAST = {"Ingresses of a host": 150, "KubeletConfigs and pools": 110, "Bindings of Roles that name many": 120}
 """More than the others that each is compared with."""
 

@@ -1,4 +1,4 @@
-"""Objects that are given more than once: whatever the order, nobody says which of them counts."""
+"""Objects with several definitions, in any order."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_no_order_decides(tmp_path_factory: pytest.TempPathFactory, names: list[
 
 
 def test_one_name_ten_thousand_times_takes_no_time(tmp_path: Path) -> None:
-    """Whoever writes a manifest chooses how often; the bound is a hundred times what is needed."""
+    """The author of a manifest chooses the number; the bound is a hundred times what is needed."""
     file = tmp_path / "many.json"
     file.write_text("".join(json.dumps({**SECRET_JSON, "type": str(number)}) + "\n" for number in range(10_000)))
     found = read_manifests([str(file)], LINT_READS)

@@ -50,7 +50,7 @@ def secret(*, type_: str = "kubernetes.io/tls", **data: bytes) -> KubeObject:
 
 
 def raw_secret(certificate: str, key: str) -> KubeObject:
-    """With what somebody wrote into ``data`` without encoding it."""
+    """A Secret whose ``data`` is not base64."""
     raw = {"metadata": {"name": "web", "namespace": "shop"}, "type": "kubernetes.io/tls"}
     found = kept(SECRET, {**raw, "data": {"tls.crt": certificate, "tls.key": key}}, Pruner())
     assert found is not None

@@ -1,4 +1,4 @@
-"""Objects that are given encrypted: what a cluster has of their names, or has not, is not taken for what is applied."""
+"""Encrypted manifests: the cluster's object of the same name is not taken for the manifest."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SEALED_PROXY = (
 
 
 def old() -> KubeObject:
-    """What the cluster has."""
+    """The cluster's objects."""
     data = {"tls.crt": leaf("a.example").pem.decode(), "tls.key": leaf("a.example").key_pem.decode()}
     metadata = {"name": "web", "namespace": "shop"}
     found = kept(SECRET, {"type": "kubernetes.io/tls", "metadata": metadata, "stringData": data}, Pruner())

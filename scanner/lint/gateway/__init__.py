@@ -1,4 +1,4 @@
-"""Gateway API: what Gateways, ListenerSets, routes and BackendTLSPolicies declare (GEP-2907's four segments)."""
+"""Rules on the Gateway API: Gateways, ListenerSets, routes, BackendTLSPolicies and ReferenceGrants (GEP-2907)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Where a Gateway speaks plaintext to backends behind listeners with TLS (GEP-1897, GEP-1911)."""
+"""Plaintext from a Gateway to the backends of its TLS listeners (GEP-1897, GEP-1911)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from scanner.files.source_positions import shown
@@ -21,7 +21,7 @@ from scanner.kube.kinds import (
 from scanner.kube.objects import KubeObject
 from scanner.lint.gateway.backend_tls import READS as POLICIES
 from scanner.lint.gateway.backend_tls import port_of, protected, service_of
-from scanner.lint.gateway.route_attachment import Attachment, of_route
+from scanner.lint.gateway.route_attachment import of_route
 from scanner.lint.references import look_up
 from scanner.model.declared import Declared, Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
@@ -29,38 +29,41 @@ from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 _ENCRYPTED: Final = frozenset({"https", "kubernetes.io/wss", "tls", "grpcs", "wss"})
 """Values of ``appProtocol`` that mean TLS (KEP-3726; IANA service names)."""
 _NAMES: Final = ("https", "tls", "grpcs", "wss")
-"""Beginnings of a port's name that mean TLS, as Istio reads them; the API gives names no meaning."""
+"""Prefixes of a port's name that mean TLS to Istio; the API gives names no meaning."""
 _TLS: Final = ("ServerOnly", "ClientAndServer")
 """Modes of an XBackend with TLS."""
 
 
 def check_plaintext(subject: Subject) -> Iterator[Flaw]:
-    """What a TLS listener decrypts is encrypted again on its way to the backend."""
+    """The Gateway encrypts what it sends to the backends of a TLS listener."""
     every = of_route(subject.declared, subject.object)
-    ended = any(_ending(every))
+    terminating = [one.listener for each in every for one in each.attached if one.listener.terminates]
     missing = next((each.missing for each in every if each.missing and each.missing.gap), None)
-    if not ended and missing is None:
+    if not terminating and missing is None:
         return
-    contours = next((str(each) for each in _ending(every) if _is_contours(subject.declared, each)), "")
+    of_contour = next((str(each) for each in terminating if _is_contours(subject.declared, each)), "")
     route = GatewayRoute.of(subject.object)
     for backend in (each for each in route.backends if each.is_service):
-        if contours:  # a policy would change nothing
-            yield _unread(route, backend, contours)
+        if of_contour:
+            yield Flaw(
+                message=(
+                    f"TLS ends at {of_contour}: Contour sends plaintext to the Service {shown(backend.name)}, "
+                    "because it applies BackendTLSPolicy to HTTPRoutes only"
+                ),
+                at=backend.steps,
+                fix=f"{route.reference}: use a listener in mode Passthrough, or an HTTPRoute",
+            )
             continue
         answer = protected(subject.declared, route, backend)
         if answer is True:
             continue
-        unseen = missing if not ended else answer
+        unseen = answer if terminating else missing
         if isinstance(unseen, Missing):
             yield undecided(unseen, backend.steps, "whether the Gateway encrypts what it sends to the backend")
         else:
-            yield _unprotected(route, backend, "TLS ends at the Gateway, which speaks plaintext to")
+            yield _unprotected(route, backend, "TLS ends at the Gateway, which sends plaintext to")
     for backend in (each for each in route.backends if not each.is_service):
-        yield from _stranger(subject, backend, None if ended else missing)
-
-
-def _ending(every: Iterable[Attachment]) -> Iterator[Listener]:
-    return (one.listener for each in every for one in each.attached if one.listener.terminates)
+        yield from _other_kind(subject, backend, None if terminating else missing)
 
 
 def _is_contours(declared: Declared, listener: Listener) -> bool:
@@ -68,19 +71,8 @@ def _is_contours(declared: Declared, listener: Listener) -> bool:
     return gateway is not None and controller_of(declared.known, gateway) == CONTOUR
 
 
-def _unread(route: GatewayRoute, backend: BackendRef, listener: str) -> Flaw:
-    return Flaw(
-        message=(
-            f"TLS ends at {listener}, which is Contour's: it speaks plaintext to the Service {shown(backend.name)}, "
-            "because it applies BackendTLSPolicy to HTTPRoutes only"
-        ),
-        at=backend.steps,
-        fix=f"{route.reference}: use a listener in mode Passthrough, or an HTTPRoute",
-    )
-
-
-def _stranger(subject: Subject, reference: BackendRef, unseen: Missing | None) -> Iterator[Flaw]:
-    """An XBackend says itself whether it is spoken to over TLS; of other kinds nobody knows."""
+def _other_kind(subject: Subject, reference: BackendRef, unseen: Missing | None) -> Iterator[Flaw]:
+    """An XBackend has a TLS mode of its own; other kinds are unknown."""
     found: KubeObject | Missing | None = unseen
     at = reference.steps
     if unseen is None and (reference.group, reference.kind) == (X_BACKEND.group, X_BACKEND.name):
@@ -94,22 +86,22 @@ def _stranger(subject: Subject, reference: BackendRef, unseen: Missing | None) -
             yield undecided(found, at, "whether the Gateway encrypts what it sends to the backend")
     elif XBackend.of(found).is_plaintext:
         yield Flaw(
-            message=f"TLS ends at the Gateway, which speaks plaintext to {found.reference}",
+            message=f"TLS ends at the Gateway, which sends plaintext to {found.reference}",
             at=at,
-            fix=f"{found.reference}: spec.tls",
+            fix=f"{found.reference}: set spec.tls",
         )
 
 
 def _unprotected(route: GatewayRoute, backend: BackendRef, message: str) -> Flaw:
     namespace, _ = service_of(route, backend)
-    home = f"  namespace: {namespace}\n" if namespace else ""
+    namespaced = f"  namespace: {namespace}\n" if namespace else ""
     return Flaw(
         message=f"{message} the Service {shown(backend.name)}: it has no BackendTLSPolicy",
         at=backend.steps,
-        fix=f"a BackendTLSPolicy in {namespace or 'the namespace'} of the Service {backend.name}",
+        fix=f"create a BackendTLSPolicy for the Service {backend.name} in {namespace or 'its namespace'}",
         correction=(
             "apiVersion: gateway.networking.k8s.io/v1\nkind: BackendTLSPolicy\n"
-            f"metadata:\n  name: {backend.name}\n{home}spec:\n"
+            f"metadata:\n  name: {backend.name}\n{namespaced}spec:\n"
             f'  targetRefs:\n  - group: ""\n    kind: Service\n    name: {backend.name}\n'
             '  validation:\n    hostname: NAME\n    caCertificateRefs:\n    - group: ""\n      kind: ConfigMap\n'
             "      name: CONFIGMAP"
@@ -118,23 +110,25 @@ def _unprotected(route: GatewayRoute, backend: BackendRef, message: str) -> Flaw
 
 
 def check_protocol(subject: Subject) -> Iterator[Flaw]:
-    """A backend that speaks TLS has a BackendTLSPolicy."""
+    """A backend that requires TLS has a BackendTLSPolicy."""
     route = GatewayRoute.of(subject.object)
     for backend in (each for each in route.backends if each.is_service):
         namespace, name = service_of(route, backend)
         service = look_up(subject.declared, SERVICE, name, namespace)
         if isinstance(service, Missing):
             if service.gap:
-                yield undecided(service, backend.steps, "whether the backend speaks TLS")
+                yield undecided(service, backend.steps, "whether the backend requires TLS")
             continue
         port = port_of(service, backend.port)
         if port is None or not _speaks_tls(port.app_protocol.lower(), port.name):
             continue
-        said, answer = port.app_protocol or port.name, protected(subject.declared, route, backend)
+        protocol, answer = shown(port.app_protocol or port.name), protected(subject.declared, route, backend)
         if isinstance(answer, Missing):
-            yield undecided(answer, backend.steps, f"whether the Gateway speaks TLS to a port that says {shown(said)}")
+            yield undecided(answer, backend.steps, f"whether the Gateway uses TLS to a port declared as {protocol}")
         elif not answer:
-            yield _unprotected(route, backend, f"its port says {shown(said)}, and the Gateway speaks plaintext to")
+            yield _unprotected(
+                route, backend, f"the port is declared as {protocol}, but the Gateway sends plaintext to"
+            )
 
 
 def _speaks_tls(protocol: str, name: str) -> bool:
@@ -142,7 +136,7 @@ def _speaks_tls(protocol: str, name: str) -> bool:
 
 
 def check_external(subject: Subject) -> Iterator[Flaw]:
-    """A backend outside of the cluster is spoken to over TLS."""
+    """Traffic to a backend outside of the cluster uses TLS."""
     backend = XBackend.of(subject.object)
     if backend.type != "ExternalHostname":
         return
@@ -153,14 +147,14 @@ def check_external(subject: Subject) -> Iterator[Flaw]:
             at=("spec", "tls", "mode"),
             expected=_TLS,
             observed=(mode or "no tls",),
-            fix=f"{subject.object.reference}: spec.tls.mode ServerOnly, with a validation",
+            fix=f"{subject.object.reference}: set spec.tls.mode to ServerOnly, with a validation",
             correction="tls:\n  mode: ServerOnly\n  validation: {hostname: NAME, wellKnownCACertificates: System}",
         )
     elif mode not in _TLS:
         message = f"not decided: whether the mode {shown(mode)} means TLS"
         yield Flaw(message=message, at=("spec", "tls", "mode"), verdict="inconclusive")
     elif not backend.validation:
-        message = "not decided: by which CA and name an implementation validates, where none is set"
+        message = "not decided: which CA and name an implementation validates with; none is set"
         yield Flaw(message=message, at=("spec", "tls", "validation"), verdict="inconclusive")
 
 

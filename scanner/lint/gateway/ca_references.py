@@ -1,5 +1,5 @@
-"""References to CAs, which a Gateway validates its clients by and a BackendTLSPolicy the backend (Gateway API apis/v1
-``caCertificateRefs``)."""
+"""References to CAs: a Gateway's, to validate clients, and a BackendTLSPolicy's, to validate the backend (Gateway API
+apis/v1 ``caCertificateRefs``)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from scanner.files.source_positions import shown
 from scanner.kube.gateway import FrontendValidation, Gateway, ObjectReference
 from scanner.kube.gateway_routes import BackendTLSPolicy
 from scanner.kube.kinds import BACKEND_TLS_POLICY, CONFIG_MAP, GATEWAY, SECRET
-from scanner.kube.objects import Steps
 from scanner.lint.certificates import authority_flaws
 from scanner.lint.references import READS as SECRETS
 from scanner.lint.references import look_up
@@ -20,17 +19,17 @@ from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 _KINDS: Final = {"ConfigMap": CONFIG_MAP, "Secret": SECRET}
 _BUNDLE: Final = "ClusterTrustBundle"
 _BUNDLES: Final = ("", "certificates.k8s.io")
-"""Groups by which it is named: Envoy Gateway takes one in the core's."""
+"""Groups of a ClusterTrustBundle: Envoy Gateway accepts the core group too."""
 _OF_FRONTEND: Final = 16
 _OF_BACKEND: Final = 8
 """References of one validation (MaxItems)."""
 _INTERNAL: Final = (".svc", ".cluster.local", ".local", ".internal", ".localhost", ".test", ".invalid")
-"""What no public CA issues for: names that are not in the public DNS (RFC 6761, RFC 6762; CA/Browser Forum Baseline
-Requirements, "Internal Name"; ICANN's ``.internal``)."""
+"""Domains outside of the public DNS, for which no public CA issues certificates (RFC 6761, RFC 6762; CA/Browser Forum
+Baseline Requirements, "Internal Name"; ICANN's ``.internal``)."""
 
 
 def check_client_ca(subject: Subject) -> Iterator[Flaw]:
-    """The CAs by which a Gateway validates clients are there."""
+    """The CAs with which a Gateway validates clients exist."""
     for each in Gateway.of(subject.object).frontends:
         if each.has_validation:
             yield from _number(subject, each.validation)
@@ -41,7 +40,7 @@ def check_client_ca(subject: Subject) -> Iterator[Flaw]:
                 reference,
                 reference.namespace or subject.object.namespace,
                 other_kind="InvalidCACertificateKind",
-                question="whether there is a CA to validate clients by",
+                question="whether there is a CA to validate clients with",
             )
 
 
@@ -49,7 +48,7 @@ def _number(subject: Subject, validation: FrontendValidation) -> Iterator[Flaw]:
     count, at = len(validation.ca_certificate_refs), (*validation.steps, "caCertificateRefs")
     if not count:
         yield Flaw(
-            message="clients must be validated, and no CA certificate is set",
+            message="client validation is on, but no CA certificate is set",
             at=at,
             fix=f"{subject.object.reference}: name a ConfigMap with the CA",
         )
@@ -59,7 +58,7 @@ def _number(subject: Subject, validation: FrontendValidation) -> Iterator[Flaw]:
 
 
 def check_ca(subject: Subject) -> Iterator[Flaw]:
-    """The CA by which a BackendTLSPolicy validates the backend is there and can have issued its certificate."""
+    """The CA with which a BackendTLSPolicy validates the backend exists, and can have issued its certificate."""
     validation = BackendTLSPolicy.of(subject.object).validation
     for reference in validation.ca_certificate_refs[:_OF_BACKEND]:
         yield from _reference_flaws(
@@ -67,28 +66,24 @@ def check_ca(subject: Subject) -> Iterator[Flaw]:
             reference,
             subject.object.namespace,
             other_kind="InvalidKind",
-            question="whether there is a CA to validate the backend by",
+            question="whether there is a CA to validate the backend with",
         )
     at, known = (*validation.steps, validation.well_known_field), validation.well_known
-    if known not in ("", "System"):
-        yield _of_its_own(at, known)
+    if "/" in known:
+        message = f"not decided: which CAs the implementation uses for {shown(known)}"
+        yield Flaw(message=message, at=at, verdict="inconclusive")
+    elif known not in ("", "System"):
+        yield Flaw(message=f"{shown(known)} is neither System nor a name with a domain before it", at=at)
     hostname = validation.hostname.lower()
-    # Beside references the API server refuses it: ``backend-tls-validation``.
+    # With references too, the API server refuses it: ``backend-tls-validation``.
     if known == "System" and _is_internal(hostname) and not validation.ca_certificate_refs:
         field = validation.authorities_field
         yield Flaw(
             message=f"no public CA issues certificates for {shown(hostname)}",
             at=at,
-            fix=f"{subject.object.reference}: {field} with the CA of the backend",
+            fix=f"{subject.object.reference}: set {field} to the CA of the backend",
             correction=f'{field}:\n- group: ""\n  kind: ConfigMap\n  name: CONFIGMAP',
         )
-
-
-def _of_its_own(at: Steps, known: str) -> Flaw:
-    if "/" in known:
-        message = f"not decided: which CAs an implementation means by {shown(known)}"
-        return Flaw(message=message, at=at, verdict="inconclusive")
-    return Flaw(message=f"{shown(known)} is neither System nor a name with a domain before it", at=at)
 
 
 def _is_internal(hostname: str) -> bool:
@@ -98,15 +93,15 @@ def _is_internal(hostname: str) -> bool:
 def _reference_flaws(
     subject: Subject, reference: ObjectReference, namespace: str | None, *, other_kind: str, question: str
 ) -> Iterator[Flaw]:
-    """What is wrong with what is referred to in ``namespace``.
+    """Find the faults of a reference to an object in ``namespace``.
 
-    ``other_kind``: the reason in a status for an object that is no ConfigMap. ``question``: what is not known of an
-    object that was not seen.
+    ``other_kind``: the reason in a status for an object that is no ConfigMap. ``question``: undecided if the object was
+    not seen.
     """
     at = reference.steps
     if reference.kind == _BUNDLE and reference.group in _BUNDLES:
-        # Only some implementations take one (Gateway API, "Implementation-specific: other kinds of resources").
-        what = f"whether this implementation takes the {_BUNDLE} {shown(reference.name)}, and what is in it"
+        # Only some implementations accept one (Gateway API, "Implementation-specific: other kinds of resources").
+        what = f"whether this implementation accepts the {_BUNDLE} {shown(reference.name)}, and what is in it"
         yield Flaw(message=f"not decided: {what}", at=at, verdict="inconclusive")
         return
     kind = _KINDS.get(reference.kind)
@@ -129,7 +124,7 @@ def _reference_flaws(
         yield Flaw(
             message=f"{found.name} does not exist: InvalidCACertificateRef",
             at=at,
-            fix=f"create {found.name} with the CA in ca.crt",
+            fix=f"create {found.name} with the CA certificate in ca.crt",
         )
 
 

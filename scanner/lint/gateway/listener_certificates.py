@@ -1,4 +1,5 @@
-"""The Secrets that listeners serve (Gateway API apis/v1 ``SecretObjectReference``)."""
+"""The certificates that listeners serve: the Secrets, their names and their faults (Gateway API apis/v1
+``SecretObjectReference``)."""
 
 from __future__ import annotations
 
@@ -8,7 +9,6 @@ from typing import Final
 
 from scanner.files.source_positions import Steps, shown
 from scanner.kube.gateway import HOLDERS, ROUTES, HolderKey, Listener, key_of
-from scanner.kube.gateway_routes import Attached
 from scanner.kube.kinds import NAMESPACE, SECRET
 from scanner.kube.meta import of_type
 from scanner.kube.objects import KubeObject
@@ -26,7 +26,7 @@ _MOST: Final = 64
 
 
 def references(listener: Listener) -> Iterator[Link]:
-    """The certificateRefs that are served: those of a listener that terminates."""
+    """The certificateRefs of a listener that terminates TLS; others are not served."""
     if listener.terminates:
         yield from islice(of_listener(listener.holder, listener, listener.steps), _MOST)
 
@@ -37,14 +37,14 @@ def secret_at(declared: Declared, link: Link) -> KubeObject | Missing:
 
 
 def secrets_of(declared: Declared, listener: Listener) -> Iterator[tuple[Steps, KubeObject | Missing]]:
-    """The Secrets of a listener, and which field names each."""
+    """The Secrets of a listener, each with the field that names it."""
     for each in references(listener):
         if each.is_secret:
             yield each.steps, secret_at(declared, each)
 
 
 def check_certificate_refs(subject: Subject) -> Iterator[Flaw]:
-    """What a listener refers to is a certificate with its key."""
+    """A listener refers to certificates with their private keys."""
     for listener in listeners(subject.declared, subject.object):
         for each in references(listener):
             steps, found = each.steps, list(_reference_flaws(subject, each))
@@ -52,10 +52,10 @@ def check_certificate_refs(subject: Subject) -> Iterator[Flaw]:
             resolved = of_type(listener.conditions, "ResolvedRefs")
             if any(flaw.verdict == "fail" for flaw in found) and resolved is not None and resolved.holds:
                 yield Flaw(
-                    message="its status says ResolvedRefs all the same: what it serves is not this",
+                    message="but its status says ResolvedRefs: it serves another certificate",
                     at=steps,
                     evidence=(f"{listener}: condition ResolvedRefs is True",),
-                    fix=f"{subject.object.reference}: ask the controller's log what it serves",
+                    fix=f"{subject.object.reference}: find in the controller's log which certificate it serves",
                 )
 
 
@@ -71,12 +71,12 @@ def _reference_flaws(subject: Subject, link: Link) -> Iterator[Flaw]:
         yield Flaw(
             message=f"refers to {shown(named)}, not to a Secret: InvalidCertificateRef",
             at=steps,
-            fix=f"{subject.object.reference}: the name of a Secret",
+            fix=f"{subject.object.reference}: name a Secret",
         )
 
 
 def client_reference(gateway: KubeObject) -> Link | None:
-    """The certificate with which a Gateway identifies itself to backends, if it has one."""
+    """The client certificate that a Gateway shows to backends, if it has one."""
     return next((each for each in links(gateway) if each.role == "client-certificate"), None)
 
 
@@ -89,7 +89,7 @@ CERTIFICATE_REF = ObjectRule(
 
 
 def check_names(subject: Subject) -> Iterator[Flaw]:
-    """A listener's certificates are valid for every name that leads to it."""
+    """A listener's certificates are valid for every name of the listener and its routes."""
     if subject.object.kind in ROUTES:
         yield from _route_names(subject)
         return
@@ -100,7 +100,7 @@ def check_names(subject: Subject) -> Iterator[Flaw]:
 
 
 def _names(subject: Subject, listener: Listener) -> tuple[str, ...]:
-    """What clients ask for; a listener without hostname and routes says nothing."""
+    """The server names of clients; none for a listener without a hostname and without routes."""
     attached = (name for each in on_listener(subject.declared, listener) for name in each.names)
     return tuple(filter(None, dict.fromkeys(attached))) or tuple(filter(None, (listener.hostname,)))
 
@@ -108,7 +108,7 @@ def _names(subject: Subject, listener: Listener) -> tuple[str, ...]:
 def _listener_names(
     subject: Subject, listener: Listener, names: tuple[str, ...], at: Steps | None = None
 ) -> Iterator[Flaw]:
-    """Names that no certificate of the listener covers. ``at``: the field, if it is not the reference itself."""
+    """Report names that no certificate of the listener covers. ``at``: the field, if not the reference itself."""
     found = list(secrets_of(subject.declared, listener))
     unseen = [(steps, each) for steps, each in found if isinstance(each, Missing) and each.gap]
     seen = [(steps, each) for steps, each in found if not isinstance(each, Missing)]
@@ -120,27 +120,23 @@ def _listener_names(
             last,
             names,
             at or steps,
-            fix=f"{editable(subject.declared, last.name, last.namespace)}: a certificate with these names",
+            fix=f"{editable(subject.declared, last.name, last.namespace)}: use a certificate with these names",
             beside=[each for _, each in seen[:-1]],
         )
 
 
 def _route_names(subject: Subject) -> Iterator[Flaw]:
-    """Of a route, what its listeners' certificates do not cover, where nobody judges the Gateways or ListenerSets
-    themselves: they would say it once more."""
+    """Report a route's hostnames that no certificate of its listeners covers, unless their Gateway or ListenerSet is
+    judged too: it has the same finding."""
     judged = subject.declared.once(_judged)
     for each in of_route(subject.declared, subject.object):
         if each.missing is not None and each.missing.gap:
             what = "whether a certificate there is valid for its hostnames"
             yield undecided(each.missing, each.parent.steps, what)
         for one in each.attached:
-            if key_of(one.listener.holder) not in judged and _asked(one):
-                yield from _listener_names(subject, one.listener, _asked(one), each.parent.steps)
-
-
-def _asked(attached: Attached) -> tuple[str, ...]:
-    """What clients ask for because of the route; without hostnames it is the listener that says it."""
-    return tuple(filter(None, attached.names))
+            names = tuple(filter(None, one.names))
+            if key_of(one.listener.holder) not in judged and names:
+                yield from _listener_names(subject, one.listener, names, each.parent.steps)
 
 
 def _judged(declared: Declared) -> frozenset[HolderKey]:
@@ -148,16 +144,16 @@ def _judged(declared: Declared) -> frozenset[HolderKey]:
 
 
 def check_faults(subject: Subject) -> Iterator[Flaw]:
-    """The certificates that listeners refer to are good enough to be served."""
-    looked_at: set[str] = set()
+    """The certificates that listeners refer to have no faults."""
+    checked: set[str] = set()
     now = subject.declared.known.taken_at
     for listener in listeners(subject.declared, subject.object):
         for steps, found in secrets_of(subject.declared, listener):
             if isinstance(found, Missing):
                 if found.gap:
                     yield undecided(found, steps, "whether its certificate meets the requirements")
-            elif str(found.reference) not in looked_at:
-                looked_at.add(str(found.reference))
+            elif str(found.reference) not in checked:
+                checked.add(str(found.reference))
                 fix = f"{editable(subject.declared, found.name, found.namespace)}: replace the certificate"
                 yield from leaf_flaws(found, steps, now, fix=fix)
 

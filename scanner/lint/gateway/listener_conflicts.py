@@ -1,4 +1,5 @@
-"""Listeners that share a port: which exclude each other (Gateway API apis/v1 ``GatewaySpec.listeners``)."""
+"""Listeners that share a port: those that conflict (Gateway API apis/v1 ``GatewaySpec.listeners``), and those with
+overlapping names, over which a client can reuse a connection (GEP-3567)."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from scanner.kube.hostnames import overlap, within
 from scanner.kube.kinds import ENVOY_PROXY, GATEWAY, GATEWAY_CLASS, NAMESPACE, Kind
 from scanner.kube.meta import of_type
 from scanner.kube.objects import KubeObject
-from scanner.lint.certificates import chain_of
+from scanner.lint.certificates import leaf_of
 from scanner.lint.gateway.listener_certificates import secrets_of
 from scanner.lint.gateway.listeners import all_listeners, listeners
 from scanner.lint.references import READS as SECRETS
@@ -40,27 +41,22 @@ _MOST: Final = 256
 @dataclass(slots=True)
 class _Sharing:
     ports: list[list[Listener]] = field(default_factory=list)
-    """Those that share a port, in their order of precedence."""
+    """The listeners of each port with several, in their order of precedence."""
     pairs: dict[HolderKey, list[tuple[Listener, Listener]]] = field(default_factory=dict)
     """By the holder of one or both."""
     beyond: set[HolderKey] = field(default_factory=set)
+    """Holders of listeners that are too many to be compared."""
 
 
 def pairs_of(subject: Subject) -> list[tuple[Listener, Listener]]:
-    """Listeners on the same port of which one at least is the subject's, each two once, the one with precedence
-    first."""
+    """Pairs of listeners on the same port, at least one of them the subject's; the one with precedence first."""
     return subject.declared.once(_sharing).pairs.get(key_of(subject.object), [])
 
 
-def ports(declared: Declared) -> list[list[Listener]]:
-    """The listeners of each port of each Gateway, several at least, in their order of precedence."""
-    return declared.once(_sharing).ports
-
-
 def uncompared(subject: Subject) -> Iterator[Flaw]:
-    """That a Gateway has too many listeners for all to be compared."""
+    """Report a Gateway with too many listeners to compare them all."""
     if key_of(subject.object) in subject.declared.once(_sharing).beyond:
-        message = f"not decided: its Gateway has more than {_MOST} listeners, and later ones are not compared"
+        message = f"not decided: its Gateway has more than {_MOST} listeners; later ones were not compared"
         yield Flaw(message=message, at=("spec", "listeners"), verdict="inconclusive")
 
 
@@ -76,8 +72,7 @@ def _sharing(declared: Declared) -> _Sharing:
 
 
 def _together(declared: Declared) -> Iterator[list[Gateway]]:
-    """Gateways whose listeners are served as those of one, the oldest first: Envoy Gateway's ``mergeGateways`` is for
-    all of a class."""
+    """Gateways whose listeners are merged, the oldest first: with Envoy Gateway's ``mergeGateways``, all of a class."""
     merging = {each.name for each in declared.every(GATEWAY_CLASS) if _merges(declared, each)}
     by_class: dict[str, list[Gateway]] = {}
     for gateway in sorted(map(Gateway.of, declared.every(GATEWAY)), key=precedence):
@@ -111,35 +106,7 @@ def _add(found: _Sharing, together: list[Listener]) -> None:
 
 
 _BY_NAME = frozenset({"HTTP", "HTTPS", "TLS"})
-"""Protocols of which several listeners share a port, told apart by hostname."""
-
-
-def check_conflict(subject: Subject) -> Iterator[Flaw]:
-    """Listeners on one port can be told apart."""
-    for each in subject.declared.once(_lost).get(key_of(subject.object), ()):
-        yield Flaw(
-            message=f"{each.conflict.message}, with {each.first}",
-            at=(*each.listener.steps, each.conflict.field),
-            observed=(each.listener.protocol, each.listener.hostname or "every name"),
-            fix=f"{subject.object.reference}: set another port or hostname for listener {each.listener.name}",
-        )
-    yield from _optional(subject)
-    yield from uncompared(subject)
-
-
-def _optional(subject: Subject) -> Iterator[Flaw]:
-    """What the API leaves to the implementation, once for each port."""
-    told: set[tuple[int | None, str]] = set()
-    for first, later in pairs_of(subject):
-        found = _conflict(first, later) if later.holder.raw is subject.object.raw else None
-        if found is not None and found.optional and (later.port, found.message) not in told:
-            told.add((later.port, found.message))
-            yield Flaw(
-                message=f"{found.message}, with {first}",
-                at=(*later.steps, found.field),
-                severity="info",
-                fix=f"{subject.object.reference}: check that the implementation supports this, or use another port",
-            )
+"""Protocols whose listeners can share a port, distinguished by hostname."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +114,7 @@ class _Conflict:
     message: str
     field: str
     optional: bool = False
-    """Whether an implementation may accept both."""
+    """True if an implementation may accept both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,13 +126,51 @@ class _Lost:
     conflict: _Conflict
 
 
-def _lost(declared: Declared) -> Mapping[HolderKey, list[_Lost]]:
-    """By holder, its listeners that conflict with one that has precedence, or with an earlier one of the same object.
+_SAME = _Conflict("Combination of port, protocol and hostname must be unique for each listener", "hostname")
+_NAMED_TWICE = _Conflict("HTTPS and TLS on one port under the same hostname", "hostname")
+_TWO_MODES = _Conflict(
+    "Passthrough and Terminate listeners on one port: some implementations reject both", "tls", optional=True
+)
+_TWO_PROTOCOLS = _Conflict(
+    "HTTPS and TLS listeners on one port: some implementations reject both", "protocol", optional=True
+)
+_CLEAR = _Conflict("plaintext and TLS on one port: ProtocolConflict", "protocol")
+_TCP = _Conflict("a TCP listener cannot share its port: ProtocolConflict", "port")
 
-    One that lost to another object takes no part any more: it must not reject the next.
+
+_MODES: Final = frozenset({"Passthrough", "Terminate"})
+
+
+def check_conflict(subject: Subject) -> Iterator[Flaw]:
+    """Listeners on one port are distinct."""
+    for each in subject.declared.once(_lost).get(key_of(subject.object), ()):
+        yield Flaw(
+            message=f"{each.conflict.message}, with {each.first}",
+            at=(*each.listener.steps, each.conflict.field),
+            observed=(each.listener.protocol, each.listener.hostname or "every name"),
+            fix=f"{subject.object.reference}: set another port or hostname for listener {each.listener.name}",
+        )
+    reported: set[tuple[int | None, str]] = set()  # once for each port
+    for first, later in pairs_of(subject):
+        found = _conflict(first, later) if later.holder.raw is subject.object.raw else None
+        if found is not None and found.optional and (later.port, found.message) not in reported:
+            reported.add((later.port, found.message))
+            yield Flaw(
+                message=f"{found.message}, with {first}",
+                at=(*later.steps, found.field),
+                severity="info",
+                fix=f"{subject.object.reference}: check that the implementation supports this, or use another port",
+            )
+    yield from uncompared(subject)
+
+
+def _lost(declared: Declared) -> Mapping[HolderKey, list[_Lost]]:
+    """The listeners of each holder that conflict with one that has precedence, or with an earlier one of the holder.
+
+    A listener that conflicts with another object's is out: it must not reject the next.
     """
     found: dict[HolderKey, list[_Lost]] = {}
-    for together in ports(declared):
+    for together in declared.once(_sharing).ports:
         before: list[Listener] = []
         for holder, group in groupby(together, lambda each: key_of(each.holder)):
             own = list(group)
@@ -186,23 +191,8 @@ def _against(before: list[Listener], later: Listener) -> _Lost | None:
     return None
 
 
-_SAME = _Conflict("Combination of port, protocol and hostname must be unique for each listener", "hostname")
-_NAMED_TWICE = _Conflict("HTTPS and TLS on one port under the same hostname", "hostname")
-_TWO_MODES = _Conflict(
-    "Passthrough and Terminate listeners on one port: some implementations reject both", "tls", optional=True
-)
-_TWO_PROTOCOLS = _Conflict(
-    "HTTPS and TLS listeners on one port: some implementations reject both", "protocol", optional=True
-)
-_CLEAR = _Conflict("plaintext and TLS on one port: ProtocolConflict", "protocol")
-_TCP = _Conflict("a TCP listener shares its port with no other: ProtocolConflict", "port")
-
-
-_MODES: Final = frozenset({"Passthrough", "Terminate"})
-
-
 def _conflict(first: Listener, later: Listener) -> _Conflict | None:
-    """Why the two are not both accepted. ``tls`` never makes listeners distinct."""
+    """The conflict between two listeners. ``tls`` never makes listeners distinct."""
     protocols = {first.protocol, later.protocol}
     named = protocols <= _BY_NAME
     if len(protocols) == 1:
@@ -227,38 +217,41 @@ _CONDITION: Final = "OverlappingTLSConfig"
 
 def check_overlap(subject: Subject) -> Iterator[Flaw]:
     """Listeners with TLS on one port share no names."""
-    shown: set[str] = set()
+    overlapping: set[str] = set()
     for first, later in pairs_of(subject):
         if _overlap(first, later):
-            shown |= {first.name, later.name}
+            overlapping |= {first.name, later.name}
             if later.holder.raw is subject.object.raw:
-                yield _shared_name(subject, first, later)
+                yield Flaw(
+                    message=f"its hostname overlaps with that of {first}: {_CONDITION}",
+                    at=(*later.steps, "hostname"),
+                    severity=_severity(first, later),
+                    observed=(later.hostname or "every name", first.hostname or "every name"),
+                    evidence=_status(later),
+                    fix=f"{subject.object.reference}: set a hostname for {later.name} outside that of {first.name}",
+                )
             continue
         for listener, beside in ((first, later), (later, first)):
             if listener.holder.raw is subject.object.raw and listener.terminates and beside.terminates:
                 flaws = list(_certificates(subject, listener, beside))
-                shown |= {first.name, later.name} if flaws else set()
+                overlapping |= {first.name, later.name} if flaws else set()
                 yield from flaws
-    yield from _only_reported(subject, shown)
+    # The controller may know more: another Gateway, or a certificate.
+    for listener in listeners(subject.declared, subject.object):
+        if listener.name not in overlapping and _is_reported(listener):
+            yield Flaw(
+                message=f"its status says {_CONDITION}: the controller found another listener with the same names",
+                at=listener.steps,
+                fix=f"{subject.object.reference}: read the condition's message, which names the other listener",
+            )
     yield from uncompared(subject)
 
 
-def _shared_name(subject: Subject, first: Listener, later: Listener) -> Flaw:
-    return Flaw(
-        message=f"its hostname overlaps with that of {first}: {_CONDITION}",
-        at=(*later.steps, "hostname"),
-        severity=_severity(first, later),
-        observed=(later.hostname or "every name", first.hostname or "every name"),
-        evidence=_reported(later),
-        fix=f"{subject.object.reference}: set a hostname for {later.name} that {first.name} does not include",
-    )
-
-
-def _reported(listener: Listener) -> tuple[str, ...]:
-    """Whether the controller, which must set the condition on every listener that overlaps, has done so."""
+def _status(listener: Listener) -> tuple[str, ...]:
+    """The controller must set the condition on every listener that overlaps."""
     if not listener.conditions:
         return ()
-    return (f"its status {'says' if _is_reported(listener) else 'does not say, as it must,'} {_CONDITION}",)
+    return (f"its status {'says' if _is_reported(listener) else 'lacks the required condition'} {_CONDITION}",)
 
 
 def _is_reported(listener: Listener) -> bool:
@@ -266,42 +259,30 @@ def _is_reported(listener: Listener) -> bool:
     return found is not None and found.holds
 
 
-def _only_reported(subject: Subject, shown: set[str]) -> Iterator[Flaw]:
-    """What the controller found where the objects show nothing: in another Gateway, or in a certificate. ``shown``:
-    names of listeners of which they do."""
-    for listener in listeners(subject.declared, subject.object):
-        if listener.name not in shown and _is_reported(listener):
-            yield Flaw(
-                message=f"its status says {_CONDITION}: the controller found another listener with the same names",
-                at=listener.steps,
-                fix=f"{subject.object.reference}: read the condition's message, which names the other listener",
-            )
-
-
 def _overlap(first: Listener, later: Listener) -> bool:
-    if not (first.terminates and later.terminates) or first.hostname == later.hostname:  # the same: a conflict
+    if not (first.terminates and later.terminates) or first.hostname == later.hostname:  # equal names are a conflict
         return False
     return overlap(first.hostname, later.hostname)
 
 
 def _severity(first: Listener, later: Listener) -> Severity | None:
-    """Everything else than these two fields is declared for the port."""
+    """Medium if the listeners have different TLS settings: all but these two fields are settings of the port."""
     one, other = ((each.tls.options, each.tls.former_validation or None) for each in (first, later))
     return "medium" if one != other else None
 
 
 def _certificates(subject: Subject, listener: Listener, beside: Listener) -> Iterator[Flaw]:
     others = [secret for _, secret in secrets_of(subject.declared, beside)]
-    theirs = [_leaf(secret) for secret in others]
-    for steps, secret in secrets_of(subject.declared, listener) if beside.hostname and theirs else ():
-        leaf = _leaf(secret)
+    leaves = [leaf_of(secret) for secret in others if not isinstance(secret, Missing)]
+    for steps, secret in secrets_of(subject.declared, listener) if beside.hostname and others else ():
         if secret in others:
             continue
-        if isinstance(secret, Missing) and secret.gap:
-            yield undecided(secret, steps, f"whether its certificate is valid for {beside.hostname} too")
-        elif isinstance(secret, Missing) or leaf is None:
-            continue  # another rule says so
-        elif leaf not in theirs and _says(leaf, beside.hostname):
+        if isinstance(secret, Missing):
+            if secret.gap:
+                yield undecided(secret, steps, f"whether its certificate is valid for {beside.hostname} too")
+            continue  # gateway-certificate-ref reports a missing Secret
+        leaf = leaf_of(secret)
+        if leaf is not None and leaf not in leaves and _is_for(leaf, beside.hostname):
             yield Flaw(
                 message=(
                     f"the certificate in {secret.reference} is valid for {beside.hostname} too, the hostname of "
@@ -309,17 +290,13 @@ def _certificates(subject: Subject, listener: Listener, beside: Listener) -> Ite
                 ),
                 at=steps,
                 severity=_severity(listener, beside),
-                fix=f"{subject.object.reference}: a certificate for {listener.hostname or 'its own names'} only",
+                fix=f"{subject.object.reference}: use a certificate for {listener.hostname or 'its own names'} only",
             )
 
 
-def _leaf(secret: KubeObject | Missing) -> CertificateFacts | None:
-    return None if isinstance(secret, Missing) else next(iter(chain_of(secret)), None)
-
-
-def _says(leaf: CertificateFacts, hostname: str) -> bool:
-    """Whether a name of the certificate is one that the hostname stands for. A wildcard of a certificate is one label,
-    one of a hostname any number."""
+def _is_for(leaf: CertificateFacts, hostname: str) -> bool:
+    """True if the certificate has a name that the hostname includes. A wildcard of a certificate matches one label, one
+    of a hostname any number."""
     names = set(map(str.lower, leaf.dns_names or ()))
     if hostname.startswith("*."):
         return any(within(name, hostname) for name in names)

@@ -1,4 +1,4 @@
-"""ListenerSets: whether their Gateway takes them, and what they take from it (GEP-1713)."""
+"""ListenerSets: their Gateway accepts them, and they take no names from its other listeners (GEP-1713)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PARENT: Final = ("spec", "parentRef")
 
 
 def check_admitted(subject: Subject) -> Iterator[Flaw]:
-    """A ListenerSet is admitted by its Gateway."""
+    """A ListenerSet is accepted by its Gateway."""
     listener_set = ListenerSet.of(subject.object)
     if not listener_set.has_gateway:
         named = "/".join(filter(None, (listener_set.parent_ref.group, listener_set.parent_ref.kind)))
@@ -33,22 +33,22 @@ def check_admitted(subject: Subject) -> Iterator[Flaw]:
     gateway = parent_of(subject.declared, listener_set)
     if isinstance(gateway, Missing):
         if gateway.gap:
-            yield undecided(gateway, _PARENT, "whether its Gateway takes it")
+            yield undecided(gateway, _PARENT, "whether its Gateway accepts it")
         else:
             yield Flaw(
                 message=f"{gateway.name} does not exist",
                 at=_PARENT,
-                fix=f"{subject.object.reference}: the Gateway's name and namespace",
+                fix=f"{subject.object.reference}: set the Gateway's name and namespace",
             )
         return
     answer = admits(subject.declared.known, gateway, listener_set)
     if answer is None:
-        yield undecided(unlabelled(listener_set.namespace), _PARENT, "whether its Gateway takes it")
+        yield undecided(unlabelled(listener_set.namespace), _PARENT, "whether its Gateway accepts it")
     elif not answer:
         yield Flaw(
-            message=f"{gateway.reference} takes no ListenerSets of this namespace: NotAllowed",
+            message=f"{gateway.reference} accepts no ListenerSets of this namespace: NotAllowed",
             at=_PARENT,
-            fix=f"{gateway.reference}: spec.allowedListeners.namespaces",
+            fix=f"{gateway.reference}: add the namespace to spec.allowedListeners.namespaces",
         )
 
 
@@ -64,10 +64,13 @@ def check_capture(subject: Subject) -> Iterator[Flaw]:
             continue
         if overlap(first.hostname, later.hostname):
             yield Flaw(
-                message=f"its hostname is within that of {first}, in another namespace",
+                message=f"its hostname overlaps with that of {first}, in another namespace",
                 at=(*later.steps, "hostname"),
                 observed=(later.hostname or "every name", first.hostname or "every name"),
-                fix=f"{subject.object.reference}: another hostname, or {first.holder.reference}: allowedListeners",
+                fix=(
+                    f"{subject.object.reference}: set another hostname; or {first.holder.reference}: restrict "
+                    "allowedListeners"
+                ),
             )
     yield from uncompared(subject)
 

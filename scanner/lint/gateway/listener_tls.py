@@ -1,4 +1,9 @@
-"""What a listener says of TLS, by its protocol and mode (Gateway API apis/v1 ``Listener``, ``ListenerTLSConfig``)."""
+"""The TLS fields of a listener, which its protocol and mode require or exclude, and TLS options of implementations
+(Gateway API apis/v1 ``Listener``, ``ListenerTLSConfig``, ``BackendTLSPolicySpec.options``).
+
+Each implementation has its own option keys. Versions are recognised by their values: ``1.0`` or ``TLSv1_1`` is too old,
+whatever the key.
+"""
 
 from __future__ import annotations
 
@@ -21,16 +26,16 @@ _NO_TLS: Final = ("HTTP", "TCP", "UDP")
 
 
 def check_tls(subject: Subject) -> Iterator[Flaw]:
-    """Every listener of protocol HTTPS or TLS says how TLS ends there."""
+    """Every listener of protocol HTTPS or TLS sets the mode and the certificates that it needs."""
     for listener in listeners(subject.declared, subject.object):
         message = _lacking(listener)
         if message:
             has_one = bool(listener.tls.certificate_refs)
-            what = "the mode Terminate" if has_one else "a certificate"
+            what = "mode to Terminate" if has_one else "certificateRefs"
             yield Flaw(
                 message=message,
                 at=(*listener.steps, "tls"),
-                fix=f"{subject.object.reference}: give listener {shown(listener.name)} {what}",
+                fix=f"{subject.object.reference}: in tls of listener {shown(listener.name)}, set {what}",
                 correction=_MODE if has_one else _TERMINATED,
             )
 
@@ -54,7 +59,7 @@ def check_refused(subject: Subject) -> Iterator[Flaw]:
                 yield Flaw(
                     message=message,
                     at=(*listener.steps, *field.split(".")),
-                    fix=f"{subject.object.reference}: another protocol for {shown(listener.name)}, or no {field}",
+                    fix=f"{subject.object.reference}: change the protocol of {shown(listener.name)}, or remove {field}",
                 )
         if listener.mode == "Passthrough" and listener.tls.certificate_refs:
             yield Flaw(
@@ -68,7 +73,7 @@ def check_refused(subject: Subject) -> Iterator[Flaw]:
             yield Flaw(message="Listener name must be unique within the Gateway", at=(*listener.steps, "name"))
     count = len(holder_of(subject.object).listener_items)
     if count > MAX_LISTENERS:
-        message = f"{count} listeners; the API takes {MAX_LISTENERS}"
+        message = f"{count} listeners; the API allows {MAX_LISTENERS}"
         yield Flaw(message=message, at=("spec", "listeners", MAX_LISTENERS))
 
 
@@ -77,7 +82,7 @@ _REFUSED: Final[Mapping[str, str]] = {
     "tls.mode": "tls mode must be Terminate for protocol HTTPS",
     "hostname": "hostname must not be specified for protocols ['TCP', 'UDP']",
 }
-"""The API server's messages, by the field."""
+"""The API server's messages, by field."""
 
 
 def _is_refused(field: str, listener: Listener) -> bool:
@@ -105,7 +110,7 @@ def check_options(subject: Subject) -> Iterator[Flaw]:
         for key, value in list(options.items())[:_MOST]:
             if "/" not in key:
                 yield Flaw(
-                    message=f"{shown(key)} has no prefix: such keys are reserved",
+                    message=f"{shown(key)} has no prefix: keys without a prefix are reserved",
                     at=(*steps, key),
                     fix=_fix(subject, key),
                 )
@@ -121,7 +126,7 @@ def check_options(subject: Subject) -> Iterator[Flaw]:
 
 
 def _fix(subject: Subject, key: str) -> str:
-    return f"{subject.object.reference}: option {shown(key)}, as the implementation documents it"
+    return f"{subject.object.reference}: set option {shown(key)} as the implementation documents it"
 
 
 def _options(subject: Subject) -> Iterator[tuple[Steps, dict[str, str]]]:

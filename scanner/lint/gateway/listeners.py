@@ -1,4 +1,4 @@
-"""Listeners of Gateways and ListenerSets as rules look them up: other objects may not have been seen."""
+"""Look up the listeners of Gateways and ListenerSets, and the Gateways of ListenerSets, which may be missing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from scanner.model.declared import Declared, Missing
 
 
 def listeners(declared: Declared, holder: KubeObject) -> tuple[Listener, ...]:
-    """The listeners that stand in a Gateway or ListenerSet itself."""
+    """The listeners of a Gateway or ListenerSet itself."""
     return declared.once(_by_holder).get(key_of(holder), ())
 
 
@@ -32,12 +32,12 @@ def _by_holder(declared: Declared) -> Mapping[HolderKey, tuple[Listener, ...]]:
     return {
         key_of(holder): holder_of(holder).listeners
         for kind in HOLDERS
-        for holder in reversed(declared.every(kind))  # of two with one name the first counts
+        for holder in reversed(declared.every(kind))  # the first of two with the same name wins
     }
 
 
 def all_listeners(declared: Declared, gateway: KubeObject) -> list[Listener]:
-    """The Gateway's own and then those of its ListenerSets, in their order of precedence."""
+    """The listeners of a Gateway and then those of its ListenerSets, in their order of precedence."""
     found = Gateway.of(gateway)
     sets = declared.once(_sets).get((found.namespace, found.name), ())
     return merged(found, [each for each in sets if admits(declared.known, found, each) is not False])
@@ -47,9 +47,8 @@ def _sets(declared: Declared) -> Mapping[GatewayName, list[ListenerSet]]:
     return sets_by_gateway(declared.known)
 
 
-def is_turned_away(declared: Declared, holder: KubeObject) -> bool:
-    """Whether it is a ListenerSet whose listeners do not count, because its Gateway is not there or does not take it.
-    Not so where that cannot be decided."""
+def is_rejected(declared: Declared, holder: KubeObject) -> bool:
+    """True for a ListenerSet whose Gateway does not exist or does not accept it; False if that is unknown."""
     if holder.kind == GATEWAY:
         return False
     gateway = parent_of(declared, holder)
@@ -57,7 +56,7 @@ def is_turned_away(declared: Declared, holder: KubeObject) -> bool:
 
 
 def undecided_parent(declared: Declared, holder: KubeObject) -> Missing | None:
-    """The object that was not seen and decides whether the Gateway of a ListenerSet takes it."""
+    """The missing object that decides if the Gateway of a ListenerSet accepts it."""
     if holder.kind == GATEWAY:
         return None
     gateway = parent_of(declared, holder)
@@ -67,12 +66,12 @@ def undecided_parent(declared: Declared, holder: KubeObject) -> Missing | None:
 
 
 def parent_of(declared: Declared, listener_set: KubeObject) -> Gateway | Missing:
-    """The Gateway of a ListenerSet, or what its absence means."""
+    """The Gateway of a ListenerSet, or the reason of its absence."""
     namespace, name = ListenerSet.of(listener_set).gateway
     found = look_up(declared, GATEWAY, name, namespace)
     return found if isinstance(found, Missing) else Gateway.of(found)
 
 
 def unlabelled(namespace: str | None) -> Missing:
-    """A Namespace that was not seen, where a selector goes by its labels."""
+    """A Namespace that was not seen and whose labels a selector needs."""
     return Missing(name=f"Namespace/{namespace}", gap="its labels decide")

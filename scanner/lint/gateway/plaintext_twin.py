@@ -1,4 +1,4 @@
-"""Routes that answer in plaintext what they answer over TLS."""
+"""Routes that serve the same hostnames in plaintext and over TLS."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scanner.model.declared import Declared
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _NAMES: Final = 200
-"""Hostnames per listener that are compared: each with each."""
+"""Hostnames of one listener that are compared, each with each."""
 _MATCHES: Final = 64
 _CHALLENGES: Final = "/.well-known/acme-challenge/"
 
@@ -26,7 +26,7 @@ def check_twin(subject: Subject) -> Iterator[Flaw]:
     every = of_route(subject.declared, subject.object)
     for each in every:
         if each.missing is not None and each.missing.gap:
-            yield undecided(each.missing, each.parent.steps, "whether the route answers in plaintext too")
+            yield undecided(each.missing, each.parent.steps, "whether the route is served in plaintext too")
     rules = GatewayRoute.of(subject.object).rules
     if rules and all(_harmless(each) for each in rules):
         return
@@ -38,29 +38,29 @@ def check_twin(subject: Subject) -> Iterator[Flaw]:
         other = None if twin else next(filter(None, (_of_another(subject, one) for one in plain)), None)
         if twin is not None:
             yield Flaw(
-                message=f"answers on {twin.listener} in plaintext what it answers over HTTPS",
+                message=f"is served in plaintext on {twin.listener}, and over HTTPS",
                 at=attachment.parent.steps,
-                fix=f"{subject.object.reference}: sectionName of the HTTPS listener",
+                fix=f"{subject.object.reference}: set sectionName to the HTTPS listener",
                 correction="parentRefs:\n- name: GATEWAY\n  sectionName: HTTPS-LISTENER",
             )
         elif other is not None:
             yield Flaw(
-                message=f"answers {shown(other[0])} in plaintext, which {other[1].reference} answers over HTTPS",
+                message=f"serves {shown(other[0])} in plaintext, which {other[1].reference} serves over HTTPS",
                 at=attachment.parent.steps,
-                fix=f"{subject.object.reference}: only redirect to https",
+                fix=f"{subject.object.reference}: replace its rules with a redirect to https",
                 correction="rules:\n- filters:\n  - {type: RequestRedirect, requestRedirect: {scheme: https}}",
             )
         elif plain and alone:
             yield Flaw(
-                message="is served in plaintext only: no HTTPS listener takes it",
+                message="is served in plaintext only: it is attached to no HTTPS listener",
                 at=attachment.parent.steps,
                 severity="low",
-                fix=f"{subject.object.reference}: an HTTPS listener in parentRefs",
+                fix=f"{subject.object.reference}: name an HTTPS listener in parentRefs",
             )
 
 
 def _harmless(rule: RouteRule) -> bool:
-    """Redirects to https, or answers the challenges of ACME, which come in plaintext (RFC 8555 section 8.3)."""
+    """True for a redirect to https, and for ACME challenges, which use plaintext (RFC 8555 section 8.3)."""
     paths = [each.path.value for each in rule.matches[:_MATCHES]]
     return any(each.redirect_scheme == "https" for each in rule.filters) or (
         bool(paths) and all(each.startswith(_CHALLENGES) for each in paths)
@@ -68,7 +68,7 @@ def _harmless(rule: RouteRule) -> bool:
 
 
 def _of_another(subject: Subject, one: Attached) -> tuple[str, KubeObject] | None:
-    """A name, and who has it on an HTTPS listener of the same Gateway."""
+    """A name, and another route with that name on an HTTPS listener of the same Gateway."""
     every = subject.declared.once(_encrypted)
     for name in one.names[:_NAMES]:
         found = every.get((_gateway(one.listener.holder), name))
@@ -78,7 +78,7 @@ def _of_another(subject: Subject, one: Attached) -> tuple[str, KubeObject] | Non
 
 
 def _encrypted(declared: Declared) -> Mapping[tuple[GatewayName, str], KubeObject]:
-    """By Gateway and name, a route on an HTTPS listener."""
+    """Routes on HTTPS listeners, by Gateway and name."""
     return {
         (_gateway(one.listener.holder), name): one.route
         for kind in (HTTP_ROUTE, GRPC_ROUTE)
@@ -91,7 +91,7 @@ def _encrypted(declared: Declared) -> Mapping[tuple[GatewayName, str], KubeObjec
 
 
 def _gateway(holder: KubeObject) -> GatewayName:
-    """The Gateway itself, or that of a ListenerSet."""
+    """The name of a Gateway, or of a ListenerSet's Gateway."""
     return (holder.namespace, holder.name) if holder.kind == GATEWAY else ListenerSet.of(holder).gateway
 
 

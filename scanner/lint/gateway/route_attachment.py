@@ -1,10 +1,11 @@
-"""Whether routes are attached to listeners, and listeners to kinds that they can carry (Gateway API apis/v1
+"""Attachment of routes to listeners, and the kinds of routes that a listener can carry (Gateway API apis/v1
 ``RouteConditionReason``, GEP-2907)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 from scanner.files.source_positions import dotted, shown
@@ -14,32 +15,30 @@ from scanner.kube.gateway_routes import MAX_PARENTS, Attached, GatewayRoute, Par
 from scanner.kube.hostnames import is_address, overlap
 from scanner.kube.kinds import NAMESPACE, SERVICE, TLS_ROUTE, Kind
 from scanner.kube.objects import KubeObject, Steps
-from scanner.lint.gateway.listeners import is_turned_away, listeners, undecided_parent, unlabelled
+from scanner.lint.gateway.listeners import is_rejected, listeners, undecided_parent, unlabelled
 from scanner.lint.references import look_up
 from scanner.model.declared import Declared, Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _SHOWN: Final = 20
-"""Hostnames of one route that are said one by one."""
-_NAMELESS: Final = "/v1alpha2"
-"""In whose TLSRoutes hostnames may be left out: then they have all of the listener's (CRDs of releases 1.0 to 1.6)."""
+"""Hostnames of one route with a finding of their own."""
+_OPTIONAL_HOSTNAMES: Final = "/v1alpha2"
+"""Version in which a TLSRoute needs no hostnames and then has the listener's (CRDs of releases 1.0 to 1.6)."""
 
 
-# --- Of all routes ----------------------------------------------------------------------------------------------------
+# --- Attachments of all routes ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Attachment(gateway_routes.Attachment):
-    """The listeners that one parent of a route attaches it to, or why to none."""
+    """The listeners of one parent that a route is attached to, or the reason why there are none."""
 
     missing: Missing | None = None
-    """The parent, or a Namespace whose labels decide, was not found."""
+    """The parent, or a Namespace whose labels decide, if it was not found."""
 
 
 @dataclass(slots=True)
 class _Attachments:
-    """Of every route that is known."""
-
     of_route: dict[HolderKey, list[Attachment]] = field(default_factory=dict)
     of_listener: dict[tuple[HolderKey, Steps], list[Attached]] = field(default_factory=dict)
 
@@ -62,7 +61,7 @@ def of_route(declared: Declared, route: KubeObject) -> list[Attachment]:
 
 
 def on_listener(declared: Declared, listener: Listener) -> list[Attached]:
-    """The routes that the listener takes."""
+    """The routes that are attached to a listener."""
     return declared.once(_attachments).of_listener.get(listener.key, [])
 
 
@@ -71,8 +70,9 @@ def _attach(declared: Declared, route: KubeObject, parent: Parent) -> Attachment
     if isinstance(holder, Missing):
         return Attachment(parent, why=f"{holder.name} does not exist", reason="NoMatchingParent", missing=holder)
     found = attach(declared.known, route, parent, holder_of(holder), listeners(declared, holder))
-    if found.reason != "NoMatchingParent" and is_turned_away(declared, holder):
-        return Attachment(parent, why=f"the Gateway of {holder.reference} does not take it", reason="NoMatchingParent")
+    if found.reason != "NoMatchingParent" and is_rejected(declared, holder):
+        why = f"the Gateway of {holder.reference} does not accept it"
+        return Attachment(parent, why=why, reason="NoMatchingParent")
     missing = unlabelled(route.namespace) if found.unsure and not found.attached else None
     return Attachment(parent, found.attached, found.unsure, found.why, found.reason, missing)
 
@@ -82,8 +82,8 @@ def _attach(declared: Declared, route: KubeObject, parent: Parent) -> Attachment
 
 def check_attachment(subject: Subject) -> Iterator[Flaw]:
     """A route is attached to every parent that it names, with every hostname."""
-    yield from _of_tls_route(subject)
-    yield from _strangers(subject)
+    yield from _tls_route_hostnames(subject)
+    yield from _other_parents(subject)
     every = of_route(subject.declared, subject.object)
     for each in every:
         yield from _parent(subject, each)
@@ -91,34 +91,34 @@ def check_attachment(subject: Subject) -> Iterator[Flaw]:
         yield from _hostnames(subject, every)
 
 
-def _strangers(subject: Subject) -> Iterator[Flaw]:
-    """Parents that have no listeners: a Service is one of a mesh, whatever else it is nobody knows here."""
+def _other_parents(subject: Subject) -> Iterator[Flaw]:
+    """Report parents without listeners. A Service is the parent of a mesh route; other kinds are unknown."""
     route = GatewayRoute.of(subject.object)
     if not route.parent_refs:
         yield Flaw(
-            message="names no parent: it takes traffic only where another route delegates to it",
+            message="has no parent: it receives traffic only if another route delegates to it",
             at=("spec", "parentRefs"),
             severity="info",
             fix=f"{subject.object.reference}: name a Gateway in parentRefs, or a route that delegates to it",
         )
     known = {each.steps for each in parents(route)}
     for each in route.parent_refs[:MAX_PARENTS]:
-        # Without a group it is the Gateway API's, whatever the kind.
+        # Without a group, the group is the Gateway API's, whatever the kind.
         of_mesh = each.has_group and (each.group, each.kind) == (SERVICE.group, SERVICE.name)
         if each.steps not in known and not of_mesh:
             message = f"not decided: whether a {shown(each.kind)} can be a parent"
             yield Flaw(message=message, at=each.steps, verdict="inconclusive")
 
 
-def _of_tls_route(subject: Subject) -> Iterator[Flaw]:
+def _tls_route_hostnames(subject: Subject) -> Iterator[Flaw]:
     if subject.object.kind != TLS_ROUTE:
         return
     route = GatewayRoute.of(subject.object)
-    if not route.hostnames and not route.api_version.endswith(_NAMELESS):
+    if not route.hostnames and not route.api_version.endswith(_OPTIONAL_HOSTNAMES):
         yield Flaw(
-            message="a TLSRoute must have hostnames: by them the Gateway chooses",
+            message="a TLSRoute must have hostnames: the Gateway routes by them",
             at=("spec", "hostnames"),
-            fix=f"{subject.object.reference}: hostnames",
+            fix=f"{subject.object.reference}: set hostnames",
         )
     for index, name in enumerate(route.hostnames):
         if is_address(name):
@@ -131,35 +131,32 @@ def _parent(subject: Subject, each: Attachment) -> Iterator[Flaw]:
     elif each.attached:
         missing = undecided_parent(subject.declared, each.attached[0].listener.holder)
         if missing is not None:
-            yield undecided(missing, each.parent.steps, "whether its Gateway takes the ListenerSet")
+            yield undecided(missing, each.parent.steps, "whether its Gateway accepts the ListenerSet")
     else:
         yield Flaw(
             message=f"not attached: {each.why}",
             at=each.parent.steps,
             evidence=(f"reason: {each.reason}",),
-            fix=f"{subject.object.reference}: let {dotted(each.parent.steps)} name a listener that takes it",
+            fix=f"{subject.object.reference}: set {dotted(each.parent.steps)} to a listener that allows it",
         )
 
 
 def _hostnames(subject: Subject, every: list[Attachment]) -> Iterator[Flaw]:
-    """Those that no listener takes, where others are taken."""
-    taken = {one.listener.hostname for each in every for one in each.attached}
+    """Report hostnames that no listener accepts, although the route is attached."""
+    accepted = {one.listener.hostname for each in every for one in each.attached}
     unsure = {listener.hostname for each in every for listener in each.unsure}
-    said = 0
-    for index, name in enumerate(GatewayRoute.of(subject.object).hostnames):
-        if said >= _SHOWN or any(overlap(name, each) for each in taken):
-            continue
-        said += 1
+    named = enumerate(GatewayRoute.of(subject.object).hostnames)
+    rejected = ((index, name) for index, name in named if not any(overlap(name, each) for each in accepted))
+    for index, name in islice(rejected, _SHOWN):
         at = ("spec", "hostnames", index)
         if any(overlap(name, each) for each in unsure):
-            yield undecided(
-                unlabelled(subject.object.namespace), at, f"whether a listener takes the hostname {shown(name)}"
-            )
+            question = f"whether a listener accepts the hostname {shown(name)}"
+            yield undecided(unlabelled(subject.object.namespace), at, question)
         else:
             yield Flaw(
-                message=f"no listener takes the hostname {shown(name)}",
+                message=f"no listener accepts the hostname {shown(name)}",
                 at=at,
-                fix=f"{subject.object.reference}: a hostname within {', '.join(sorted(taken)[:5])}",
+                fix=f"{subject.object.reference}: use a hostname within {', '.join(sorted(accepted)[:5])}",
             )
 
 
@@ -178,7 +175,7 @@ def _kinds(listener: Listener, able: tuple[Kind, ...]) -> Iterator[Flaw]:
             group = each.group if each.group != TLS_ROUTE.group else ""
             named = "/".join(filter(None, (group, each.kind)))
             yield Flaw(
-                message=f"a {shape} listener carries no {shown(named)}: InvalidRouteKinds",
+                message=f"a {shape} listener cannot carry {shown(named)}: InvalidRouteKinds",
                 at=each.steps,
                 expected=tuple(sorted(kind.name for kind in able)),
                 fix=f"{listener.holder.reference}: remove the kind, or change protocol and mode",

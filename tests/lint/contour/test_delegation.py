@@ -182,7 +182,7 @@ def test_what_a_delegation_says(tmp_path: Path, rule: ObjectRule, secret: str, t
     ],
 )
 def test_one_slip_is_one_finding(tmp_path: Path, text: str) -> None:
-    """Of all rules on delegations, in a cluster that has everything else."""
+    """Findings of all rules on delegations, in a cluster that has the other objects."""
     shop = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n"
     rules = [rule for rule in CONTOUR_RULES if TLS_CERTIFICATE_DELEGATION in rule.subjects]
     texts = (f"{WHOLE}\n{REFERENCE}", text, shop, WILD)

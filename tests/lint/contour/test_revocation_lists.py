@@ -37,7 +37,7 @@ def pem(name: str, *made: bytes) -> str:
 
 A = authority("a")
 AGAIN = Authority("a")
-"""Of the same name, with another key."""
+"""A CA with the same name and another key."""
 EDWARDS = Authority("a", key="ed25519")
 RSA = Authority("a", key="rsa2048")
 NO_LISTS = A.self_signed(names=("a.example",), common_name="a", key=A.key)
@@ -54,7 +54,7 @@ BOTH = pem("ca.crt", A.pem, AGAIN.pem)
 
 
 def kept(**more: str) -> str:
-    """What a snapshot has of a list; without more not the list itself."""
+    """The parts of a list that a snapshot keeps; the list itself only with more."""
     listed = {"issuer": "CN=a", "thisUpdate": "2026-01-01T00:00:00Z", "nextUpdate": "2090-01-01T00:00:00Z", **more}
     return f"adhere: {json.dumps({'revocationLists': ['crl.pem'], 'revocation': {'crl.pem': [listed]}})}\n"
 

@@ -1,4 +1,4 @@
-"""Delegations that nobody needs, that everybody has, that hold nothing, and who may make them."""
+"""Delegations: unused, to all namespaces, without a certificate; and the users who may create them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an HTTPProxy, an Ingress and Contour's own configuration say of TLS, one line a case."""
+"""TLS settings of HTTPProxies, of Ingresses and of Contour's configuration, one line a case."""
 
 from __future__ import annotations
 
@@ -422,7 +422,7 @@ def test_the_others_are_told(tmp_path: Path, names: str, said: str) -> None:
 
 
 def test_what_is_included_from_the_cluster(tmp_path: Path) -> None:
-    """Of the two only the root is looked at, and so it says it."""
+    """Only the root is judged, so the finding is on the root."""
     (tmp_path / "cluster").mkdir()
     cluster = manifests(tmp_path / "cluster", proxy(OPEN)).given
     known = replace(empty(), objects={**empty().objects, HTTP_PROXY: tuple(each.object for each in cluster)})

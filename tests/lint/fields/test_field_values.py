@@ -333,7 +333,7 @@ def test_names_of_objects(tmp_path: Path, name: str, fields: list[str]) -> None:
 
 
 def test_no_value_takes_long() -> None:
-    """Patterns of definitions run on what anybody writes."""
+    """The patterns of definitions run on hostile input."""
     shapes = {each for kind in KINDS for each in texts(shape_of(KubeObject({}, kind))) if each.pattern}
     began = time.process_time()
     for each in shapes:

@@ -1,4 +1,4 @@
-"""Fields that nobody reads, and values that the API server refuses."""
+"""Fields that the API server removes, and values that it refuses."""
 
 from __future__ import annotations
 

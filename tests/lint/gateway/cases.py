@@ -1,4 +1,4 @@
-"""What all tests of rules on the Gateway API begin with: objects in short, and what a rule says of them."""
+"""Objects of the Gateway API in short form, and the findings of a rule on them."""
 
 from __future__ import annotations
 

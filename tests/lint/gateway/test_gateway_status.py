@@ -1,4 +1,4 @@
-"""What the statuses of routes and policies say, reason by reason."""
+"""Findings on the statuses of routes and policies, for each reason."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_of_a_listener_set(reason: str) -> None:
     ("condition", "message"),
     [
         ("type: Accepted, status: 'True', observedGeneration: 2", ""),
-        ("type: Accepted, status: 'True', observedGeneration: 1", "parent 'edge': 'Accepted' is of generation 1"),
+        ("type: Accepted, status: 'True', observedGeneration: 1", "parent 'edge': 'Accepted' is from generation 1"),
         *(
             (f"type: Accepted, status: 'False', reason: {each}", f"parent 'edge': Accepted is 'False': '{each}'")
             for each in ("NotAllowedByListeners", "NoMatchingListenerHostname", "NoMatchingParent", "UnsupportedValue")
@@ -107,7 +107,7 @@ def test_of_a_route(condition: str, message: str) -> None:
     ],
 )
 def test_of_a_policy(condition: str, reason: str) -> None:
-    """Why a Gateway does not apply it is said where its targets are; that nobody looked since is said here."""
+    """Another rule reports a Gateway that does not apply the policy; this one reports an old status."""
     conditions = f"conditions: [{{type: {condition}, status: 'False', reason: {reason}, observedGeneration: 1}}]"
     more = f"status: {{ancestors: [{{ancestorRef: {{name: edge}}, {conditions}}}]}}"
     text = of("BackendTLSPolicy", "web", "targetRefs: []", more=more).replace("{name: web", "{generation: 1, name: web")
@@ -116,4 +116,4 @@ def test_of_a_policy(condition: str, reason: str) -> None:
     ]
     assert said(gateway_status.STATUS, text) == []
     ((_, _, message),) = said(gateway_status.STATUS, text.replace("generation: 1,", "generation: 2,"))
-    assert message == f"Gateway 'edge': '{condition}' is of generation 1, the object of 2"
+    assert message == f"Gateway 'edge': '{condition}' is from generation 1; the object has 2"

@@ -77,7 +77,7 @@ def test_broad(to: str, count: int) -> None:
         ((grant(to="{group: '', kind: Secret}"), SHOP, USING), []),
         ((grant(to=SECRET.replace("name: w", "name: x")), SHOP), ["spec.to[0]"]),
         ((grant(to=SECRET.replace("Secret", "ConfigMap")), SHOP), ["spec.to[0]"]),
-        ((grant(FROM.replace("Gateway", "ListenerSet")), SHOP, USING), []),  # said of the Gateway
+        ((grant(FROM.replace("Gateway", "ListenerSet")), SHOP, USING), []),  # the finding is on the Gateway
         ((grant(to="{group: '', kind: Service}"),), []),
     ],
 )
@@ -199,7 +199,7 @@ def test_the_core_group_has_no_name(group: str) -> None:
         ("group: '', kind: Gateway", "spec.from[0].group", "belongs to the group gateway.networking.k8s.io"),
         ("group: core, kind: ListenerSet", "spec.from[0].group", "belongs to the group gateway.networking.k8s.io"),
         ("group: networking.istio.io, kind: Gateway", "spec.from[0].group", "belongs to the group gateway.networking"),
-        ("group: gateway.networking.k8s.io, kind: HTTPRoute", "spec.from[0].kind", "has no reference to a Secret"),
+        ("group: gateway.networking.k8s.io, kind: HTTPRoute", "spec.from[0].kind", "cannot refer to a Secret"),
     ],
 )
 def test_a_grant_to_what_refers_to_no_secret_fails(from_: str, field: str, words: str) -> None:

@@ -49,7 +49,7 @@ def test_names_and_number_of_listeners() -> None:
     twice = said(listener_tls.REFUSED, listening(*["name: a, port: 1, protocol: HTTP"] * 3))
     assert [field for _, field, _ in twice] == ["spec.listeners[1].name"]
     many = said(listener_tls.REFUSED, listening(*(f"name: a{n}, port: {n}, protocol: HTTP" for n in range(65))))
-    assert [message for _, _, message in many] == ["65 listeners; the API takes 64"]
+    assert [message for _, _, message in many] == ["65 listeners; the API allows 64"]
 
 
 TERMINATE, PASSTHROUGH = "tls: {mode: Terminate, " + REFS + "}", "tls: {mode: Passthrough}"
@@ -94,7 +94,7 @@ def test_two_on_one_port(first: str, later: str, conflicts: int, overlaps: int) 
     [
         ("", None),
         ("status: {listeners: [{name: b, conditions: [{type: OverlappingTLSConfig, status: 'True'}]}]}", "says "),
-        ("status: {listeners: [{name: b, conditions: [{type: Accepted, status: 'True'}]}]}", "does not say"),
+        ("status: {listeners: [{name: b, conditions: [{type: Accepted, status: 'True'}]}]}", "lacks the required"),
     ],
 )
 def test_an_overlap_is_compared_with_the_status(status: str, told: str | None, tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ def test_a_listener_that_was_rejected_rejects_no_other() -> None:
 
 
 def test_what_an_implementation_may_accept_is_said_once_for_a_port(tmp_path: Path) -> None:
-    """Of Istio's own example there were eight lines."""
+    """One finding for a port: Istio's own example had eight."""
     others = (f"name: l{n}, {HTTPS}, hostname: h{n}.example" for n in range(8))
     text = listening(f"name: tls, port: 443, protocol: TLS, hostname: t.example, {PASSTHROUGH}", *others)
     ((finding,),) = (each.findings for each in linted(tmp_path, text, [listener_conflicts.CONFLICT])[0])
@@ -317,7 +317,7 @@ def test_a_listener_with_a_certificate_lacks_the_mode_alone(tmp_path: Path) -> N
     ((one,), _) = linted(tmp_path, gateway, [listener_tls.TLS])
     (placed,) = one.findings
     assert placed.correction == "tls:\n  mode: Terminate"
-    assert str(placed.finding.fix).endswith("give listener 'a' the mode Terminate")
+    assert str(placed.finding.fix).endswith("in tls of listener 'a', set mode to Terminate")
 
 
 def test_a_parent_that_is_misspelt_is_one_finding(tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ STATUS = "status: {conditions: [{CONDITION}], listeners: [{name: a, conditions: 
     ("condition", "of_listener", "messages"),
     [
         ("type: Programmed, status: 'True', observedGeneration: 2", "type: Conflicted, status: 'False'", []),
-        ("type: Accepted, status: 'True', observedGeneration: 1", "", ["'Accepted' is of generation 1"]),
+        ("type: Accepted, status: 'True', observedGeneration: 1", "", ["'Accepted' is from generation 1"]),
         ("type: Programmed, status: 'False', reason: Invalid", "", ["Programmed is 'False': 'Invalid'"]),
         ("type: Other, status: 'False'", "", []),
         ("", "type: ResolvedRefs, status: 'False'", ["listener 'a': ResolvedRefs is 'False'"]),

@@ -40,7 +40,7 @@ def route(name: str, section: str, rules: str, host: str = "a.example", parent: 
 )
 def test_twins(plain: str, encrypted: str, count: int) -> None:
     found = said(TWIN, EDGE, ELSEWHERE, plain, encrypted)
-    message = "answers 'a.example' in plaintext, which HTTPRoute/shop/web answers over HTTPS"
+    message = "serves 'a.example' in plaintext, which HTTPRoute/shop/web serves over HTTPS"
     assert [each for each in found if "HTTPS listener" not in each[2]] == [
         ("fail", "spec.parentRefs[0]", message)
     ] * count

@@ -111,7 +111,7 @@ def test_a_policy_that_lost_a_conflict_names_the_winner() -> None:
     first = policy(name="a", more=status("True"))
     found = said(backend_tls.TARGET, policy(name="A", more=status("True")), first, SERVICE, ROUTE, whole=True)
     assert [message for _, _, message in found] == [
-        "BackendTLSPolicy/shop/A has the same target and takes precedence, though the status accepts both"
+        "BackendTLSPolicy/shop/A has the same target and takes precedence, but the status accepts both"
     ]
     refused = policy(name="A", more=status("False", "Invalid"))
     found = said(backend_tls.TARGET, first, refused, SERVICE, ROUTE, whole=True)
@@ -224,7 +224,7 @@ def test_authorities_that_have_a_name(known: str, version: str, expected: list[s
 
 
 def test_a_policy_that_is_about_to_be_made_comes_last() -> None:
-    """Whatever its name: those of the cluster are older."""
+    """The cluster's policies are older, so they win whatever the name of the manifest's."""
     there = policy(name="b").replace("{name: b", "{creationTimestamp: '2026-01-01T00:00:00Z', name: b")
     found = said(backend_tls.TARGET, policy(name="a"), there, SERVICE, ROUTE, whole=True)
     assert [message for _, _, message in found] == [
@@ -238,7 +238,7 @@ def test_a_trust_bundle_is_taken_by_some_implementations(group: str) -> None:
     texts = policy(rest=f"validation: {{hostname: web.shop.svc, {reference}}}"), SERVICE, ROUTE
     ((verdict, _, message),) = said(ca_references.CA, *texts, whole=True)
     assert verdict == "inconclusive"
-    assert "whether this implementation takes the ClusterTrustBundle 'cas'" in message
+    assert "whether this implementation accepts the ClusterTrustBundle 'cas'" in message
 
 
 POLICED = (

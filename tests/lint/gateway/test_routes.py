@@ -44,7 +44,7 @@ def test_the_table_of_protocols_modes_and_routes(listener: str, carried: set[str
 def test_the_fix_of_a_route_that_is_not_attached_names_its_field(tmp_path: Path) -> None:
     text = f"{listening('name: a, port: 443, protocol: HTTPS')}\n{route('TLSRoute')}"
     fixes = [each.finding.fix for one in linted(tmp_path, text, [ATTACHMENT])[0] for each in one.findings]
-    assert fixes == ["TLSRoute/shop/web: let spec.parentRefs[0] name a listener that takes it"]
+    assert fixes == ["TLSRoute/shop/web: set spec.parentRefs[0] to a listener that allows it"]
 
 
 ALLOWED = "name: a, port: 80, protocol: HTTP, allowedRoutes: {ALLOWED}"

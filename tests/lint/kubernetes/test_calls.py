@@ -1,4 +1,4 @@
-"""What the API server calls: by which CA, and where; one line a case."""
+"""CAs and targets of the API server's calls to webhooks and aggregated APIs, one line a case."""
 
 from __future__ import annotations
 

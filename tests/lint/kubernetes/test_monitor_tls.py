@@ -1,4 +1,4 @@
-"""What monitors say of TLS; one line a case."""
+"""TLS settings of monitors, one line a case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rules on OpenShift's objects say of a few lines of YAML."""
+"""Findings of the rules on OpenShift's objects, for a few lines of YAML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Certificates and CAs that OpenShift's configuration names: given and good, given and bad, not given, not named."""
+"""Certificates and CAs of OpenShift's configuration: valid, faulty, missing and not configured."""
 
 from __future__ import annotations
 
@@ -260,7 +260,7 @@ def test_client_authorities(tmp_path: Path, text: str, expected: list[str]) -> N
 
 
 def test_config_maps_that_are_not_there(tmp_path: Path) -> None:
-    """Of a cluster that was asked for them."""
+    """The ConfigMaps that were read from the cluster."""
     asked = replace(empty(), sought={CONFIG_MAP: frozenset({("openshift-config", "clients")})})
     texts = {"ingress-client-tls": controller(ASKS % ""), "apiserver-client-ca": server("clientCA: {name: clients}")}
     for rule, text in texts.items():
@@ -372,7 +372,7 @@ def test_identity_providers(tmp_path: Path, text: str, expected: list[str]) -> N
 
 
 def told(directory: Path, rule: str, text: str, expected: list[str]) -> None:
-    """The rule says exactly this; of a Secret in an example nobody keeps a key."""
+    """The message is checked here, because Secrets of examples have no key."""
     found = said(directory, rule, text)
     assert len(found) == len(expected), found
     for (severity, _, message), wanted in zip(found, expected, strict=True):

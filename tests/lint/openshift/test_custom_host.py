@@ -1,4 +1,4 @@
-"""Whether somebody may apply a Route, as the API server asks it (library-go ``hostassignment``)."""
+"""Permission to apply a Route, as the API server checks it (library-go ``hostassignment``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the router may read a Route's Secret, where the API server was asked: its answer, and what it cannot know."""
+"""The router's permission to read a Route's Secret, by the API server's answer where it was asked."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def said(directory: Path, text: str, known: Snapshot) -> list[tuple[str, str]]:
 def test_the_api_servers_answer_counts(
     tmp_path: Path, allowed: tuple[str, ...], refused: tuple[str, ...], *, gaps: bool
 ) -> None:
-    """Also where nobody may read Roles."""
+    """Also if Roles could not be read."""
     found = said(tmp_path, route(tls=EDGE), cluster(*allowed, gaps=gaps))
     assert found == [
         ("fail", f"router serviceaccount does not have permission to {verb} this secret") for verb in refused

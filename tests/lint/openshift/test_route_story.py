@@ -1,8 +1,4 @@
-"""The story of one Route: from the default certificate to a Secret's and back, renewed, and made bad.
-
-Each step is what somebody has applied, with what the router says of it (the enhancement, "Failure Modes"); all rules
-look at it, and nothing else that a cluster has could decide anything.
-"""
+"""One Route over time: from the default certificate to a Secret's and back, renewed, and broken."""
 
 from __future__ import annotations
 
