@@ -26,7 +26,7 @@ from tests.lint.examples import examples
 
 PINS = tuple(Path(__file__).parent / name for name in ("crds", "controllers"))
 STATUS = "contour-status"
-_SAID = re.compile(r"^Contour says (\w+): ")
+_SAID = re.compile(r"^Contour reports (\w+): ")
 _CLAIMED = re.compile(r"\(([A-Z][a-z]+[A-Z]\w+)\)")
 """Where a rule names the reason that Contour gives."""
 SUBJECT = {"apiVersion": API, "kind": "HTTPProxy", "metadata": {"name": "shop", "namespace": "shop"}}

@@ -206,7 +206,7 @@ def test_leaves(pem: bytes, said: tuple[str, ...]) -> None:
         (config_map(ca_crt=b"nothing"), ("no certificate in PEM",)),
         (config_map(ca_crt=JUNK + authority().pem), ("certificate 1 of 2 in ca.crt cannot be read",)),
         (secret(ca_crt=b"-----BEGIN X509 CRL-----"), ("no certificate in PEM: it is a revocation list",)),
-        (config_map(ca_crt=authority().pem + PEM), ("is no CA",)),
+        (config_map(ca_crt=authority().pem + PEM), ("is not a CA",)),
         (config_map(ca_crt=KEY), ("no certificate in PEM: it is a private key",)),
     ],
 )

@@ -1,6 +1,6 @@
 """Rules on HTTPProxies, delegations, Ingresses of Contour, and Contour's own configuration.
 
-Read at projectcontour/contour 31c4bb38e (2026-08-18); what differs between versions is said where it matters.
+Read at projectcontour/contour 31c4bb38e (2026-08-18); differences between versions are noted where they matter.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Settings of one Contour for all of its virtual hosts: ContourConfiguration, ContourDeployment, or the ConfigMap."""
+"""Contour's own configuration: a ContourConfiguration, a ContourDeployment, or the ConfigMap with its file."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Configuration:
     settings: Settings
 
     def at(self, steps: Steps) -> Steps:
-        """The way to a field of the settings; in a file, the file's key."""
+        """The steps to a field of the settings; in a ConfigMap, to the file's key."""
         return ("data", FILE) if self.holder.kind == CONFIG_MAP else steps
 
     @property
     def fallback(self) -> SecretName | None:
-        """The Secret with the certificate for names that no virtual host has."""
+        """The Secret with the certificate for unknown server names."""
         return self.settings.fallback_certificate.secret
 
     @property
@@ -41,7 +41,7 @@ class Configuration:
 
 
 def of_object(holder: KubeObject) -> Configuration | None:
-    """The object's settings; None where it is no configuration, or one that cannot be read."""
+    """The object's settings; None if it is no configuration, or cannot be read."""
     try:
         found = settings(holder)
     except InputError:
@@ -49,8 +49,8 @@ def of_object(holder: KubeObject) -> Configuration | None:
     return None if found is None else Configuration(holder=holder, settings=found)
 
 
-def unread(holder: KubeObject) -> str:
-    """Why the file of a ConfigMap cannot be read, or ""."""
+def read_error(holder: KubeObject) -> str:
+    """The error in the file of a ConfigMap, or ""."""
     try:
         settings(holder)
     except InputError as error:
@@ -59,8 +59,8 @@ def unread(holder: KubeObject) -> str:
 
 
 def configurations(declared: Declared) -> tuple[Configuration, ...]:
-    """Every configuration that is known. Contour's arguments say which of several it reads: a rule takes only limits
-    on virtual hosts that are in all of them."""
+    """Every known configuration. Contour's arguments select one, so a rule relies only on limits that all of them
+    have."""
     return declared.once(_all)
 
 
@@ -70,7 +70,7 @@ def _all(declared: Declared) -> tuple[Configuration, ...]:
 
 
 def unseen(declared: Declared) -> Missing | None:
-    """Why there may be more than ``configurations`` says, or None."""
+    """A configuration that may exist beside ``configurations``, or None."""
     gaps = ((kind, declared.gap(kind)) for kind in READS)
     unknown = next((Missing(name=f"a {kind.name} of Contour", gap=gap) for kind, gap in gaps if gap), None)
     return unknown or unread_file(declared)
@@ -82,13 +82,13 @@ def unread_file(declared: Declared) -> Missing | None:
 
 
 def _unread(declared: Declared) -> Missing | None:
-    found = ((each, unread(each)) for each in declared.every(CONFIG_MAP))
+    found = ((each, read_error(each)) for each in declared.every(CONFIG_MAP))
     return next((Missing(name=str(each.reference), gap=shown(why, 200)) for each, why in found if why), None)
 
 
 def watched(declared: Declared) -> frozenset[str]:
-    """The namespaces whose Secrets Contour looks at; empty: all of them. With ``rootNamespaces`` it watches Secrets
-    there, and where the fallback and its own client certificate are (``cmd/contour/serve.go``)."""
+    """The namespaces in which Contour watches Secrets; empty: all. With ``rootNamespaces``, these and the namespaces of
+    the fallback and client certificates (``cmd/contour/serve.go``)."""
     found = configurations(declared)
     if not found or not all(each.settings.root_namespaces for each in found):
         return frozenset()
@@ -108,7 +108,7 @@ _STRONG: Final = (
 )
 _CBC: Final = ("ECDHE-ECDSA-AES128-SHA", "ECDHE-RSA-AES128-SHA", "ECDHE-ECDSA-AES256-SHA", "ECDHE-RSA-AES256-SHA")
 _RSA: Final = ("AES128-GCM-SHA256", "AES128-SHA", "AES256-GCM-SHA384", "AES256-SHA")
-"""All that Contour takes (``apis/projectcontour/v1alpha1/ciphersuites.go``)."""
+"""The suites that Contour accepts (``apis/projectcontour/v1alpha1/ciphersuites.go``)."""
 _GROUPS: Final = ("X25519", "P-256", "P-384", "P-521", "X25519MLKEM768", "MLKEM1024")
 _WEAK: Final = dict.fromkeys(_CBC, "encrypts with CBC") | dict.fromkeys(
     _RSA, "has no forward secrecy (RSA key exchange)"
@@ -119,10 +119,10 @@ _MOST: Final = 100
 
 
 def check_limits(subject: Subject) -> Iterator[Flaw]:
-    """Contour's own TLS settings are valid, and none of them is weak."""
+    """Contour's own TLS settings are valid and strong."""
     found = of_object(subject.object)
     if found is None:
-        if why := unread(subject.object):
+        if why := read_error(subject.object):
             message = f"not decided: how Contour is configured; {shown(why, 200)}"
             yield Flaw(message=message, at=("data", FILE), verdict="inconclusive")
         return
@@ -141,7 +141,7 @@ def check_limits(subject: Subject) -> Iterator[Flaw]:
                     at=found.at((*tls.steps, field)),
                     severity="medium",
                     observed=(name,),
-                    fix=f"{subject.object.reference}: leave it out of {field}",
+                    fix=f"{subject.object.reference}: remove it from {field}",
                 )
 
 

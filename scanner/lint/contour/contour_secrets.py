@@ -1,7 +1,7 @@
-"""Secrets to which Contour's objects refer: certificates, CAs and revocation lists (``internal/dag/secret.go``).
+"""Secrets of Contour's objects: certificates, CAs and revocation lists (``internal/dag/secret.go``).
 
-Contour takes a certificate with its key in a Secret of either type. It checks neither that they belong together nor
-names nor dates, so a fault shows only when Envoy refuses the certificate, or serves it.
+Contour accepts a certificate with its key in a Secret of either type. It compares neither the key nor the names nor the
+dates, so a fault only shows when Envoy refuses the certificate, or serves it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from scanner.kube.objects import KubeObject
 from scanner.kube.secrets import Secret
 from scanner.lint.certificates import authority_flaws, entry, of_text, other_format
 from scanner.lint.contour import contour_configuration
-from scanner.lint.contour.contour_configuration import Configuration, watched
+from scanner.lint.contour.contour_configuration import watched
 from scanner.lint.references import READS as SECRETS
 from scanner.lint.references import absent, secret_flaws, secret_of, served_flaws
 from scanner.model.declared import Declared, Missing
@@ -38,7 +38,7 @@ USERS: Final[tuple[Kind, ...]] = (HTTP_PROXY, INGRESS, INGRESS_ROUTE)
 DELEGATIONS: Final[tuple[Kind, ...]] = (TLS_CERTIFICATE_DELEGATION, HEPTIO_DELEGATION)
 """The kinds that ``permission`` reads."""
 READS: Final = (*SECRETS, *DELEGATIONS, INGRESS_CLASS)
-"""The kinds that a rule reads if it looks into Secrets of other namespaces."""
+"""The kinds that a rule reads if it checks Secrets of other namespaces."""
 CERTIFICATE_USE: Final = "the certificate"
 _WHAT: Final[Mapping[references.ReferenceRole, str]] = {
     "certificate": CERTIFICATE_USE,
@@ -58,16 +58,16 @@ class Use:
     what: str
     """``the certificate``, ``the CA of clients``."""
     hosts: tuple[str, ...] = ()
-    """Of a certificate: the names under which it is served."""
+    """The names that a certificate is served under."""
 
 
 def is_contours(declared: Declared, found: KubeObject) -> bool:
-    """Whether an Ingress is one that Contour serves, as far as that is known."""
+    """True if it is known that Contour serves an Ingress."""
     return ingress.is_contours(found, declared.known) is True
 
 
 def of_object(subject: Subject) -> Iterator[Use]:
-    """Every reference of the object to a Secret, as Contour reads it."""
+    """The object's references to Secrets, as Contour reads them."""
     item = subject.object
     if item.kind == INGRESS and not is_contours(subject.declared, item):
         return
@@ -83,14 +83,14 @@ def of_object(subject: Subject) -> Iterator[Use]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permission:
-    """Whether a reference is allowed."""
+    """The answer if a reference is allowed."""
 
     allowed: bool | None
     """None: unknown."""
     near: tuple[tuple[KubeObject, Delegation], ...] = ()
-    """Delegations of that Secret to other namespaces: some of them."""
+    """Some delegations of that Secret to other namespaces."""
     missing: Missing | None = None
-    """Why it is unknown."""
+    """The reason if it is unknown."""
 
 
 def _current(declared: Declared) -> BySecret:
@@ -102,8 +102,11 @@ def _former(declared: Declared) -> BySecret:
 
 
 def permission(declared: Declared, user: KubeObject, secret: SecretName) -> Permission:
-    """Whether ``user`` may refer to ``secret``. Where a delegation of that very Secret is known and names others, the
-    answer is no: its owner would have to change it, or to add a second one that is not among the objects."""
+    """Decide if ``user`` may refer to ``secret``.
+
+    If a known delegation of this Secret names only other namespaces, the answer is no: its owner must change it, or add
+    a second one.
+    """
     if secret.namespace == user.namespace:
         return Permission(allowed=True)
     indexes = (_current, _former) if user.kind.group == HEPTIO_DELEGATION.group else (_current,)
@@ -123,9 +126,9 @@ TYPES: Final = ("kubernetes.io/tls", "Opaque")
 CRL: Final = "crl.pem"
 
 
-def verifying(secret: KubeObject | Missing, at: Steps, what: str) -> Iterator[Flaw]:
-    """Why nothing can be verified by the Secret's ``ca.crt``: Contour wants a certificate in PEM there, and leaves it
-    to Envoy whether it can be read."""
+def ca_flaws(secret: KubeObject | Missing, at: Steps, what: str) -> Iterator[Flaw]:
+    """Find why Contour does not use the Secret's ``ca.crt`` as a CA. It needs a certificate in PEM; only Envoy parses
+    it."""
     if isinstance(secret, Missing):
         yield _absent(secret, at, what)
     elif not of_text(entry(secret, "ca.crt") or ""):
@@ -137,24 +140,12 @@ def verifying(secret: KubeObject | Missing, at: Steps, what: str) -> Iterator[Fl
         )
 
 
-def revoking(secret: KubeObject | Missing, at: Steps) -> Iterator[Flaw]:
-    """Why nothing can be revoked by the Secret's ``crl.pem``."""
-    if isinstance(secret, Missing):
-        yield _absent(secret, at, "the revocation list")
-    elif CRL not in Secret.of(secret).revocation_entries:
-        yield Flaw(
-            message=f"{secret.reference} has no revocation list in PEM in {CRL}",
-            at=at,
-            fix=f"{secret.reference}: put the list into {CRL}",
-        )
-
-
 def _absent(secret: Missing, at: Steps, what: str) -> Flaw:
     return absent(secret, at, question=f"whether {what} can be read", message=f", with {what},")
 
 
 def unusable(subject: Subject, secret: KubeObject | Missing, at: Steps) -> Iterator[Flaw]:
-    """Why a Secret is none of the three."""
+    """Find why a Secret is no certificate, no CA and no revocation list."""
     if isinstance(secret, Missing) or entry(secret, "tls.crt") is not None or not _public(secret):
         yield from secret_flaws(subject.declared, secret, at, types=TYPES)
 
@@ -166,50 +157,42 @@ def _public(secret: KubeObject) -> bool:
 # --- Certificates -----------------------------------------------------------------------------------------------------
 
 
-def looked_up(subject: Subject, use: Use) -> Missing | None:
-    """Why nothing can be said of the Secret: what is not delegated is another rule's, and shows nothing of it."""
-    if permission(subject.declared, subject.object, use.secret).allowed is False:
-        return Missing(name=str(use.secret))
-    return None
+def is_refused(subject: Subject, use: Use) -> bool:
+    """True if the Secret is not delegated: then only ``contour-delegation`` reports it, without its content."""
+    return permission(subject.declared, subject.object, use.secret).allowed is False
 
 
 def check_certificate(subject: Subject) -> Iterator[Flaw]:
-    """A virtual host's certificate can be served, and is for its host."""
+    """A virtual host's certificate can be served, and is valid for its host."""
     configured = contour_configuration.of_object(subject.object)
     if configured:
-        yield from _of_all(subject, configured)
+        found = configured.settings
+        for each, usage in ((found.fallback_certificate, "serverAuth"), (found.client_certificate, "clientAuth")):
+            if each.secret is not None:
+                use = Use(steps=configured.at(each.steps), secret=each.secret, what=CERTIFICATE_USE)
+                yield from _served(subject, use, usage)
     for use in of_object(subject) if subject.object.kind in USERS else ():
-        if use.what == CERTIFICATE_USE:
-            yield from seen(subject, use)
-        if use.what == CERTIFICATE_USE and not looked_up(subject, use) and not _ordinary(subject, use):
+        if use.what != CERTIFICATE_USE:
+            continue
+        yield from unwatched(subject, use)
+        # An Ingress with a Secret of its own namespace is judged like any other Ingress.
+        ordinary = subject.object.kind == INGRESS and use.secret.namespace == subject.object.namespace
+        if not is_refused(subject, use) and not ordinary:
             yield from _served(subject, use)
 
 
-def seen(subject: Subject, use: Use) -> Iterator[Flaw]:
-    """Whether Contour looks there at all. What is no root for that very reason is another rule's."""
+def unwatched(subject: Subject, use: Use) -> Iterator[Flaw]:
+    """Report a Secret in a namespace that Contour does not watch. ``contour-root`` reports a root there."""
     namespaces = watched(subject.declared)
     if HTTPProxy.of(subject.object).is_root and subject.object.namespace not in namespaces:
         return
     if namespaces and use.secret.namespace and use.secret.namespace not in namespaces:
         where = ", ".join(sorted(namespaces)[:10])
         yield Flaw(
-            message=f"Contour looks at the Secrets of {where} alone (rootNamespaces): {use.secret} is none to it",
+            message=f"Contour does not find {use.secret}: it only watches Secrets in {where} (rootNamespaces)",
             at=use.steps,
             fix="Contour's configuration: add the namespace to rootNamespaces",
         )
-
-
-def _ordinary(subject: Subject, use: Use) -> bool:
-    """An Ingress with a Secret of its own namespace is judged as any other Ingress."""
-    return subject.object.kind == INGRESS and use.secret.namespace == subject.object.namespace
-
-
-def _of_all(subject: Subject, configured: Configuration) -> Iterator[Flaw]:
-    found = configured.settings
-    for each, usage in ((found.fallback_certificate, "serverAuth"), (found.client_certificate, "clientAuth")):
-        if each.secret is not None:
-            use = Use(steps=configured.at(each.steps), secret=each.secret, what=CERTIFICATE_USE)
-            yield from _served(subject, use, usage)
 
 
 def _served(subject: Subject, use: Use, usage: str = "serverAuth") -> Iterator[Flaw]:
@@ -227,24 +210,20 @@ CERTIFICATE = ObjectRule(
 
 def check_slash(subject: Subject) -> Iterator[Flaw]:
     """An Ingress names a Secret without a namespace."""
-    of_contour = is_contours(subject.declared, subject.object)
     for each in Ingress.of(subject.object).tls:
         namespace, slash, name = each.secret_name.partition("/")
+        fix, correction = f"name a Secret in {subject.object.namespace}", f"spec:\n  tls:\n  - secretName: {name}"
+        if is_contours(subject.declared, subject.object):
+            annotation = "projectcontour.io/tls-cert-namespace"
+            fix = f"set the namespace in the annotation {annotation}"
+            correction = f"metadata:\n  annotations:\n    {annotation}: {namespace}\n{correction}"
         if slash:
             yield Flaw(
                 message="the API server refuses a secretName with a slash: it must be the name of a Secret",
                 at=(*each.steps, "secretName"),
                 observed=(each.secret_name,),
-                fix=f"{subject.object.reference}: "
-                + (
-                    "give the namespace in projectcontour.io/tls-cert-namespace"
-                    if of_contour
-                    else f"name a Secret in {subject.object.namespace}"
-                ),
-                correction=f"metadata:\n  annotations:\n    projectcontour.io/tls-cert-namespace: {namespace}\n"
-                f"spec:\n  tls:\n  - secretName: {name}"
-                if of_contour
-                else f"spec:\n  tls:\n  - secretName: {name}",
+                fix=f"{subject.object.reference}: {fix}",
+                correction=correction,
             )
 
 
@@ -255,20 +234,28 @@ SLASH = ObjectRule(id="contour-ingress-slash", subjects=(INGRESS,), reads=(INGRE
 
 
 def check_authority(subject: Subject) -> Iterator[Flaw]:
-    """CAs and revocation lists to which an HTTPProxy refers are there."""
+    """CAs and revocation lists to which an HTTPProxy refers exist."""
     for use in of_object(subject):
-        if use.what != CERTIFICATE_USE:
-            yield from seen(subject, use)
-        if use.what != CERTIFICATE_USE and not looked_up(subject, use):
+        if use.what == CERTIFICATE_USE:
+            continue
+        yield from unwatched(subject, use)
+        if not is_refused(subject, use):
             yield from _trusted(subject, use)
 
 
 def _trusted(subject: Subject, use: Use) -> Iterator[Flaw]:
     found = secret_of(subject, use.secret.name, use.secret.namespace)
     if use.steps[-1] == "crlSecret":
-        yield from revoking(found, use.steps)
+        if isinstance(found, Missing):
+            yield _absent(found, use.steps, "the revocation list")
+        elif CRL not in Secret.of(found).revocation_entries:
+            yield Flaw(
+                message=f"{found.reference} has no revocation list in PEM in {CRL}",
+                at=use.steps,
+                fix=f"{found.reference}: put the list into {CRL}",
+            )
         return
-    yield from verifying(found, use.steps, use.what)
+    yield from ca_flaws(found, use.steps, use.what)
     if not isinstance(found, Missing) and of_text(entry(found, "ca.crt") or ""):
         yield from authority_flaws(found, use.steps, subject.declared.known.taken_at)
 

@@ -1,4 +1,4 @@
-"""TLSCertificateDelegations: references that need one, and what each of them permits."""
+"""TLSCertificateDelegations: references that need one, and delegations without effect or too broad."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from scanner.kube.kinds import (
 from scanner.kube.rbac import Binding
 from scanner.lint import authorization
 from scanner.lint.authorization import Identity, Request, access, account, allows
-from scanner.lint.certificates import chain_of
+from scanner.lint.certificates import leaf_of
 from scanner.lint.contour import contour_configuration
 from scanner.lint.contour.contour_configuration import configurations, unseen
 from scanner.lint.contour.contour_secrets import (
@@ -46,18 +46,18 @@ _REASONS: Final = {
     "the CA of a service": "CACertificateNotDelegated",
     "the CA of the JWKS": "RemoteJWKSCACertificateNotDelegated",
 }
-"""In the status of an HTTPProxy; of all else it is ``DelegationNotPermitted``."""
-_MEANS: Final[dict[Kind, str]] = {
-    HTTP_PROXY: "Contour calls the HTTPProxy invalid ({reason}) and serves none of it",
-    INGRESS: "Contour leaves the TLS of the Ingress out, says so in its log alone, and serves its hosts without TLS",
+"""Reasons in the status of an HTTPProxy; for other references ``DelegationNotPermitted``."""
+_EFFECTS: Final[dict[Kind, str]] = {
+    HTTP_PROXY: "Contour marks the HTTPProxy invalid ({reason}) and does not serve it",
+    INGRESS: "Contour serves the hosts of the Ingress without TLS, and reports this only in its log",
 }
 
 
 def check_delegation(subject: Subject) -> Iterator[Flaw]:
-    """A Secret of another namespace is referred to with a delegation."""
+    """A reference to a Secret of another namespace has a delegation."""
     for use in of_object(subject):
-        means = _MEANS.get(subject.object.kind, "Contour refuses the reference")
-        yield from _judged(subject, use, means.format(reason=_REASONS.get(use.what, "DelegationNotPermitted")))
+        effect = _EFFECTS.get(subject.object.kind, "Contour refuses the reference")
+        yield from _judged(subject, use, effect.format(reason=_REASONS.get(use.what, "DelegationNotPermitted")))
     if subject.object.kind == HTTP_PROXY and HTTPProxy.of(subject.object).tls.enable_fallback_certificate:
         yield from _fallbacks(subject)
 
@@ -66,43 +66,36 @@ def _fallbacks(subject: Subject) -> Iterator[Flaw]:
     found = [each.fallback for each in configurations(subject.declared) if each.fallback]
     for secret in dict.fromkeys(found):
         use = Use(steps=FALLBACK, secret=secret, what="the fallback certificate")
-        yield from _judged(subject, use, "Contour calls the HTTPProxy invalid (FallbackNotDelegated)")
+        yield from _judged(subject, use, "Contour marks the HTTPProxy invalid (FallbackNotDelegated)")
     missing = unseen(subject.declared)
     if missing and not found:
         yield undecided(missing, FALLBACK, "whether the fallback certificate is delegated to this namespace")
 
 
-def _judged(subject: Subject, use: Use, means: str) -> Iterator[Flaw]:
+def _judged(subject: Subject, use: Use, effect: str) -> Iterator[Flaw]:
     found = permission(subject.declared, subject.object, use.secret)
+    here = subject.object.namespace or ""
     if found.missing:
-        yield undecided(found.missing, use.steps, f"whether {use.secret} is delegated to {_here(subject)}")
+        yield undecided(found.missing, use.steps, f"whether {use.secret} is delegated to {here}")
     elif not found.allowed:
         yield Flaw(
-            message=f"{use.what}, {use.secret}, is not delegated to {_here(subject)}: {means}",
+            message=f"{use.what}, {use.secret}, is not delegated to {here}: {effect}",
             at=use.steps,
-            observed=tuple(_said(found)),
-            fix=f"a TLSCertificateDelegation in {use.secret.namespace}: delegate the Secret to {_here(subject)}",
-            correction=_correction(subject, use),
+            observed=tuple(_observed(found)),
+            fix=f"add a TLSCertificateDelegation in {use.secret.namespace} that delegates the Secret to {here}",
+            correction=(
+                "apiVersion: projectcontour.io/v1\nkind: TLSCertificateDelegation\n"
+                f"metadata: {{name: {use.secret.name}, namespace: {use.secret.namespace}}}\nspec:\n  delegations:\n"
+                f"  - secretName: {use.secret.name}\n    targetNamespaces: [{here}]"
+            ),
         )
 
 
-def _here(subject: Subject) -> str:
-    return subject.object.namespace or ""
-
-
-def _said(found: Permission) -> Iterator[str]:
+def _observed(found: Permission) -> Iterator[str]:
     for holder, each in found.near[:10]:
-        yield f"{holder.reference} delegates it to {', '.join(each.targets[:20]) or 'nobody'}"
+        yield f"{holder.reference} delegates it to {', '.join(each.targets[:20]) or 'no namespace'}"
         if "*" in each.targets:
-            yield "beside other namespaces * does not mean all of them"
-
-
-def _correction(subject: Subject, use: Use) -> str:
-    return (
-        "apiVersion: projectcontour.io/v1\nkind: TLSCertificateDelegation\n"
-        f"metadata: {{name: {use.secret.name}, namespace: {use.secret.namespace}}}\nspec:\n  delegations:\n"
-        f"  - secretName: {use.secret.name}\n    targetNamespaces: [{_here(subject)}]"
-    )
+            yield "* has no effect beside other namespaces"
 
 
 DELEGATION = ObjectRule(
@@ -113,16 +106,15 @@ DELEGATION = ObjectRule(
 )
 
 
-# --- Namespaces that are named ----------------------------------------------------------------------------------------
+# --- Target namespaces ------------------------------------------------------------------------------------------------
 
-_Users = Mapping[SecretName, frozenset[str | None]]
 _DELEGATIONS: Final = ("spec", "delegations")
 _MOST_TARGETS: Final = 100
-"""Namespaces of one delegation that are looked at."""
+"""Namespaces of one delegation that are checked."""
 
 
 def check_target(subject: Subject) -> Iterator[Flaw]:
-    """Delegations reach the namespaces that they name."""
+    """The target namespaces of a delegation exist and use the Secret."""
     unseen: dict[str, Missing] = {}
     for each in CertificateDelegation.of(subject.object).delegations:
         if not each.targets:
@@ -134,31 +126,31 @@ def check_target(subject: Subject) -> Iterator[Flaw]:
             )
         for index, name in enumerate(each.targets[:_MOST_TARGETS]):
             again = name == "*" and index > each.targets.index("*")
-            flaw = None if again else _of_target(subject, each, name, unseen)
+            flaw = None if again else _target_flaw(subject, each, name, unseen)
             if flaw is not None:
                 yield replace(flaw, at=(*each.steps, "targetNamespaces", index))
     for question, missing in unseen.items():
         yield replace(undecided(missing, _DELEGATIONS, question), severity="info")
 
 
-def _of_target(subject: Subject, each: Delegation, name: str, unseen: dict[str, Missing]) -> Flaw | None:
-    """The first thing that is wrong with it. ``unseen``: to which it adds what cannot be decided."""
+def _target_flaw(subject: Subject, each: Delegation, name: str, unseen: dict[str, Missing]) -> Flaw | None:
+    """The first fault of a target; questions that cannot be decided are added to ``unseen``."""
     reference = subject.object.reference
     if name == "*" and each.targets != EVERYWHERE:
         others = [other for other in each.targets if other != "*"]
         return Flaw(
             message=f"* beside other namespaces has no effect: {each.secret} is delegated to "
-            f"{', '.join(others[:20]) or 'no namespace'} alone",
-            expected=("* alone, or only names",),
+            f"{', '.join(others[:20]) or 'no namespace'} only",
+            expected=("only *, or only names",),
             observed=each.targets[:20],
-            fix=f"{reference}: remove the star, or everything else",
+            fix=f"{reference}: remove *, or remove all other namespaces",
             correction=f"targetNamespaces: [{', '.join(others[:20]) or chr(34) + '*' + chr(34)}]",
         )
     if name == subject.object.namespace:
         message = f"a delegation to {name}, the Secret's own namespace, has no effect"
         return Flaw(message=message, severity="low", fix=f"{reference}: remove it")
     if not name or "/" in name or ("*" in name and name != "*"):
-        message = f"{shown(name)} is no namespace: use a name in full, or * alone"
+        message = f"{shown(name)} is not a namespace: use full names, or only *"
         return Flaw(message=message, observed=(name,), fix=f"{reference}: name each namespace in full")
     found = subject.declared.namespace(name) if name != "*" else None
     if isinstance(found, Missing) and not found.gap:
@@ -168,26 +160,21 @@ def _of_target(subject: Subject, each: Delegation, name: str, unseen: dict[str, 
         )
     if isinstance(found, Missing):
         unseen.setdefault("whether all of these namespaces exist", found)
-    return _idle(subject, each, name, unseen) if _is_there(subject, each) else None
-
-
-def _is_there(subject: Subject, each: Delegation) -> bool:
-    """Whether the Secret may be: what is wrong with it another rule says."""
-    if not is_name(each.secret):
-        return False
-    found = secret_of(subject, each.secret)
-    return not isinstance(found, Missing) or found.gap is not None
+    return _unused(subject, each, name, unseen)
 
 
 def is_name(secret: str) -> bool:
-    """Whether a Secret can be called so."""
+    """True if it may be the name of a Secret."""
     return bool(secret) and "/" not in secret and "*" not in secret
 
 
-def _idle(subject: Subject, each: Delegation, name: str, unseen: dict[str, Missing]) -> Flaw | None:
-    users = subject.declared.once(_users).get(SecretName(subject.object.namespace, each.secret), frozenset())
+def _unused(subject: Subject, each: Delegation, name: str, unseen: dict[str, Missing]) -> Flaw | None:
+    users = subject.declared.once(_users).get(SecretName(subject.object.namespace, each.secret), set())
     if users if name == "*" else name in users:
         return None
+    secret = secret_of(subject, each.secret) if is_name(each.secret) else None
+    if secret is None or (isinstance(secret, Missing) and secret.gap is None):
+        return None  # contour-delegation-secret reports it
     kind = subject.declared.once(_unseen_kind)
     if kind:
         missing = Missing(name=f"any other {kind.name}", gap=subject.declared.gap(kind))
@@ -195,19 +182,19 @@ def _idle(subject: Subject, each: Delegation, name: str, unseen: dict[str, Missi
         return None
     where = "any other namespace" if name == "*" else name
     return Flaw(
-        message=f"nothing in {where} refers to {each.secret}",
+        message=f"no object in {where} refers to {each.secret}",
         severity="low",
         fix=f"{subject.object.reference}: remove it",
     )
 
 
 def _unseen_kind(declared: Declared) -> Kind | None:
-    """A kind of which there may be objects that refer to Secrets and were not seen."""
+    """A kind that refers to Secrets and was not read completely."""
     return next((kind for kind in (*USERS, *contour_configuration.READS) if declared.gap(kind)), None)
 
 
-def _users(declared: Declared) -> _Users:
-    """By Secret, the other namespaces from which something refers to it."""
+def _users(declared: Declared) -> Mapping[SecretName, set[str | None]]:
+    """The other namespaces with references to a Secret, by Secret."""
     found: dict[SecretName, set[str | None]] = {}
     for kind in USERS:
         for user in declared.every(kind):
@@ -215,11 +202,11 @@ def _users(declared: Declared) -> _Users:
                 if use.secret.namespace != user.namespace:
                     found.setdefault(use.secret, set()).add(user.namespace)
     proxies = map(HTTPProxy.of, declared.every(HTTP_PROXY))
-    falling = {each.namespace for each in proxies if each.tls.enable_fallback_certificate}
+    with_fallback = {each.namespace for each in proxies if each.tls.enable_fallback_certificate}
     for each in configurations(declared):
         if each.fallback:
-            found.setdefault(each.fallback, set()).update(falling)
-    return {secret: frozenset(namespaces) for secret, namespaces in found.items()}
+            found.setdefault(each.fallback, set()).update(with_fallback)
+    return found
 
 
 TARGET = ObjectRule(
@@ -230,11 +217,11 @@ TARGET = ObjectRule(
 )
 
 
-# --- Secrets that are delegated ---------------------------------------------------------------------------------------
+# --- Delegated Secrets ------------------------------------------------------------------------------------------------
 
 
 def check_secret(subject: Subject) -> Iterator[Flaw]:
-    """A delegated Secret is there, and holds something that Contour takes."""
+    """A delegated Secret exists, with a certificate, a CA or a revocation list."""
     for each in CertificateDelegation.of(subject.object).delegations:
         if is_name(each.secret):
             yield from unusable(subject, secret_of(subject, each.secret), (*each.steps, "secretName"))
@@ -245,7 +232,7 @@ def check_secret(subject: Subject) -> Iterator[Flaw]:
 def _misnamed(subject: Subject, each: Delegation) -> Flaw:
     plain = each.secret.rpartition("/")[2].replace("*", "") or "<name>"
     return Flaw(
-        message=f"secretName {shown(each.secret)} is no Secret's name, and no reference matches it",
+        message=f"secretName {shown(each.secret)} is not a valid name, so no reference matches it",
         at=(*each.steps, "secretName"),
         expected=("the name of a Secret in this namespace",),
         observed=(each.secret,),
@@ -263,7 +250,7 @@ SECRET_OF_DELEGATION = ObjectRule(
 
 
 def check_broad(subject: Subject) -> Iterator[Flaw]:
-    """Only what is meant for all is delegated to all."""
+    """Only a wildcard certificate is delegated to all namespaces."""
     for each in CertificateDelegation.of(subject.object).delegations:
         if each.targets == EVERYWHERE and is_name(each.secret):
             yield from _for_all(subject, each)
@@ -274,16 +261,16 @@ def _for_all(subject: Subject, each: Delegation) -> Iterator[Flaw]:
     found = secret_of(subject, each.secret)
     if isinstance(found, Missing):
         if found.gap:
-            yield undecided(found, at, "whether the certificate is one that all namespaces may serve")
+            yield undecided(found, at, "whether the certificate is for a wildcard")
         return
-    leaf = next(iter(chain_of(found)), None)
+    leaf = leaf_of(found)
     if leaf is None:
-        return  # a CA or a revocation list, which is public; another rule says what cannot be used
+        return  # a CA or a revocation list, which is public; contour-delegation-secret reports other content
     if leaf.dns_names is None:
         yield Flaw(message=f"the names of {found.reference} cannot be read", at=at, verdict="inconclusive")
     elif not any(name.startswith("*.") for name in leaf.dns_names):
         yield Flaw(
-            message=f"{found.reference} is delegated to all namespaces, and its certificate is for no wildcard",
+            message=f"{found.reference} is delegated to all namespaces, but its certificate has no wildcard",
             at=at,
             expected=("the namespaces that serve its hosts",),
             observed=leaf.dns_names[:5],
@@ -300,15 +287,15 @@ BROAD = ObjectRule(
 )
 
 
-# --- People who may delegate ------------------------------------------------------------------------------------------
+# --- Permission to delegate -------------------------------------------------------------------------------------------
 
 _WRITING: Final = ("create", "update", "patch")
 _MOST_SUBJECTS: Final = 50
-"""Subjects of one binding that are looked at."""
+"""Subjects of one binding that are checked."""
 
 
 def check_creators(subject: Subject) -> Iterator[Flaw]:
-    """Whoever may delegate a namespace's Secrets may read them."""
+    """A user who may delegate a namespace's Secrets may also read them."""
     if not any(allows(subject.declared, subject.object, _delegating(subject, verb)) for verb in _WRITING):
         return
     for item in Binding.of(subject.object).subjects[:_MOST_SUBJECTS]:
@@ -340,9 +327,9 @@ def _without_secrets(subject: Subject, who: Identity, at: Steps) -> Iterator[Fla
     elif not reads.allowed:
         groups = " (unless by a group)" if who.name and not who.name.startswith("system:serviceaccount:") else ""
         yield Flaw(
-            message=f"{name} may delegate Secrets {where} and may not read them{groups}",
+            message=f"{name} may delegate Secrets {where}, but may not read them{groups}",
             at=at,
-            fix=f"{subject.object.reference}: give the right to those who keep the Secrets",
+            fix=f"{subject.object.reference}: bind the role only to users who may read the Secrets",
         )
 
 

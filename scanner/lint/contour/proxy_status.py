@@ -1,4 +1,4 @@
-"""What Contour itself says of an HTTPProxy's TLS."""
+"""The status of HTTPProxies: errors and warnings that Contour reports."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from scanner.kube.kinds import HTTP_PROXY
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _REASONS: Final[Mapping[str, str]] = {
-    "TLSConfigNotValid": "its tls has both secretName and passthrough, or neither, or no version fits",
+    "TLSConfigNotValid": "its tls has both secretName and passthrough, or neither, or excludes every version",
     "TLSIncompatibleFeatures": "two of its TLS settings exclude each other",
     "SecretNotValid": "the Secret with its certificate does not exist or cannot be read",
     "DelegationNotPermitted": "a Secret of another namespace is not delegated to it",
-    "FallbackNotPresent": "it asks for a fallback certificate, and Contour has none",
+    "FallbackNotPresent": "it requires a fallback certificate, and Contour has none",
     "FallbackNotDelegated": "the fallback certificate is not delegated to its namespace",
     "FallbackNotValid": "the fallback certificate does not exist or cannot be read",
     "ClientValidationInvalid": "the CA or the revocation list of clients is missing or cannot be read",
     "CACertificateNotDelegated": "a CA of another namespace is not delegated to it",
-    "TLSUpstreamValidation": "the CA or the subject by which a service is verified is missing or cannot be read",
+    "TLSUpstreamValidation": "the CA or the subject to verify a service with is missing or cannot be read",
     "RemoteJWKSCACertificateNotDelegated": "the CA of a JWKS in another namespace is not delegated to it",
-    "RemoteJWKSUpstreamValidationInvalid": "the CA or the subject by which a JWKS is verified is missing or unreadable",
-    "JWTVerificationNotPermitted": "it has jwtProviders, and terminates no TLS",
-    "AuthNotPermitted": "it has an authorization, and terminates no TLS",
-    "UnsupportedProtocol": "a service has a protocol that Contour does not know",
+    "RemoteJWKSUpstreamValidationInvalid": "the CA or the subject to verify a JWKS with is missing or cannot be read",
+    "JWTVerificationNotPermitted": "it has jwtProviders, but does not terminate TLS",
+    "AuthNotPermitted": "it has an authorization, but does not terminate TLS",
+    "UnsupportedProtocol": "a service has a protocol that Contour does not support",
     "TLSMustBeConfigured": "its tcpproxy has no TLS",
     "DuplicateVhost": "another HTTPProxy has the same fqdn",
     "FQDNNotSpecified": "its virtual host has no fqdn",
     "RootIncludesRoot": "it includes an HTTPProxy that has a virtual host of its own",
-    "RootProxyNotAllowedInNamespace": "its namespace may have no roots",
-    "ErrorIdentifyingListener": "its virtual host fits no listener, or several",
+    "RootProxyNotAllowedInNamespace": "roots are not allowed in its namespace",
+    "ErrorIdentifyingListener": "its virtual host matches no listener, or several",
     "Orphaned": "no root includes it",
 }
-"""By reason (``internal/dag/httpproxy_processor.go``)."""
+"""Meanings by reason (``internal/dag/httpproxy_processor.go``)."""
 _MOST: Final = 50
 
 
@@ -57,7 +57,7 @@ def _condition(subject: Subject, condition: DetailedCondition) -> Iterator[Flaw]
     seen, present = condition.observed_generation, subject.object.generation
     if not condition.is_current(subject.object):
         yield Flaw(
-            message=f"Contour has not looked at it since it was changed (generation {seen} of {present})",
+            message=f"Contour has not read it since it was changed (generation {seen} of {present})",
             at=(*condition.steps, "observedGeneration"),
             verdict="inconclusive",
         )
@@ -67,7 +67,7 @@ def _condition(subject: Subject, condition: DetailedCondition) -> Iterator[Flaw]
     for name, each in found:
         reason, kind = each.reason, each.type
         yield Flaw(
-            message=f"Contour says {reason or kind or 'that it is invalid'}: {_REASONS.get(reason, 'see its message')}",
+            message=f"Contour reports {reason or kind or 'it as invalid'}: {_REASONS.get(reason, 'see its message')}",
             at=(*condition.steps, name),
             severity="low" if name == "warnings" or kind == "Orphaned" else None,
             observed=(shown(each.message, 300),),

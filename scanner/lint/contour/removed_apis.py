@@ -1,4 +1,4 @@
-"""Objects of APIs that no Contour reads: former ones, and one that was never shipped."""
+"""Objects of APIs that no Contour reads: removed ones, and one that was never shipped."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _REPLACED: Final[Mapping[Kind, tuple[str, Kind]]] = {
     VMWARE_DELEGATION: (
-        "contour.vmware.com/v1 stands in the design document alone and was never shipped: no Contour reads it",
+        "contour.vmware.com/v1 is only in the design document and was never shipped: no Contour reads it",
         TLS_CERTIFICATE_DELEGATION,
     ),
     HEPTIO_DELEGATION: ("no Contour since 1.7 reads contour.heptio.com/v1beta1", TLS_CERTIFICATE_DELEGATION),

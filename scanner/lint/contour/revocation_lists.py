@@ -1,4 +1,4 @@
-"""Revocation lists by which Envoy looks at client certificates."""
+"""Revocation lists (CRLs) with which Envoy checks client certificates."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from scanner.tls.revocation import Signed, signed
 _LISTS: Final = (*TLS, "clientValidation", "crlSecret")
 _SHOWN: Final = 3
 _MOST: Final = 20
-"""CAs of one name of which it is looked at whether they have signed a list."""
+"""CAs with the same name whose signature on a list is checked."""
 _UNSIGNED: Final[dict[Signed, tuple[str, str]]] = {
     "not with its key": (
         "is not signed with the key of the CA of that name",
-        f"{{lists}}: put a list that the CA in {{authority}} has signed into {CRL}",
+        f"{{lists}}: put a list signed by the CA in {{authority}} into {CRL}",
     ),
     "not a signer of lists": (
         "is signed by a CA whose keyUsage has no cRLSign,",
-        "{authority}: have a certificate with cRLSign made for the CA's key",
+        "{authority}: issue a CA certificate with cRLSign for the same key",
     ),
 }
-"""What is said of a list, and what to do."""
+"""Message and fix."""
 
 
 def check_revocation(subject: Subject) -> Iterator[Flaw]:
-    """A revocation list does not shut out every client."""
+    """No revocation list makes Envoy refuse every client."""
     validation = HTTPProxy.of(subject.object).tls.client_validation
     secret = _named(subject, validation.crl_secret)
     if isinstance(secret, Missing):
@@ -53,8 +53,8 @@ def check_revocation(subject: Subject) -> Iterator[Flaw]:
 
 
 def _named(subject: Subject, text: str) -> KubeObject | Missing | None:
-    """The Secret of that name. None also for one that is not delegated: ``contour-delegation`` reports that, and shows
-    nothing of it."""
+    """The Secret of that name. None if it is not delegated: then only ``contour-delegation`` reports it, without its
+    content."""
     name = secret_name(text, subject.object.namespace)
     if not text or permission(subject.declared, subject.object, name).allowed is False:
         return None
@@ -69,14 +69,14 @@ def _flaw(secret: KubeObject, at: Steps, what: str) -> Flaw:
 def _aged(subject: Subject, secret: KubeObject, lists: Sequence[RevocationList]) -> Iterator[Flaw]:
     now = subject.declared.known.taken_at
     for each in lists:
-        whose = f"the revocation list of {short(each.issuer)}"
+        name = f"the revocation list of {short(each.issuer)}"
         begins, ends = each.this_update, each.next_update
         if each.unreadable:
             yield _flaw(secret, _LISTS, f"a revocation list cannot be read, {each.unreadable}")
         elif ends is not None and ends < now:
-            yield _flaw(secret, _LISTS, f"{whose} ended {date(ends)}")
+            yield _flaw(secret, _LISTS, f"{name} expired on {date(ends)}")
         elif begins is not None and begins > now:
-            yield _flaw(secret, _LISTS, f"{whose} begins only {date(begins)}")
+            yield _flaw(secret, _LISTS, f"{name} is not valid before {date(begins)}")
 
 
 def _signers(
@@ -87,27 +87,34 @@ def _signers(
     if holder is None or isinstance(holder, Missing) or not readable:
         return
     authorities = [each for each in of_text(entry(holder, "ca.crt") or "") if each.subject is not None]
-    found = [_of_name(each, authorities) for each in readable]
+    found = [_signatures(each, authorities) for each in readable]
     if authorities and not any(found):
         yield _flaw(secret, _LISTS, f"no revocation list is of a CA in {holder.reference}")
         return
     for each, answers in zip(readable, found, strict=True):
-        yield from _verified(secret, holder, each, frozenset(answers.values()))
-    bare = [each for place, each in enumerate(authorities) if _is_bare(place, found)]
+        yield from _signature_flaws(secret, holder, each, frozenset(answers.values()))
+    without = [each for place, each in enumerate(authorities) if _has_no_list(place, found)]
     if validation.crl_only_verify_leaf_cert:
         signers = {each.issuer for each in authorities if each.issuer != each.subject}
-        bare = [each for each in bare if each.subject not in signers]
-    yield from _bare(secret, bare)
+        without = [each for each in without if each.subject not in signers]
+    if without:
+        named = ", ".join(display_name(each) for each in without[:_SHOWN])
+        yield Flaw(
+            message=f"{secret.reference}: no revocation list is of {named}: Envoy refuses its clients",
+            at=_LISTS,
+            severity="medium",
+            fix=f"{secret.reference}: put a list of each CA into {CRL}",
+        )
 
 
-def _of_name(each: RevocationList, authorities: list[CertificateFacts]) -> dict[int, Signed]:
-    """By its place, each CA of the name that the list is of, and whether it has signed the list."""
+def _signatures(each: RevocationList, authorities: list[CertificateFacts]) -> dict[int, Signed]:
+    """The signature check with each CA that has the name of the list's issuer, by the CA's place."""
     places = [place for place, ca in enumerate(authorities) if ca.subject == each.issuer]
-    looked_at = {place: _signed(each.der, authorities[place].der) for place in places[:_MOST]}
-    return looked_at | dict.fromkeys(places[_MOST:], "unknown")
+    checked = {place: _signed(each.der, authorities[place].der) for place in places[:_MOST]}
+    return checked | dict.fromkeys(places[_MOST:], "unknown")
 
 
-@lru_cache(maxsize=1024)  # many virtual hosts refer to the same few; by the text, which is not decoded for each
+@lru_cache(maxsize=1024)  # many virtual hosts refer to the same few; the key is the text, still coded
 def _signed(coded: str, authority: bytes) -> Signed:
     try:
         return signed(b64decode(coded, validate=True), authority)
@@ -115,40 +122,28 @@ def _signed(coded: str, authority: bytes) -> Signed:
         return "unknown"
 
 
-def _is_bare(place: int, found: list[dict[int, Signed]]) -> bool:
-    """Whether a CA has no list: none in its name, or only those that another CA of that name has signed."""
+def _has_no_list(place: int, found: list[dict[int, Signed]]) -> bool:
+    """True if no list has the CA's name, or another CA of that name signed all that do."""
     of_name = [answers for answers in found if place in answers]
     if any(answers[place] in ("signed", "unknown") for answers in of_name):
         return False
     return all("signed" in answers.values() for answers in of_name)
 
 
-def _verified(
+def _signature_flaws(
     secret: KubeObject, holder: KubeObject, each: RevocationList, answers: frozenset[Signed]
 ) -> Iterator[Flaw]:
-    """What is wrong with a list's signature, by the answers of the CAs of its name."""
-    whose = f"{secret.reference}: the revocation list of {short(each.issuer)}"
+    name = f"{secret.reference}: the revocation list of {short(each.issuer)}"
     if not answers:
-        what = f"is of no CA in {holder.reference}: it counts only for clients that send that CA's certificate"
-        yield Flaw(message=f"{whose} {what}", at=_LISTS, severity="info")
+        what = f"is of no CA in {holder.reference}: it applies only to clients that send that CA's certificate"
+        yield Flaw(message=f"{name} {what}", at=_LISTS, severity="info")
     elif "unknown" in answers and "signed" not in answers:
         what = f"is signed with the key of the CA of that name in {holder.reference}"
-        yield Flaw(message=f"not decided: whether it {what}: {whose}", at=_LISTS, verdict="inconclusive")
+        yield Flaw(message=f"not decided: whether it {what}: {name}", at=_LISTS, verdict="inconclusive")
     elif "signed" not in answers:
         what, fix = _UNSIGNED["not a signer of lists" if "not a signer of lists" in answers else "not with its key"]
-        message = f"{whose} {what} in {holder.reference}: Envoy refuses its clients"
+        message = f"{name} {what} in {holder.reference}: Envoy refuses its clients"
         yield Flaw(message=message, at=_LISTS, fix=fix.format(lists=secret.reference, authority=holder.reference))
-
-
-def _bare(secret: KubeObject, bare: list[CertificateFacts]) -> Iterator[Flaw]:
-    if bare:
-        named = ", ".join(display_name(each) for each in bare[:_SHOWN])
-        yield Flaw(
-            message=f"{secret.reference}: no revocation list is of {named}: Envoy refuses its clients",
-            at=_LISTS,
-            severity="medium",
-            fix=f"{secret.reference}: put a list of each CA into {CRL}",
-        )
 
 
 REVOCATION = ObjectRule(id="contour-revocation-list", subjects=(HTTP_PROXY,), reads=READS, check=check_revocation)

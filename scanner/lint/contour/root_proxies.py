@@ -1,4 +1,4 @@
-"""Roots: HTTPProxies that have a virtual host, the TLS of those that have none, and hosts that two objects claim."""
+"""Root HTTPProxies: those with a virtual host, TLS on others, and hosts that several objects claim."""
 
 from __future__ import annotations
 
@@ -24,16 +24,22 @@ def check_root(subject: Subject) -> Iterator[Flaw]:
     """TLS is configured on a root."""
     proxy = HTTPProxy.of(subject.object)
     if proxy.has_misplaced_tls:
-        yield _inert(subject, ("spec", "tls"), "tls stands beside virtualhost, not below it, and is pruned when stored")
+        yield _no_effect(subject, ("spec", "tls"), "the API server removes tls outside of virtualhost")
     yield from _including(subject, proxy)
     if not proxy.tls:
         return
     if not proxy.fqdn:
-        yield _inert(subject, TLS, "a virtual host without fqdn is no root (FQDNNotSpecified)")
-    yield from _namespace(subject)
+        yield _no_effect(subject, TLS, "a virtual host without fqdn is not a root (FQDNNotSpecified)")
+    found = configurations(subject.declared)
+    namespaces = [each.settings.root_namespaces for each in found]
+    elsewhere = all(each and subject.object.namespace not in each for each in namespaces)
+    if subject.object.kind == HTTP_PROXY and found and elsewhere and subject.object.namespace:
+        where = ", ".join(namespaces[0][:10])
+        why = f"{found[0].holder.reference} allows roots in {where} only (RootProxyNotAllowedInNamespace)"
+        yield _no_effect(subject, TLS, why)
 
 
-def _inert(subject: Subject, at: Steps, why: str) -> Flaw:
+def _no_effect(subject: Subject, at: Steps, why: str) -> Flaw:
     return Flaw(
         message=f"these TLS settings have no effect: {why}",
         at=at,
@@ -41,18 +47,8 @@ def _inert(subject: Subject, at: Steps, why: str) -> Flaw:
     )
 
 
-def _namespace(subject: Subject) -> Iterator[Flaw]:
-    found = configurations(subject.declared)
-    namespaces = [each.settings.root_namespaces for each in found]
-    elsewhere = all(each and subject.object.namespace not in each for each in namespaces)
-    if subject.object.kind == HTTP_PROXY and found and elsewhere and subject.object.namespace:
-        where = ", ".join(namespaces[0][:10])
-        why = f"{found[0].holder.reference} takes roots in {where} alone (RootProxyNotAllowedInNamespace)"
-        yield _inert(subject, TLS, why)
-
-
 def _including(subject: Subject, proxy: HTTPProxy) -> Iterator[Flaw]:
-    """Roots that it includes. An object that is not known is skipped: that it is missing does not concern TLS."""
+    """Report roots that it includes. A missing object is skipped, because that does not concern TLS."""
     if not proxy.is_root:
         return
     for child in proxy.children:
@@ -63,7 +59,7 @@ def _including(subject: Subject, proxy: HTTPProxy) -> Iterator[Flaw]:
                 message=f"{included.reference} has a virtual host: Contour rejects an HTTPProxy that includes it "
                 "(RootIncludesRoot), and serves it under its own name, with its own TLS",
                 at=child.steps,
-                fix=f"{included.reference}: leave spec.virtualhost out, or stop including it",
+                fix=f"{included.reference}: remove spec.virtualhost, or do not include it",
             )
 
 
@@ -71,44 +67,34 @@ ROOT = ObjectRule(id="contour-root", subjects=(HTTP_PROXY, INGRESS_ROUTE), reads
 
 
 def _class(found: KubeObject) -> str:
-    """Two Contours may serve one host each; without a class it is the usual one's."""
+    """Two Contours with different classes may serve the same host."""
     return ingress_class(found) or "contour"
-
-
-def _host(proxy: KubeObject) -> str:
-    return HTTPProxy.of(proxy).fqdn.lower()
 
 
 def check_fqdn(subject: Subject) -> Iterator[Flaw]:
     """A host is claimed by one HTTPProxy."""
-    key = (_host(subject.object), _class(subject.object))
+    key = (HTTPProxy.of(subject.object).fqdn.lower(), _class(subject.object))
     if not key[0]:
         return
     at = (*VHOST, "fqdn")
     proxies = subject.declared.once(_proxies).get(key, ())
     if len(proxies) > 1:
         others = (each for each in proxies if each is not subject.object)
-        claim = _for(len(proxies) - 1, "claims", "claim")
         yield Flaw(
-            message=f"{_listed(others, len(proxies) - 1)} also {claim} {key[0]}: "
-            "Contour calls all of them invalid (DuplicateVhost)",
+            message=f"{_listed(others, len(proxies) - 1)} also {'claims' if len(proxies) == 2 else 'claim'} {key[0]}: "
+            "Contour marks all of them invalid (DuplicateVhost)",
             at=at,
             fix=f"{subject.object.reference}: keep one of them",
         )
     ingresses = subject.declared.once(_ingresses).get(key[0], ())
     if ingresses:
-        have = _for(len(ingresses), "has", "have")
         yield Flaw(
-            message=f"{_listed(ingresses, len(ingresses))} also {have} rules for {key[0]}: "
-            "whose TLS settings hold is left to chance",
+            message=f"{_listed(ingresses, len(ingresses))} also {'has' if len(ingresses) == 1 else 'have'} rules for "
+            f"{key[0]}: it is undefined which TLS settings apply",
             at=at,
             severity="medium",
             fix=f"{subject.object.reference}: keep one of them",
         )
-
-
-def _for(count: int, one: str, several: str) -> str:
-    return one if count == 1 else several
 
 
 def _listed(found: Iterable[KubeObject], count: int) -> str:
@@ -119,7 +105,7 @@ def _listed(found: Iterable[KubeObject], count: int) -> str:
 def _proxies(declared: Declared) -> Mapping[tuple[str, str], tuple[KubeObject, ...]]:
     found: dict[tuple[str, str], list[KubeObject]] = {}
     for each in declared.every(HTTP_PROXY):
-        found.setdefault((_host(each), _class(each)), []).append(each)
+        found.setdefault((HTTPProxy.of(each).fqdn.lower(), _class(each)), []).append(each)
     return {key: tuple(each) for key, each in found.items()}
 
 

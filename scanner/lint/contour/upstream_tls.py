@@ -1,4 +1,4 @@
-"""TLS from Envoy to services: behind an HTTPProxy, and those that it asks for authorization, rate limits and traces."""
+"""TLS from Envoy to services: backends of an HTTPProxy, and services for authorization, rate limits and traces."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from scanner.kube.kinds import EXTENSION_SERVICE, HTTP_PROXY, SERVICE
 from scanner.kube.objects import KubeObject
 from scanner.kube.service import Service
 from scanner.lint.certificates import authority_flaws, entry, of_text
-from scanner.lint.contour.contour_secrets import READS, permission, verifying
+from scanner.lint.contour.contour_secrets import READS, ca_flaws, permission
 from scanner.lint.references import secret_of
 from scanner.model.declared import Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
@@ -35,13 +35,13 @@ _TLS: Final = "h2"
 
 
 def _services(subject: Subject) -> Iterator[ProxyService]:
-    """Every service to which an HTTPProxy sends requests or connections."""
+    """The services to which an HTTPProxy sends requests or connections."""
     proxy = HTTPProxy.of(subject.object)
     return chain(proxy.routed_services, proxy.tcp_proxy.services)
 
 
 def _protocol(subject: Subject, each: ProxyService) -> str | Missing:
-    """The protocol that Contour speaks to a service."""
+    """The protocol that Envoy uses to a service."""
     if each.protocol:
         return each.protocol
     service = subject.find(SERVICE, each.name)
@@ -55,33 +55,29 @@ def check_ignored(subject: Subject) -> Iterator[Flaw]:
             continue
         protocol = _protocol(subject, each)
         if isinstance(protocol, Missing):
-            # A Service that does not exist gets no requests; that is not this rule's to say.
+            # A Service that does not exist receives no requests.
             if protocol.gap:
-                yield undecided(protocol, each.validation.steps, "whether TLS is spoken to this service")
+                yield undecided(protocol, each.validation.steps, "whether Envoy uses TLS to this service")
         elif protocol not in TLS_PROTOCOLS:
-            yield _plain(subject, each.validation.steps, protocol)
-
-
-def _plain(subject: Subject, at: Steps, protocol: str) -> Flaw:
-    return Flaw(
-        message=f"validation has no effect: {protocol or 'plain HTTP'} is spoken to this service",
-        at=at,
-        expected=TLS_PROTOCOLS,
-        observed=(protocol or "no protocol",),
-        fix=f"{subject.object.reference}: set protocol to tls or h2",
-        correction="protocol: tls",
-    )
+            yield Flaw(
+                message=f"validation has no effect: Envoy uses {protocol or 'plain HTTP'} to this service",
+                at=each.validation.steps,
+                expected=TLS_PROTOCOLS,
+                observed=(protocol or "no protocol",),
+                fix=f"{subject.object.reference}: set protocol to tls or h2",
+                correction="protocol: tls",
+            )
 
 
 IGNORED = ObjectRule(id="contour-upstream-validation", subjects=(HTTP_PROXY,), reads=(SERVICE,), check=check_ignored)
 
 
 def check_unverified(subject: Subject) -> Iterator[Flaw]:
-    """A service to which TLS is spoken is verified."""
+    """Envoy verifies services to which it uses TLS."""
     for each in _services(subject):
         if _protocol(subject, each) in TLS_PROTOCOLS and not each.validation:
             yield Flaw(
-                message="Envoy speaks TLS to this service and does not verify its certificate",
+                message="Envoy uses TLS to this service, but does not verify its certificate",
                 at=each.steps,
                 fix=f"{subject.object.reference}: add validation with caSecret and subjectName",
                 correction="validation:\n  caSecret: <name>\n  subjectName: <name in the certificate>",
@@ -97,15 +93,15 @@ UNVERIFIED = ObjectRule(
 
 
 def _ports(service: KubeObject) -> tuple[str, ...]:
-    """The names of its ports in an annotation: each port's name and number."""
+    """The names and numbers of the ports, by which annotations refer to them."""
     every = ((each.name, str(each.port)) for each in Service.of(service).ports)
     return tuple(dict.fromkeys(filter(None, chain.from_iterable(every))))
 
 
 def check_annotation(subject: Subject) -> Iterator[Flaw]:
-    """Protocols that a Service's annotations give are for ports that it has."""
+    """Protocol annotations of a Service name ports that it has."""
     ports = _ports(subject.object)
-    for name, said in subject.object.annotations.items():
+    for name, value in subject.object.annotations.items():
         at = ("metadata", "annotations", name)
         if name.startswith(_FORMER):
             yield Flaw(
@@ -114,10 +110,10 @@ def check_annotation(subject: Subject) -> Iterator[Flaw]:
                 fix=f"{subject.object.reference}: write it as {UPSTREAM_PROTOCOL}{name.removeprefix(_FORMER)}",
             )
         elif name.startswith(UPSTREAM_PROTOCOL):
-            unknown = [each for each in (part.strip() for part in said.split(",")[:100]) if each and each not in ports]
+            unknown = [each for each in (part.strip() for part in value.split(",")[:100]) if each and each not in ports]
             if unknown:
                 yield Flaw(
-                    message=f"the Service has no port {', '.join(unknown[:10])}: no other is mentioned",
+                    message=f"the Service has no port {', '.join(unknown[:10])}",
                     at=at,
                     expected=ports[:20],
                     observed=tuple(unknown[:20]),
@@ -129,7 +125,7 @@ ANNOTATION = ObjectRule(id="contour-upstream-annotation", subjects=(SERVICE,), c
 
 
 def check_extension(subject: Subject) -> Iterator[Flaw]:
-    """What Envoy asks for authorization, rate limits and traces is verified."""
+    """Envoy verifies services for authorization, rate limits and traces."""
     service = ExtensionService.of(subject.object)
     protocol, validation = service.protocol or _TLS, service.validation
     if not service.has_validation:
@@ -138,40 +134,36 @@ def check_extension(subject: Subject) -> Iterator[Flaw]:
     if protocol != _TLS:
         what = f"upstream TLS validation not supported for {protocol!r} protocol (InconsistentProtocol)"
         yield _refused(subject, _PROTOCOL, what)
-    yield from _subject(subject, validation)
-    yield from _authority(subject, validation)
-
-
-def _unverified(subject: Subject, protocol: str) -> Flaw:
-    if protocol == _TLS:
-        return Flaw(
-            message="Envoy speaks TLS to this service and does not verify its certificate",
-            at=("spec",),
-            severity="medium",
-            fix=f"{subject.object.reference}: add validation with caSecret and subjectName",
-            correction="validation:\n  caSecret: <name>\n  subjectName: <name in the certificate>",
-        )
-    return Flaw(
-        message=f"headers of requests are sent in plain text: the protocol is {protocol}",
-        at=_PROTOCOL,
-        severity="low",
-        fix=f"{subject.object.reference}: speak h2, and add validation",
-        correction="protocol: h2",
-    )
-
-
-def _refused(subject: Subject, at: Steps, what: str) -> Flaw:
-    fix = f"{subject.object.reference}: a validation that Contour takes"
-    return Flaw(message=f"Contour leaves it out: {what}", at=at, fix=fix)
-
-
-def _subject(subject: Subject, validation: UpstreamValidation) -> Iterator[Flaw]:
     name, names = validation.subject_name, validation.subject_names
     if not name:
         yield _refused(subject, (*_VALIDATION, "subjectName"), "validation has no subjectName (TLSUpstreamValidation)")
     elif names and names[0] != name:
         what = "the first of subjectNames is not subjectName (TLSUpstreamValidation)"
         yield _refused(subject, (*_VALIDATION, "subjectNames"), what)
+    yield from _authority(subject, validation)
+
+
+def _unverified(subject: Subject, protocol: str) -> Flaw:
+    if protocol == _TLS:
+        return Flaw(
+            message="Envoy uses TLS to this service, but does not verify its certificate",
+            at=("spec",),
+            severity="medium",
+            fix=f"{subject.object.reference}: add validation with caSecret and subjectName",
+            correction="validation:\n  caSecret: <name>\n  subjectName: <name in the certificate>",
+        )
+    return Flaw(
+        message=f"Envoy sends request headers in plaintext: the protocol is {protocol}",
+        at=_PROTOCOL,
+        severity="low",
+        fix=f"{subject.object.reference}: set protocol to h2, and add validation",
+        correction="protocol: h2",
+    )
+
+
+def _refused(subject: Subject, at: Steps, what: str) -> Flaw:
+    fix = f"{subject.object.reference}: set h2, and a validation with caSecret and subjectName"
+    return Flaw(message=f"Contour does not use this ExtensionService: {what}", at=at, fix=fix)
 
 
 def _authority(subject: Subject, validation: UpstreamValidation) -> Iterator[Flaw]:
@@ -187,7 +179,7 @@ def _authority(subject: Subject, validation: UpstreamValidation) -> Iterator[Fla
         message = f"not decided: whether {secret} is delegated to this namespace"
         yield Flaw(message=message, at=_AUTHORITY, verdict="inconclusive")
     found = secret_of(subject, secret.name, secret.namespace)
-    yield from verifying(found, _AUTHORITY, "the CA of the service")
+    yield from ca_flaws(found, _AUTHORITY, "the CA of the service")
     if not isinstance(found, Missing) and of_text(entry(found, "ca.crt") or ""):
         yield from authority_flaws(found, _AUTHORITY, subject.declared.known.taken_at)
 

@@ -1,4 +1,4 @@
-"""TLS settings of one virtual host: those that exclude each other, client certificates, the fallback and versions."""
+"""TLS settings of a virtual host: conflicts, client certificates, the fallback, versions, and plaintext beside TLS."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CONTRADICTIONS: Final[tuple[tuple[_Test, Steps, str, str], ...]] = (
     (
         lambda proxy: proxy.tls.passthrough and proxy.tls.has_client_validation,
         _VALIDATION,
-        "what is passed through shows Contour no client certificate",
+        "passthrough and clientValidation exclude each other",
         "TLSIncompatibleFeatures",
     ),
     (
@@ -69,7 +69,7 @@ _CONTRADICTIONS: Final[tuple[tuple[_Test, Steps, str, str], ...]] = (
         "TLSMustBeConfigured",
     ),
 )
-"""When, where, what, and the reason in the object's status (``httpproxy_processor.go``)."""
+"""Condition, field, message, and the reason in the object's status (``httpproxy_processor.go``)."""
 
 
 def check_settings(subject: Subject) -> Iterator[Flaw]:
@@ -78,14 +78,14 @@ def check_settings(subject: Subject) -> Iterator[Flaw]:
     for applies, at, message, reason in _CONTRADICTIONS:
         if applies(proxy):
             yield Flaw(
-                message=f"{message}: Contour calls the HTTPProxy invalid ({reason}) and serves none of it",
+                message=f"{message}: Contour marks the HTTPProxy invalid ({reason}) and does not serve it",
                 at=at,
-                fix=f"{subject.object.reference}: decide for one of the two",
+                fix=f"{subject.object.reference}: keep one of the two settings",
             )
     if proxy.tls.passthrough and not proxy.tls.secret_name and not proxy.has_tcp_proxy:
         yield Flaw(
-            message="passthrough has no tcpproxy to pass connections to: TLS for this host is not served, and Contour "
-            "reports it as valid",
+            message="passthrough has no tcpproxy: TLS for this host is not served, although Contour reports it as "
+            "valid",
             at=(*TLS, "passthrough"),
             fix=f"{subject.object.reference}: name the services in spec.tcpproxy",
             correction="tcpproxy:\n  services:\n  - name: <service>\n    port: 443",
@@ -96,24 +96,22 @@ SETTINGS = ObjectRule(id="contour-tls-settings", subjects=(HTTP_PROXY,), check=c
 
 
 def check_client_validation(subject: Subject) -> Iterator[Flaw]:
-    """Client certificates that a virtual host asks for are verified."""
+    """A virtual host verifies the client certificates that it requests."""
     proxy = HTTPProxy.of(subject.object)
     if not proxy.tls.has_client_validation:
         return
     validation = proxy.tls.client_validation
-    fix = f"{subject.object.reference}: name the clients' CA in caSecret, and let it be enforced"
+    fix = f"{subject.object.reference}: name the clients' CA in caSecret, and remove settings that weaken it"
     if validation.skip_client_cert_validation:
         if not proxy.has_authorization:
-            without = "" if validation.ca_secret else ", and without caSecret none at all as well"
-            message = (
-                f"client certificates are not verified: any certificate is accepted, also a self-signed one{without}"
-            )
+            without = "" if validation.ca_secret else "; without caSecret, clients need no certificate"
+            message = f"client certificates are not verified: any certificate is accepted{without}"
             yield Flaw(message=message, at=(*_VALIDATION, "skipClientCertValidation"), fix=fix)
     elif not validation.ca_secret:
-        message = "clientValidation has no caSecret: Contour calls the HTTPProxy invalid (ClientValidationInvalid)"
+        message = "clientValidation has no caSecret: Contour marks the HTTPProxy invalid (ClientValidationInvalid)"
         yield Flaw(message=message, at=_VALIDATION, fix=fix, correction="clientValidation:\n  caSecret: <name>")
     if validation.optional_client_certificate:
-        message = "clients without a certificate are let in"
+        message = "clients without a certificate are accepted"
         yield Flaw(message=message, at=(*_VALIDATION, "optionalClientCertificate"), severity="medium", fix=fix)
 
 
@@ -121,24 +119,24 @@ CLIENT_VALIDATION = ObjectRule(id="contour-client-validation", subjects=(HTTP_PR
 
 
 def check_fallback(subject: Subject) -> Iterator[Flaw]:
-    """A virtual host does not answer clients that do not name it."""
+    """A virtual host does not serve clients with another server name."""
     proxy = HTTPProxy.of(subject.object)
     if not proxy.tls.enable_fallback_certificate:
         return
     tokens = bool(proxy.jwt_providers)
-    spoilt = ", and Contour before 1.33.5 asks those for no JWT" if tokens else ""
+    unchecked = ", and Contour before 1.33.5 requires no JWT from them" if tokens else ""
     yield Flaw(
-        message=f"clients with an unknown server name, or without one, are served{spoilt}",
+        message=f"clients with an unknown server name, or without one, are served{unchecked}",
         at=FALLBACK,
         severity="high" if tokens else None,
-        fix=f"{subject.object.reference}: leave it out",
+        fix=f"{subject.object.reference}: remove it",
         correction="enableFallbackCertificate: false",
     )
     if not any(each.fallback for each in configurations(subject.declared)):
         missing = unseen(subject.declared)
         what = "whether Contour has a fallback certificate"
-        refused = "Contour has no fallback certificate, and calls the HTTPProxy invalid (FallbackNotPresent)"
-        yield undecided(missing, FALLBACK, what) if missing else Flaw(message=refused, at=FALLBACK, severity="high")
+        invalid = "Contour has no fallback certificate: it marks the HTTPProxy invalid (FallbackNotPresent)"
+        yield undecided(missing, FALLBACK, what) if missing else Flaw(message=invalid, at=FALLBACK, severity="high")
 
 
 FALLS_BACK = ObjectRule(
@@ -156,28 +154,28 @@ _ANNOTATIONS: Final = {
 
 
 def check_versions(subject: Subject) -> Iterator[Flaw]:
-    """A virtual host's protocol versions are ones that Contour knows."""
+    """A virtual host's protocol versions are valid in Contour."""
     if subject.object.kind == INGRESS and not is_contours(subject.declared, subject.object):
         return
-    said = dict(_said(subject))
-    for field, (at, value) in said.items():
+    versions = dict(_versions(subject))
+    for field, (at, value) in versions.items():
         if not isinstance(value, str) or value not in CONTOUR_TLS_VERSIONS:
             yield _unknown(subject, at, value)
         else:
             yield from _overridden(subject, field, at, value)
-    (_, lowest), (at, highest) = (said.get(field, ((), None)) for field in _ANNOTATIONS.values())
+    (_, lowest), (at, highest) = (versions.get(field, ((), None)) for field in _ANNOTATIONS.values())
     if (lowest, highest) == ("1.3", "1.2"):
-        refused = ", and Contour calls the HTTPProxy invalid (TLSConfigNotValid)"
+        invalid = ", and Contour marks the HTTPProxy invalid (TLSConfigNotValid)"
         yield Flaw(
             message="the minimum version is above the maximum: no client can connect"
-            + (refused if subject.object.kind == HTTP_PROXY else ""),
+            + (invalid if subject.object.kind == HTTP_PROXY else ""),
             at=at,
             severity="high",
             fix=f"{subject.object.reference}: raise the maximum or lower the minimum",
         )
 
 
-def _said(subject: Subject) -> Iterator[tuple[str, tuple[Steps, object]]]:
+def _versions(subject: Subject) -> Iterator[tuple[str, tuple[Steps, object]]]:
     tls, annotations = HTTPProxy.of(subject.object).tls, subject.object.annotations
     values = (tls.minimum_protocol_version, tls.maximum_protocol_version)
     for (annotation, field), value in zip(_ANNOTATIONS.items(), values, strict=True):
@@ -196,7 +194,7 @@ def _unknown(subject: Subject, at: Steps, value: object) -> Flaw:
         at=at,
         expected=tuple(f'"{each}"' for each in CONTOUR_TLS_VERSIONS),
         observed=(shown(value),),
-        fix=f"{subject.object.reference}: write one of {' and '.join(CONTOUR_TLS_VERSIONS)} in quotes",
+        fix=f"{subject.object.reference}: set it to {' or '.join(CONTOUR_TLS_VERSIONS)}, in quotes",
         correction=f'{at[-1]}: "{near}"',
     )
 
@@ -209,10 +207,10 @@ def _overridden(subject: Subject, field: str, at: Steps, value: str) -> Iterator
     limits = (tls.minimum_protocol_version if lowest else tls.maximum_protocol_version for tls in every)
     if value != stricter and found and all(limit == stricter for limit in limits):
         yield Flaw(
-            message=f"{value} has no effect: {found[0].holder.reference} says {stricter}, and the stricter holds",
+            message=f"{value} has no effect: {found[0].holder.reference} sets the stricter {stricter}",
             at=at,
             severity="low",
-            fix=f"{subject.object.reference}: leave it out",
+            fix=f"{subject.object.reference}: remove it",
         )
 
 
@@ -224,34 +222,36 @@ VERSION = ObjectRule(
 )
 
 
+# --- Plaintext beside TLS, by routes of a root or of the objects that it includes ------------------------------------
+
 T = TypeVar("T")
 
 _REDIRECT: Final = "ingress.kubernetes.io/force-ssl-redirect"
 _ALLOW: Final = "kubernetes.io/ingress.allow-http"
 _SHOWN: Final = 3
 _MOST: Final = 20
-"""Roots of one object, and objects below one, that are reported: all of both would grow with the square of either."""
+"""Roots of one object, and objects below one, that are reported: the number of pairs grows with the square."""
 
 
 def check_plaintext(subject: Subject) -> Iterator[Flaw]:
-    """A host has TLS, and does not answer without."""
-    yield from _of_ingress(subject) if subject.object.kind == INGRESS else _of_proxy(subject)
+    """A host is served with TLS only."""
+    yield from _ingress_flaws(subject) if subject.object.kind == INGRESS else _proxy_flaws(subject)
 
 
-def _of_ingress(subject: Subject) -> Iterator[Flaw]:
+def _ingress_flaws(subject: Subject) -> Iterator[Flaw]:
     annotations = subject.object.annotations
     if not Ingress.of(subject.object).tls or not is_contours(subject.declared, subject.object):
         return
     if annotations.get(_REDIRECT) != "true" and annotations.get(_ALLOW) != "false":
         yield Flaw(
-            message="the hosts of this Ingress also answer without TLS: Contour redirects only where it is configured",
+            message="the hosts of this Ingress are also served without TLS: it does not configure a redirect",
             at=("metadata", "annotations"),
             fix=f"{subject.object.reference}: add the annotation {_REDIRECT}",
             correction=f'annotations:\n  {_REDIRECT}: "true"',
         )
 
 
-def _of_proxy(subject: Subject) -> Iterator[Flaw]:
+def _proxy_flaws(subject: Subject) -> Iterator[Flaw]:
     proxy = HTTPProxy.of(subject.object)
     if proxy.is_root and not (proxy.has_tls or proxy.has_tcp_proxy):
         yield Flaw(
@@ -265,60 +265,60 @@ def _of_proxy(subject: Subject) -> Iterator[Flaw]:
     configured = configurations(subject.declared)
     closed, unread = all(each.settings.disable_permit_insecure for each in configured), unread_file(subject.declared)
     if closed and unread:
-        what = "whether this route answers without TLS too"
-        yield from (undecided(unread, each.at, what) for each in _answering(subject, proxy))
+        what = "whether this route is also served without TLS"
+        yield from (undecided(unread, each.at, what) for each in _insecure_routes(subject, proxy))
     elif not (configured and closed):
-        yield from _answering(subject, proxy)
+        yield from _insecure_routes(subject, proxy)
 
 
-def _answering(subject: Subject, proxy: HTTPProxy) -> Iterator[Flaw]:
-    """What is wrong unless ``disablePermitInsecure`` is on."""
+def _insecure_routes(subject: Subject, proxy: HTTPProxy) -> Iterator[Flaw]:
+    """Routes that are served without TLS unless ``disablePermitInsecure`` is on."""
     routes: list[Steps] = [(*route.steps, "permitInsecure") for route in proxy.routes if route.permit_insecure]
     if proxy.tls:
-        yield from (_open(subject, at, "") for at in routes)
-        yield from _of_included(subject, proxy)
+        yield from (_insecure(subject, at, "") for at in routes)
+        yield from _included_flaws(subject, proxy)
     elif routes and not proxy.is_root:
-        yield from _below_a_root(subject, routes)
+        yield from _included_routes(subject, routes)
 
 
-def _open(subject: Subject, at: Steps, whose: str) -> Flaw:
+def _insecure(subject: Subject, at: Steps, where: str) -> Flaw:
     return Flaw(
-        message=f"this route answers without TLS too{whose}",
+        message=f"this route is also served without TLS{where}",
         at=at,
-        fix=f"{subject.object.reference}: leave permitInsecure out",
+        fix=f"{subject.object.reference}: remove permitInsecure",
         correction="permitInsecure: false",
     )
 
 
-def _below_a_root(subject: Subject, routes: list[Steps]) -> Iterator[Flaw]:
-    """Routes of an object that roots include: it is the root that has TLS, or has none."""
+def _included_routes(subject: Subject, routes: list[Steps]) -> Iterator[Flaw]:
+    """Routes of an object that roots include: TLS is configured on the root."""
     roots = subject.declared.once(_roots).get(identity(subject.object), [])
     gap = subject.declared.gap(HTTP_PROXY)
     if roots:
         names = ", ".join(str(each.reference) for each in roots[:_SHOWN])
-        yield from (_open(subject, at, f", on the host of {names}, which has TLS and includes it") for at in routes)
+        yield from (_insecure(subject, at, f", on the host of {names}, which has TLS and includes it") for at in routes)
     elif gap:
         unseen = Missing(name=f"an HTTPProxy that includes {subject.object.reference}", gap=gap)
-        yield from (undecided(unseen, at, "whether this route answers without TLS beside TLS") for at in routes)
+        yield from (undecided(unseen, at, "whether this route is served on a host with TLS") for at in routes)
 
 
-def _of_included(subject: Subject, proxy: HTTPProxy) -> Iterator[Flaw]:
-    """Routes that a root brings onto its host from objects that are not looked at themselves."""
-    below = subject.declared.once(_unlooked)
+def _included_flaws(subject: Subject, proxy: HTTPProxy) -> Iterator[Flaw]:
+    """Routes that a root includes from objects that are not judged themselves."""
+    below = subject.declared.once(_not_judged)
     for first in proxy.includes:
         for each in below.get((HTTP_PROXY, first.namespace or proxy.namespace, first.name), []):
             if isinstance(each, Missing):
-                yield undecided(each, first.steps, "whether the routes that are included answer without TLS")
+                yield undecided(each, first.steps, "whether the included routes are served without TLS")
             else:
                 yield Flaw(
-                    message=f"{each.reference}, which is included, has a route that answers without TLS too",
+                    message=f"the included {each.reference} has a route that is also served without TLS",
                     at=first.steps,
-                    fix=f"{each.reference}: leave permitInsecure out",
+                    fix=f"{each.reference}: remove permitInsecure",
                 )
 
 
 def _roots(declared: Declared) -> Mapping[Identity, list[KubeObject]]:
-    """By object, the first roots with TLS that include it, or what includes it."""
+    """The first roots with TLS that include an object, directly or not, by object."""
     below: dict[Identity, list[Identity]] = {}
     for proxy in declared.every(HTTP_PROXY):
         below[identity(proxy)] = [
@@ -328,9 +328,9 @@ def _roots(declared: Declared) -> Mapping[Identity, list[KubeObject]]:
     return _reached(roots, lambda each: below.get(each, []))
 
 
-def _unlooked(declared: Declared) -> Mapping[Identity, list[KubeObject | Missing]]:
-    """By included object, the first of it and below it that no rule looks at for its own sake: objects of the cluster
-    that have a route without TLS, and those that may exist."""
+def _not_judged(declared: Declared) -> Mapping[Identity, list[KubeObject | Missing]]:
+    """The first objects, by each object that includes them or is one, that are not judged themselves: objects of the
+    cluster with a route without TLS, and objects that may exist."""
     above: dict[Identity, list[Identity]] = {}
     found: dict[Identity, KubeObject | Missing] = {}
     given = frozenset(identity(each.object) for each in declared.given)
@@ -354,21 +354,21 @@ def _is_open(proxy: KubeObject) -> bool:
 
 
 def _is_root(proxy: KubeObject) -> bool:
-    """A root is served under its own name, and not where it is included."""
+    """A root is served under its own name only, not on hosts that include it."""
     return HTTPProxy.of(proxy).is_root
 
 
 def _reached(
     starts: Iterable[tuple[Identity, T]], following: Callable[[Identity], Iterable[Identity]]
 ) -> Mapping[Identity, list[T]]:
-    """By object, the first from which it is reached."""
+    """The first starts from which an object is reached, by object."""
     found: dict[Identity, list[T]] = defaultdict(list)
     for start, origin in starts:
         waiting = [start]
         while waiting:
             each = waiting.pop()
             known = found[each]
-            if len(known) < _MOST and not (known and known[-1] is origin):  # the last: one start after the other
+            if len(known) < _MOST and not (known and known[-1] is origin):  # starts are followed one by one
                 known.append(origin)
                 waiting += following(each)
     return found

@@ -130,7 +130,7 @@ def _valid(subject: Subject, call: Call, found: list[CertificateFacts]) -> Itera
         yield _undecided(call, "whether the caBundle has expired: a certificate in it cannot be read")
     for each, state in zip(found, states, strict=True):
         if state is not False and each.is_ca is False and not each.self_issued:
-            what = f"has {display_name(each)}, which is no CA: it is trusted only where it is served itself"
+            what = f"has {display_name(each)}, which is not a CA: it is trusted only where it is served itself"
             yield _bad(subject, call, what, "medium")
 
 

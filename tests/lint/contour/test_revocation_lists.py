@@ -65,7 +65,7 @@ DELEGATION = (
 )
 CASES: dict[str, tuple[list[str], list[tuple[str, str]], str]] = {
     "good": ([proxy(), CA, secret("lists", "crl.pem: CRL(a)")], [], ""),
-    "ended": ([proxy(), CA, secret("lists", "crl.pem: CRL_EXPIRED(a)")], [HIGH], "ended"),
+    "ended": ([proxy(), CA, secret("lists", "crl.pem: CRL_EXPIRED(a)")], [HIGH], "expired on"),
     "of another CA": ([proxy(), CA, secret("lists", "crl.pem: CRL(b)")], [HIGH], "no revocation list is of a CA in"),
     "of another CA, which was not given": ([proxy(), secret("lists", "crl.pem: CRL(b)")], [], ""),
     "not readable": ([proxy(), CA, secret("lists", f"crl.pem: {JUNK}")], [HIGH], "cannot be read"),

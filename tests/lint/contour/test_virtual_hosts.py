@@ -401,7 +401,10 @@ def test_findings(tmp_path: Path, rule: ObjectRule, texts: list[str], expected: 
 
 @pytest.mark.parametrize(
     ("name", "fix"),
-    [("contour", "give the namespace in projectcontour.io/tls-cert-namespace"), ("nginx", "name a Secret in shop")],
+    [
+        ("contour", "set the namespace in the annotation projectcontour.io/tls-cert-namespace"),
+        ("nginx", "name a Secret in shop"),
+    ],
 )
 def test_the_annotation_is_a_fix_for_contour_alone(tmp_path: Path, name: str, fix: str) -> None:
     ((placed,),) = (each.findings for each in linted(tmp_path, INGRESS % ("", name, "certs/a"), [SLASH])[0])
@@ -430,7 +433,7 @@ def test_what_is_included_from_the_cluster(tmp_path: Path) -> None:
     ((placed,),) = (each.findings for each in findings)
     assert placed.finding.verdict == "fail"
     assert placed.field == "spec.includes[0]"
-    assert placed.finding.message.startswith("HTTPProxy/shop/web, which is included, has a route")
+    assert placed.finding.message.startswith("the included HTTPProxy/shop/web has a route")
 
 
 def test_an_ingress_of_two_classes_is_no_contours(tmp_path: Path) -> None:

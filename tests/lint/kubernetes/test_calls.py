@@ -30,8 +30,8 @@ def ignored(client: str) -> str:
 
 BUNDLES = {
     "a CA": (webhook(bundle(CA)), [], ""),
-    "a leaf": (webhook(bundle(LEAF)), [MEDIUM], "which is no CA: it is trusted only where it is served itself"),
-    "a leaf beside its CA": (webhook(bundle(LEAF, CA)), [MEDIUM], "which is no CA"),
+    "a leaf": (webhook(bundle(LEAF)), [MEDIUM], "which is not a CA: it is trusted only where it is served itself"),
+    "a leaf beside its CA": (webhook(bundle(LEAF, CA)), [MEDIUM], "which is not a CA"),
     "cut off": (webhook(bundle(CUT)), [HIGH], "cannot be read, number 1: it is cut off"),
     "cut off beside a CA": (webhook(bundle(CA, CUT)), [MEDIUM], "cannot be read, number 2: it is cut off"),
     "a container": (webhook(bundle(bytes.fromhex("3003020103"))), [HIGH], "it is a PKCS #12 container"),

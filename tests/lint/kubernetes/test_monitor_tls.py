@@ -53,7 +53,7 @@ CASES: dict[str, tuple[list[str], list[tuple[str, str]], str]] = {
         "Secret/shop/ca does not exist",
     ),
     "another key": ([endpoint(f"{NAMED}, {HELD}"), config_map("other: CA(a)")], [MEDIUM], "has no ca.crt"),
-    "a leaf": ([endpoint(f"{NAMED}, {HELD}"), config_map("ca.crt: PEM(a)")], [MEDIUM], "is no CA"),
+    "a leaf": ([endpoint(f"{NAMED}, {HELD}"), config_map("ca.crt: PEM(a)")], [MEDIUM], "is not a CA"),
     "a published one": ([endpoint(f"{NAMED}, ca: {{configMap: {{name: kube-root-ca.crt, key: ca.crt}}}}")], [], ""),
     "one that will be filled": (
         [endpoint(f"{NAMED}, {HELD}"), config_map("", 'service.beta.openshift.io/inject-cabundle: "true"')],

@@ -125,7 +125,7 @@ CAS = bundle("ca-bundle.pem: CA(clients)")
         (controller(ASKS % ""), ["inconclusive: whether there are CAs"]),
         (controller(ASKS % "") + bundle("ca.crt: CA(clients)"), ["high: has no ca-bundle.pem"]),
         (controller(ASKS % "") + bundle("ca-bundle.pem: nothing"), ["high: ca-bundle.pem has no certificate in PEM"]),
-        (controller(ASKS % "") + bundle("ca-bundle.pem: PEM(a.example)"), ["high: is no CA"]),
+        (controller(ASKS % "") + bundle("ca-bundle.pem: PEM(a.example)"), ["high: is not a CA"]),
         (
             controller(ASKS % "") + bundle("ca-bundle.pem: CA(clients)", "openshift-ingress"),
             ["inconclusive: whether there are CAs"],
