@@ -14,7 +14,7 @@ from scanner.kube.kinds import INGRESS, INGRESS_CLASS, SECRET
 from scanner.kube.objects import KubeObject
 from scanner.kube.references import links
 from scanner.kube.secrets import issued_by
-from scanner.lint.certificates import chain_of
+from scanner.lint.certificates import leaf_of
 from scanner.lint.contour.contour_secrets import is_contours
 from scanner.lint.references import READS, look_up, secret_of, served_flaws
 from scanner.model.declared import Declared, Missing
@@ -27,30 +27,25 @@ _MOST: Final = 200
 
 
 def check_certificate(subject: Subject) -> Iterator[Flaw]:
-    """The certificates of an Ingress can be served, and are for its hosts."""
-    yield from _elsewhere(subject)
+    """The certificates of an Ingress can be served, and are valid for its hosts."""
+    yield from _secret_namespace(subject)
+    issuer = issued_by(subject.object)
     for link in links(subject.object, contours=is_contours(subject.declared, subject.object)):
         if link.grant or "/" in link.name:
-            continue  # in another namespace: ``contour-certificate``; no name of a Secret: ``contour-ingress-slash``
-        found = _made(subject, secret_of(subject, link.name))
+            continue  # contour-certificate judges other namespaces, contour-ingress-slash invalid names
+        found = secret_of(subject, link.name)
+        if isinstance(found, Missing) and found.gap is None and issuer:
+            found = replace(found, gap=f"cert-manager creates it ({issuer})")
         yield from served_flaws(subject, found, link.hosts, link.steps)
 
 
-def _elsewhere(subject: Subject) -> Iterator[Flaw]:
-    """That its class may be Contour's, which looks for its Secrets in the namespace that an annotation names."""
+def _secret_namespace(subject: Subject) -> Iterator[Flaw]:
+    """If its class may be Contour's: Contour reads Secrets in the namespace that an annotation names."""
     at = ("metadata", "annotations", TLS_CERT_NAMESPACE)
     moved = TLS_CERT_NAMESPACE in subject.object.annotations
     found = subject.find(INGRESS_CLASS, ingress_class(subject.object)) if moved else None
     if isinstance(found, Missing) and found.gap and known_contours(subject.object, subject.declared.known) is None:
         yield undecided(found, at, "whether its Secrets are in the namespace that this annotation names")
-
-
-def _made(subject: Subject, found: KubeObject | Missing) -> KubeObject | Missing:
-    """A Secret that an annotation has made is not missing before the Ingress is there."""
-    issuer = issued_by(subject.object)
-    if isinstance(found, Missing) and found.gap is None and issuer:
-        return replace(found, gap=f"cert-manager makes it ({issuer})")
-    return found
 
 
 CERTIFICATE = ObjectRule(
@@ -82,9 +77,8 @@ def check_hosts(subject: Subject) -> Iterator[Flaw]:
         host = rule.host.lower()
         wildcard = f"*.{host.partition('.')[2]}"
         if host not in named and (exact or wildcard not in named):
-            called = host or "every host that no rule names"
             yield Flaw(
-                message=f"{called} is served without TLS: it is in no entry of spec.tls",
+                message=f"{host or 'every other host'} is served without TLS: it is in no entry of spec.tls",
                 at=(*rule.steps, "host"),
                 fix=f"{subject.object.reference}: add it to spec.tls",
                 correction=f"tls:\n- hosts: [{host or '<host>'}]\n  secretName: <name>",
@@ -95,12 +89,12 @@ HOSTS = ObjectRule(id="ingress-plaintext-host", subjects=(INGRESS,), reads=(INGR
 
 
 def check_class(subject: Subject) -> Iterator[Flaw]:
-    """An Ingress is of one class, which exists."""
+    """An Ingress has one class, which exists."""
     named, annotated = Ingress.of(subject.object).class_name, subject.object.annotations.get(CLASS_ANNOTATION, "")
     fix = f"{subject.object.reference}: name one class that exists"
     if named and annotated and named != annotated:
         yield Flaw(
-            message=f"two classes: ingressClassName is {shown(named)}, and {CLASS_ANNOTATION} {shown(annotated)}; "
+            message=f"two classes: ingressClassName is {shown(named)}, {CLASS_ANNOTATION} is {shown(annotated)}; "
             "the API server refuses it: must match `ingressClassName` when both are specified",
             at=("metadata", "annotations", CLASS_ANNOTATION),
             observed=(named, annotated),
@@ -108,7 +102,7 @@ def check_class(subject: Subject) -> Iterator[Flaw]:
         )
     found = subject.find(INGRESS_CLASS, named) if named else None
     if isinstance(found, Missing) and found.gap is None:
-        message = f"{found.name} does not exist: no controller serves this Ingress, or one that takes all"
+        message = f"{found.name} does not exist: no controller serves this Ingress, or one that ignores classes"
         yield Flaw(message=message, at=_FIELD, severity="medium", fix=fix)
     elif isinstance(found, Missing):
         message = f"not decided: which controller serves it; {found.name} was not seen ({found.gap})"
@@ -138,18 +132,18 @@ def check_certificate_of_host(subject: Subject) -> Iterator[Flaw]:
         for host in hosts:
             others = [other for other in islice(every.get(host, ()), _MOST) if _conflict(subject, own, other)]
             if others:
-                told = ", ".join(f"{other.ingress.reference} has {other}" for other in others[:_SHOWN])
+                listed = ", ".join(f"{other.ingress.reference} has {other}" for other in others[:_SHOWN])
                 yield Flaw(
-                    message=f"which certificate {shown(host)} gets is up to the controller: here it is {own}, and "
-                    f"{told}{' and others' if len(others) > _SHOWN else ''}",
+                    message=f"{shown(host)} has several certificates, and the controller chooses: here it is {own}, "
+                    f"{listed}{' and others' if len(others) > _SHOWN else ''}",
                     at=(*own.steps, "secretName") if own.secret[1] else own.steps,
                     observed=tuple(map(str, (own, *others[:_SHOWN]))),
-                    fix=f"{subject.object.reference}: one Secret for the host",
+                    fix=f"{subject.object.reference}: use one Secret for the host",
                 )
 
 
 def _entries_of(declared: Declared, ingress: KubeObject) -> Iterator[tuple[_Entry, Iterable[str]]]:
-    """With the hosts of each."""
+    """The entries of an Ingress, each with its hosts."""
     found = links(ingress, contours=is_contours(declared, ingress))
     secrets = {each.steps[2]: (each.namespace or "", each.name) for each in found}
     for each in Ingress.of(ingress).tls:
@@ -158,7 +152,7 @@ def _entries_of(declared: Declared, ingress: KubeObject) -> Iterator[tuple[_Entr
 
 
 def _entries(declared: Declared) -> Mapping[str, list[_Entry]]:
-    """By host."""
+    """The entries of all Ingresses, by host."""
     found: dict[str, list[_Entry]] = {}
     for ingress in declared.every(INGRESS):
         for entry, hosts in _entries_of(declared, ingress):
@@ -175,9 +169,9 @@ def _conflict(subject: Subject, one: _Entry, other: _Entry) -> bool:
 
 
 def _same(subject: Subject, one: _Entry, other: _Entry) -> bool:
-    """Whether both Secrets are known and have the same leaf."""
+    """True if both Secrets are known and have the same leaf."""
     found = [look_up(subject.declared, SECRET, name, within or None) for within, name in (one.secret, other.secret)]
-    leaves = [None if isinstance(each, Missing) else next(iter(chain_of(each)), None) for each in found]
+    leaves = [None if isinstance(each, Missing) else leaf_of(each) for each in found]
     return leaves[0] is not None and leaves[1] is not None and leaves[0].sha256 == leaves[1].sha256
 
 

@@ -1,4 +1,4 @@
-"""Monitors whose scheme contradicts their own settings, or what else is said of the port."""
+"""Prometheus monitors: their scheme, and their TLS settings: versions, CA, server name and verification."""
 
 from __future__ import annotations
 
@@ -32,39 +32,39 @@ from scanner.model.declared import Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _SPELLINGS: Final = ("", "http", "https", "HTTP", "HTTPS")
-"""Older definitions take small letters alone, and any text before that."""
+"""Older definitions accept only lower case; still older ones, any text."""
 
 
-def check_monitor(subject: Subject) -> Iterator[Flaw]:
-    """A monitor speaks what is spoken on its port."""
+def check_scheme(subject: Subject) -> Iterator[Flaw]:
+    """A monitor uses the protocol of its port."""
     monitor = Monitor.of(subject.object)
     for each in monitor.scrapes:
         steps = each.steps
         place: Steps = (*steps, "prober") if monitor.kind == PROBE else steps
-        said = monitor.scheme(each)
-        if said is None:
-            message = "not decided: which scheme it has; relabeling sets it by the target"
+        scheme = monitor.scheme(each)
+        if scheme is None:
+            message = "not decided: which scheme it has; relabeling sets it for each target"
             yield Flaw(message=message, at=steps, verdict="inconclusive", severity="info")
-        elif said not in _SPELLINGS:
+        elif scheme not in _SPELLINGS:
             yield Flaw(
-                message=f"there is no scheme {shown(said)}: http and https, in small letters or capitals",
+                message=f"unknown scheme {shown(scheme)}: valid are http and https, in lower or upper case",
                 at=(*place, "scheme"),
                 expected=("http", "https"),
-                observed=(said,),
-                fix=f"{subject.object.reference}: write http or https",
-                correction=f"scheme: {said.lower() if said.lower() in _SPELLINGS else 'https'}",
+                observed=(scheme,),
+                fix=f"{subject.object.reference}: set scheme to http or https",
+                correction=f"scheme: {scheme.lower() if scheme.lower() in _SPELLINGS else 'https'}",
             )
-        elif each.tls_config and said.lower() != "https":
+        elif each.tls_config and scheme.lower() != "https":
             yield Flaw(
                 message="tlsConfig has no effect: the scheme is http",
                 at=each.tls_config.steps,
                 expected=("https",),
-                observed=(said or "no scheme",),
+                observed=(scheme or "no scheme",),
                 fix=f"{subject.object.reference}: set the scheme to https",
                 correction="scheme: https",
             )
         elif subject.object.kind in (SERVICE_MONITOR, POD_MONITOR):
-            yield from _contradicted(subject, place, each, tls=said.lower() == "https")
+            yield from _contradicted(subject, place, each, tls=scheme.lower() == "https")
 
 
 def _contradicted(subject: Subject, steps: Steps, endpoint: Scrape, *, tls: bool) -> Iterator[Flaw]:
@@ -73,13 +73,13 @@ def _contradicted(subject: Subject, steps: Steps, endpoint: Scrape, *, tls: bool
     if others:
         scheme, other = ("https", "http") if tls else ("http", "https")
         yield Flaw(
-            message=f"the scheme is {scheme}, and others say {other} of the port",
+            message=f"the scheme is {scheme}, but the port is declared as {other} elsewhere",
             at=(*steps, "scheme"),
             severity=None if any(each.certain for each in others) else "low",
             expected=(other,),
             observed=(scheme,),
             evidence=tuple(each.what for each in others[:10]),
-            fix=f"{subject.object.reference}: set the scheme, or correct what contradicts it",
+            fix=f"{subject.object.reference}: correct the scheme or the other declaration",
             correction=f"scheme: {other}",
         )
 
@@ -92,7 +92,7 @@ def _selected(subject: Subject, index: ByLabel) -> Iterator[KubeObject]:
 
 
 def services(subject: Subject) -> Iterator[Service]:
-    """Those that a ServiceMonitor selects."""
+    """The Services that a ServiceMonitor selects."""
     return map(Service.of, _selected(subject, subject.declared.once(labelled_services)))
 
 
@@ -114,7 +114,7 @@ MONITOR_SCHEME = ObjectRule(
     id="monitor-scheme",
     subjects=(SERVICE_MONITOR, POD_MONITOR, PROBE, SCRAPE_CONFIG),
     reads=READS,
-    check=check_monitor,
+    check=check_scheme,
 )
 
 
@@ -128,14 +128,14 @@ _SHOWN: Final = 5
 
 
 def check_tls(subject: Subject) -> Iterator[Flaw]:
-    """What a monitor says of TLS can work."""
+    """A monitor's TLS settings are valid."""
     monitor = Monitor.of(subject.object)
     for each in monitor.scrapes:
         tls, at = each.tls_config, each.tls_config.steps
         if (monitor.scheme(each) or "").lower() != "https":
             continue
         if not tls:
-            message = "not decided: what is verified; no tlsConfig is set, and a scrape class may have one"
+            message = "not decided: what Prometheus verifies; no tlsConfig is set, and a scrape class may have one"
             yield Flaw(message=message, at=at, verdict="inconclusive", severity="info")
         else:
             yield from _versions(subject, tls, at)
@@ -152,18 +152,19 @@ def _flaw(subject: Subject, at: Steps, message: str, fix: str) -> Flaw:
 def _versions(subject: Subject, tls: TLSConfig, at: Steps) -> Iterator[Flaw]:
     written = (tls.min_version, tls.max_version)
     least, most = (each if isinstance(each, str) else "" for each in written)
-    for name, said in zip(("minVersion", "maxVersion"), written, strict=True):
-        if isinstance(said, str) and said not in _VERSIONS:
-            yield _flaw(subject, (*at, name), f"there is no version {shown(said)}", f"one of {', '.join(_VERSIONS)}")
+    for name, version in zip(("minVersion", "maxVersion"), written, strict=True):
+        if isinstance(version, str) and version not in _VERSIONS:
+            fix = f"set one of {', '.join(_VERSIONS)}"
+            yield _flaw(subject, (*at, name), f"unknown version {shown(version)}", fix)
     if least in _VERSIONS and most in _VERSIONS and least > most:
-        message = f"minVersion {least} is above maxVersion {most}: the monitor is left out"
-        yield _flaw(subject, (*at, "minVersion"), message, "leave maxVersion out")
+        message = f"minVersion {least} is above maxVersion {most}: the operator ignores the monitor"
+        yield _flaw(subject, (*at, "minVersion"), message, "remove maxVersion")
     if most in _OLD:
-        message = f"maxVersion {most} keeps Prometheus to versions that are deprecated (RFC 8996)"
-        yield _flaw(subject, (*at, "maxVersion"), message, "leave maxVersion out")
+        message = f"maxVersion {most} allows only deprecated versions (RFC 8996)"
+        yield _flaw(subject, (*at, "maxVersion"), message, "remove maxVersion")
     elif least in _OLD:
-        message = f"minVersion {least} lets a server choose a version that is deprecated (RFC 8996)"
-        yield Flaw(message=message, at=(*at, "minVersion"), severity="low", fix="leave it out, or TLS12")
+        message = f"minVersion {least} allows deprecated versions (RFC 8996)"
+        yield Flaw(message=message, at=(*at, "minVersion"), severity="low", fix="remove it, or set TLS12")
 
 
 def _pair(subject: Subject, tls: TLSConfig, at: Steps) -> Iterator[Flaw]:
@@ -171,22 +172,23 @@ def _pair(subject: Subject, tls: TLSConfig, at: Steps) -> Iterator[Flaw]:
     key = tls.key_secret or tls.key_file
     if bool(certificate) != bool(key):
         has, lacks = ("a certificate", "no key") if certificate else ("a key", "no certificate")
-        yield _flaw(subject, at, f"has {has} for clients and {lacks}: the monitor is left out", "give both, or neither")
+        message = f"has {has} for clients, but {lacks}: the operator ignores the monitor"
+        yield _flaw(subject, at, message, "set both, or neither")
 
 
 def _authority(subject: Subject, tls: TLSConfig, at: Steps) -> Iterator[Flaw]:
-    given = [each for each in ((tls.ca.config_map, CONFIG_MAP), (tls.ca.secret, SECRET)) if each[0]]
-    if len(given) + bool(tls.ca_file) > 1:
-        message = "more than one CA (ca.configMap, ca.secret, caFile): the monitor is left out"
+    sources = [each for each in ((tls.ca.config_map, CONFIG_MAP), (tls.ca.secret, SECRET)) if each[0]]
+    if len(sources) + bool(tls.ca_file) > 1:
+        message = "more than one CA (ca.configMap, ca.secret, caFile): the operator ignores the monitor"
         yield _flaw(subject, at, message, "keep one")
-    for reference, kind in given:
-        yield from _held(subject, reference, kind, reference.steps)
-    if not given and not tls.ca_file:
-        message = "not decided: by which CA it is verified; none is set, and a scrape class may have one"
+    for reference, kind in sources:
+        yield from _referenced_ca(subject, reference, kind, reference.steps)
+    if not sources and not tls.ca_file:
+        message = "not decided: which CA Prometheus verifies with; none is set, and a scrape class may have one"
         yield Flaw(message=message, at=at, verdict="inconclusive", severity="info")
 
 
-def _held(subject: Subject, reference: KeyReference, kind: Kind, at: Steps) -> Iterator[Flaw]:
+def _referenced_ca(subject: Subject, reference: KeyReference, kind: Kind, at: Steps) -> Iterator[Flaw]:
     name, key = reference.name, reference.key
     if kind == CONFIG_MAP and name in _PUBLISHED:
         return
@@ -194,7 +196,8 @@ def _held(subject: Subject, reference: KeyReference, kind: Kind, at: Steps) -> I
     if isinstance(found, Missing) and found.gap:
         yield undecided(found, at, "whether it has the CA")
     elif isinstance(found, Missing):
-        yield _flaw(subject, at, f"{found.name} does not exist: the monitor is left out", f"create {found.name}")
+        message = f"{found.name} does not exist: the operator ignores the monitor"
+        yield _flaw(subject, at, message, f"create {found.name}")
     elif found.annotations.get(_INJECTED) == "true" and not ConfigMap.of(found).data:
         message = f"not decided: what the service CA operator puts into {found.reference}"
         yield Flaw(message=message, at=at, verdict="inconclusive", severity="info")
@@ -203,22 +206,22 @@ def _held(subject: Subject, reference: KeyReference, kind: Kind, at: Steps) -> I
 
 
 def _name(subject: Subject, tls: TLSConfig, at: Steps) -> Iterator[Flaw]:
-    said = tls.server_name
+    name = tls.server_name
     if subject.object.kind in (PROBE, SCRAPE_CONFIG):
         return  # their targets are names
-    if not said:
-        message = "no serverName: what is verified is the pod's address, for which few certificates are made"
-        yield _flaw(subject, at, message, "serverName: <service>.<namespace>.svc")
-    elif subject.object.kind == SERVICE_MONITOR and _SERVICE in said:
+    if not name:
+        message = "no serverName: Prometheus verifies the pod's address, which few certificates have"
+        yield _flaw(subject, at, message, "set serverName to <service>.<namespace>.svc")
+    elif subject.object.kind == SERVICE_MONITOR and _SERVICE in name:
         chosen = list(services(subject))
-        if chosen and not any(_is_for(each, said) for each in chosen):
+        if chosen and not any(_is_for(each, name) for each in chosen):
             names = tuple(f"{each.name}.{each.namespace or '<namespace>'}.svc" for each in islice(chosen, _SHOWN))
             yield Flaw(
-                message=f"serverName is {shown(said)}, and it selects {', '.join(names)}",
+                message=f"serverName is {shown(name)}, but it selects {', '.join(names)}",
                 at=(*at, "serverName"),
                 expected=names,
-                observed=(said,),
-                fix=f"{subject.object.reference}: the name of the Service that it selects",
+                observed=(name,),
+                fix=f"{subject.object.reference}: set serverName to the name of a Service that it selects",
                 correction=f"serverName: {names[0]}",
             )
 
@@ -241,9 +244,9 @@ def check_unverified(subject: Subject) -> Iterator[Flaw]:
     for each in Monitor.of(subject.object).scrapes:
         if each.tls_config.insecure_skip_verify:
             yield Flaw(
-                message="Prometheus takes any certificate",
+                message="Prometheus accepts any certificate",
                 at=(*each.tls_config.steps, "insecureSkipVerify"),
-                fix=f"{subject.object.reference}: leave it out, and give ca and serverName",
+                fix=f"{subject.object.reference}: remove it, and set ca and serverName",
                 correction="tlsConfig:\n  serverName: <service>.<namespace>.svc\n"
                 "  ca: {configMap: {name: <name>, key: <key>}}",
             )

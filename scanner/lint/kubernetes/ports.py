@@ -1,6 +1,6 @@
-"""What objects say of TLS on the ports of pods: probes, names, Services that lead there.
+"""Claims of objects about TLS on the ports of pods: probes, port names and Services.
 
-All of it are claims about one listener. Two that contradict each other cannot both be right, whichever it is.
+All of them are about one listener, so of two that contradict each other at least one is wrong.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from scanner.kube.service import Service, ServicePort, name_says, protocol_says
 from scanner.model.declared import Declared
 
 READS: Final[tuple[Kind, ...]] = (*WORKLOADS, SERVICE)
-"""What a rule that asks this must read."""
+"""Kinds that a rule must read to ask this."""
 _CONTROLLERS: Final = frozenset({"ReplicaSet", "StatefulSet", "DaemonSet"})
 SCHEMES: Final = ("HTTP", "HTTPS")
-"""What the API server takes for a probe's scheme, in this spelling (core/v1 URIScheme)."""
+"""Schemes of a probe that the API server accepts, case-sensitive (core/v1 URIScheme)."""
 MOST: Final = 100
 """Containers of a pod, ports of a container or Service, and objects that one object selects."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """What one place says of one port."""
+    """A claim of one field about one port."""
 
     tls: bool
     what: str
@@ -37,11 +37,11 @@ class Claim:
     certain: bool = True
     """Names are hints."""
     steps: Steps = ()
-    """Of a probe, where it stands in the workload."""
+    """The field in the workload, for a probe."""
 
 
-def replica(declared: Declared, workload: KubeObject) -> bool:
-    """Whether a pod was made by something that is judged itself."""
+def is_replica(declared: Declared, workload: KubeObject) -> bool:
+    """True for a pod whose controller is judged itself."""
     owners = {each.kind for each in workload.owner_references}
     return workload.kind == POD and bool(owners & _CONTROLLERS) and not declared.gap(DEPLOYMENT)
 
@@ -71,7 +71,7 @@ class Probe:
 
     @property
     def number(self) -> int | None:
-        """The port; None for a name that the container has not."""
+        """The port; None for a name that the container does not have."""
         port = self.get.port
         if isinstance(port, str):
             return self.named.get(port)
@@ -79,12 +79,12 @@ class Probe:
 
     @property
     def scheme_steps(self) -> Steps:
-        """Of its scheme, or of where that would stand."""
+        """The field of its scheme, also if it is not set."""
         return (*self.get.steps, *(["scheme"] if self.get.has_scheme else []))
 
 
 def http_probes(workload: KubeObject) -> Iterator[Probe]:
-    """Each probe and hook by HTTP. A named port is one of the container's own (core/v1 HTTPGetAction port)."""
+    """The HTTP probes and hooks of a workload. A named port is one of the same container (core/v1 HTTPGetAction)."""
     for container in _containers(workload):
         ports = container.ports[:MOST]
         named = {each.name: each.container_port for each in ports if each.container_port is not None}
@@ -94,8 +94,7 @@ def http_probes(workload: KubeObject) -> Iterator[Probe]:
 
 
 def probes(workload: KubeObject) -> Iterator[tuple[int, Claim]]:
-    """The port and claim of each probe by HTTP; one with a host of its own asks somebody else, and one with a scheme
-    that there is not says nothing."""
+    """The port and claim of each HTTP probe, except for those with another host or an invalid scheme."""
     for probe in http_probes(workload):
         scheme = probe.get.scheme or "HTTP"
         if probe.number is not None and not probe.get.host and scheme in SCHEMES:
@@ -103,15 +102,15 @@ def probes(workload: KubeObject) -> Iterator[tuple[int, Claim]]:
 
 
 def of_pod(declared: Declared, workload: KubeObject) -> dict[int, list[Claim]]:
-    """By port, what its own probes, its ports' names and the Services that select it say; probes come first."""
+    """The claims about each port: of the pod's probes, which come first, its port names, and its Services."""
     found: dict[int, list[Claim]] = {}
     for number, claim in probes(workload):
         found.setdefault(number, []).append(claim)
     named = named_ports(workload)
     for name, number in named.items():
-        said = name_says(name)
-        if said is not None:
-            found.setdefault(number, []).append(Claim(tls=said, what=f"the port's name {name}", certain=False))
+        tls = name_says(name)
+        if tls is not None:
+            found.setdefault(number, []).append(Claim(tls=tls, what=f"the port's name {name}", certain=False))
     for service in islice(_services(declared, workload), MOST):
         for port in service.ports[:MOST]:
             target = named.get(port.target) if isinstance(port.target, str) else port.target
@@ -121,23 +120,23 @@ def of_pod(declared: Declared, workload: KubeObject) -> dict[int, list[Claim]]:
 
 
 def of_port(service: KubeObject, port: ServicePort) -> Iterator[Claim]:
-    """What a Service itself says of its port."""
+    """The claims of a Service about its port."""
     protocol, name = port.app_protocol, port.name
-    said, hinted = protocol_says(protocol), name_says(name)
-    if said is not None:
-        yield Claim(tls=said, what=f"the appProtocol {protocol} of {service.reference}")
+    tls, hinted = protocol_says(protocol), name_says(name)
+    if tls is not None:
+        yield Claim(tls=tls, what=f"the appProtocol {protocol} of {service.reference}")
     if hinted is not None:
         yield Claim(tls=hinted, what=f"the port's name {name} in {service.reference}", certain=False)
 
 
-# --- Who selects whom -------------------------------------------------------------------------------------------------
+# --- Selectors --------------------------------------------------------------------------------------------------------
 
 _Label = tuple[str | None, str, str]
 ByLabel = Mapping[_Label, tuple[KubeObject, ...]]
 
 
 EVERYWHERE: Final = "*"
-"""In place of a namespace, which has no name like this: all of them."""
+"""All namespaces; no namespace has this name."""
 
 
 def _index(objects: Iterable[tuple[KubeObject, Iterable[tuple[str, str]]]]) -> ByLabel:
@@ -150,7 +149,7 @@ def _index(objects: Iterable[tuple[KubeObject, Iterable[tuple[str, str]]]]) -> B
 
 
 def _selecting(declared: Declared) -> ByLabel:
-    """Services, by the first label that they want."""
+    """Services, by the first label of their selector."""
     return _index((each, sorted(Service.of(each).selector.items())[:1]) for each in declared.every(SERVICE))
 
 
@@ -174,16 +173,16 @@ def labelled_pods(declared: Declared) -> ByLabel:
         (each, template(each).labels.items())
         for kind in WORKLOADS
         for each in declared.every(kind)
-        if not replica(declared, each)
+        if not is_replica(declared, each)
     )
 
 
 def selected(index: ByLabel, namespaces: Iterable[str | None], selector: LabelSelector) -> Iterator[KubeObject]:
-    """What a selector selects, where it wants some label by its value; a monitor with any other is not followed."""
-    wanted = next(iter(selector.match_labels.items()), None)
-    if wanted is None or is_empty(selector):
+    """The objects that a selector with ``matchLabels`` selects; others are not followed."""
+    label = next(iter(selector.match_labels.items()), None)
+    if label is None or is_empty(selector):
         return
     for namespace in namespaces:
-        for each in index.get((namespace, *wanted), ()):
+        for each in index.get((namespace, *label), ()):
             if selector.selects(each.labels if each.kind == SERVICE else template(each).labels):
                 yield each

@@ -1,4 +1,4 @@
-"""Secrets that hold a certificate: what is wrong with those that no object names, and keys of several namespaces."""
+"""Secrets: certificates that no object names, keys in several namespaces, and private keys exposed in any object."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from scanner.lint.certificates import (
     fault_flaws,
     is_a_ca,
     key_strength,
+    leaf_of,
     not_yet_valid,
     unreadable_flaws,
 )
@@ -41,19 +42,19 @@ _USERS: Final[tuple[Kind, ...]] = (
     kinds.HTTP_PROXY,
     kinds.INGRESS_ROUTE,
 )
-"""Kinds whose own rules look at the Secrets that they refer to."""
+"""Kinds with rules of their own on the Secrets that they refer to."""
 _TYPES: Final = (TLS, "Opaque")
 _AT: Final = ("data", "tls.crt")
 _SHOWN: Final = 3
 
 
 def check_secret(subject: Subject) -> Iterator[Flaw]:
-    """A certificate in a Secret is one that can be served."""
+    """A certificate in a Secret has no faults."""
     secret = subject.object
     if not _is_pair(secret) or (secret.namespace or "", secret.name) in subject.declared.once(_referred):
         return
-    keeper, now = editable(subject.declared, secret.name, secret.namespace), subject.declared.known.taken_at
-    fix = f"{keeper}: replace the certificate"
+    owner, now = editable(subject.declared, secret.name, secret.namespace), subject.declared.known.taken_at
+    fix = f"{owner}: replace the certificate"
     yield from secret_flaws(subject.declared, secret, _AT, types=(Secret.of(secret).type or "Opaque",))
     found = chain_of(secret)
     yield from unreadable_flaws(secret, found, _AT, fix=fix)
@@ -77,12 +78,12 @@ def _is_pair(secret: KubeObject) -> bool:
 
 
 def _referred(declared: Declared) -> frozenset[tuple[str, str]]:
-    """Namespace and name."""
+    """Namespace and name of the Secrets that other rules check."""
     return frozenset(named(chain.from_iterable(map(declared.every, _USERS)), SECRET))
 
 
 def check_reuse(subject: Subject) -> Iterator[Flaw]:
-    """A private key is in one namespace."""
+    """A private key is in one namespace only."""
     digest = _digest(subject.object)
     holders = subject.declared.once(_holders).get(digest, {}) if digest else {}
     more = len(holders) - 1
@@ -93,20 +94,20 @@ def check_reuse(subject: Subject) -> Iterator[Flaw]:
             message=f"{named}{f' and {more - _SHOWN} more' if more > _SHOWN else ''} has the same private key",
             at=("data", "tls.key"),
             observed=(f"public key SHA-256 {digest}",),
-            fix=f"{subject.object.reference}: a key of its own, or one Secret for all",
+            fix=f"{subject.object.reference}: use a separate key for each namespace",
         )
 
 
 def _digest(secret: KubeObject) -> str | None:
-    """The public key's, of a Secret that has the private one."""
+    """The digest of the public key, if the Secret has the private one."""
     if Secret.of(secret).key_matches is not True:
         return None
-    leaf = next(iter(chain_of(secret)), None)
+    leaf = leaf_of(secret)
     return leaf.key_sha256 if leaf else None
 
 
 def _holders(declared: Declared) -> Mapping[str, Mapping[str, KubeObject]]:
-    """By digest, of each namespace the first Secret: more of them say no more."""
+    """The first Secret of each namespace with a key, by the key's digest."""
     found: dict[str, dict[str, KubeObject]] = {}
     for each in declared.every(SECRET):
         digest = _digest(each)
@@ -124,28 +125,31 @@ SECRET_CERTIFICATE = ObjectRule(
 REUSE = ObjectRule(id="secret-key-reuse", subjects=(SECRET,), check=check_reuse)
 
 
+# --- Exposed private keys ---------------------------------------------------------------------------------------------
+# Keys are removed when objects are read (``scanner/cluster/secret_contents.py``); this finds the notes in their place.
+
 _MARSHAL: Final = 2
-"""Texts are written as they are, in UTF-8."""
+"""The version that writes texts in UTF-8, unchanged."""
 _MARKS: Final = (REMOVED.encode(), CONTAINER.encode())
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _OF_SECRETS: Final[Mapping[str, tuple[Steps, Severity | None, str]]] = {
-    "tls.crt": (("data", "tls.crt"), None, "which is for certificates, and is handed to who may not see the key"),
-    "ca.crt": (("data", "ca.crt"), None, "which is for certificates, and is handed to who may not see the key"),
+    "tls.crt": (("data", "tls.crt"), None, "which is for certificates, and is given to clients without the key"),
+    "ca.crt": (("data", "ca.crt"), None, "which is for certificates, and is given to clients without the key"),
     "last-applied": (
         ("metadata", "annotations", _LAST_APPLIED),
         "low",
-        "which kubectl apply left, and which what shows no data of Secrets may show",
+        "written by kubectl apply; tools that hide the data of Secrets may show annotations",
     ),
 }
-"""What was found when the Secret was read (``scanner/cluster/secrets.py``)."""
+"""Marks that were set when the Secret was read (``scanner/cluster/secrets.py``)."""
 _ELSEWHERE: Final = (ROUTE, ("spec", "tls", "key"))
-"""``route-inline-key`` says so."""
+"""Reported by ``route-inline-key``."""
 
 
 def check_exposed(subject: Subject) -> Iterator[Flaw]:
-    """No private key stands where it can be read."""
+    """No private key is in a field that others can read."""
     if subject.object.kind == SECRET:
-        yield from _of_secret(subject)
+        yield from _secret_flaws(subject)
     if _is_marked(subject.object):
         for steps, mark in _marks(subject.object.raw, ()):
             if steps[:1] != ("adhere",) and (subject.object.kind, steps) != _ELSEWHERE:
@@ -156,38 +160,38 @@ def _flaw(subject: Subject, steps: Steps, mark: str) -> Flaw:
     if mark == CONTAINER:
         message = "a PKCS #12 container: without its password it is unknown whether it has a private key"
         return Flaw(message=message, at=steps, verdict="inconclusive", severity="info")
-    readers = f"who may read {subject.object.kind.plural}" if subject.object.kind != SECRET else "every reader of it"
+    readers = f"every user who may read {subject.object.kind.plural}"
     return Flaw(
-        message=f"a private key stands here, where {readers} can take it",
+        message=f"a private key is in this field, which {readers} can read",
         at=steps,
-        fix=f"{subject.object.reference}: put a new key into a Secret, and take this one out",
+        fix=f"{subject.object.reference}: put a new key into a Secret, and remove this one",
     )
 
 
-def _of_secret(subject: Subject) -> Iterator[Flaw]:
+def _secret_flaws(subject: Subject) -> Iterator[Flaw]:
     for name in Secret.of(subject.object).exposed:
         if name in _OF_SECRETS:
             steps, severity, what = _OF_SECRETS[name]
             yield Flaw(
-                message=f"a private key stands in {steps[-1]}, {what}",
+                message=f"a private key is in {steps[-1]}, {what}",
                 at=steps,
                 severity=severity,
-                fix=f"{subject.object.reference}: keep the key in tls.key alone",
+                fix=f"{subject.object.reference}: keep the key in tls.key only",
             )
 
 
 def _is_marked(item: KubeObject) -> bool:
-    """Without walking through it: nearly no object is."""
-    whole: Any = item.raw
+    """Search the object without a walk through it: nearly no object is marked."""
+    raw: Any = item.raw
     try:
-        written = marshal.dumps(whole, _MARSHAL)
+        written = marshal.dumps(raw, _MARSHAL)
     except ValueError:
         return True
     return any(mark in written for mark in _MARKS)
 
 
 def _marks(value: object, steps: Steps) -> Iterator[tuple[Steps, str]]:
-    """Where a mark stands, and which. Nesting is bounded when an object is read."""
+    """The steps to each mark, and the mark. Nesting is bounded when an object is read."""
     if isinstance(value, str):
         if mark := next((each for each in (REMOVED, CONTAINER) if each in value), None):
             yield steps, mark

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from scanner.lint.kubernetes.ca_bundles import API, BUNDLE
 from scanner.lint.kubernetes.ingress_rules import CERTIFICATE, HOSTS
 from scanner.lint.kubernetes.monitors import MONITOR, MONITOR_SCHEME
 from scanner.lint.kubernetes.probes import PROBES, PROTOCOL
 from scanner.lint.kubernetes.secrets import REUSE
+from scanner.lint.kubernetes.webhooks import API, BUNDLE
 from scanner.model.object_rule import ObjectRule
 from tests.lint.examples import WHOLE, linted
 
@@ -354,4 +354,4 @@ def test_who_contradicts_a_probe_is_evidence(tmp_path: Path) -> None:
 def test_another_name_is_not_mended_by_renewal(tmp_path: Path) -> None:
     texts = ingress("{hosts: [other.example], secretName: web}"), secret("CERTIFICATE(web.example)", "KEY(web.example)")
     (first, *_), _ = linted(tmp_path, "---\n".join(texts), [CERTIFICATE])
-    assert [each.finding.fix for each in first.findings] == ["Secret/shop/web: a certificate with these names"]
+    assert [each.finding.fix for each in first.findings] == ["Secret/shop/web: use a certificate with these names"]

@@ -89,8 +89,8 @@ def test_findings(tmp_path: Path, rule: ObjectRule, texts: list[str], expected: 
 
 def test_both_are_named(tmp_path: Path) -> None:
     found, _ = linted(tmp_path, "\n---\n".join([ingress(SAME), ingress(OWN, "api")]), [ONE_CERTIFICATE])
-    messages = [each.finding.message.partition("controller: ")[2] for one in found for each in one.findings]
+    messages = [each.finding.message.partition("chooses: ")[2] for one in found for each in one.findings]
     assert messages == [
-        "here it is Secret/shop/a, and Ingress/shop/api has the default certificate",
-        "here it is the default certificate, and Ingress/shop/web has Secret/shop/a",
+        "here it is Secret/shop/a, Ingress/shop/api has the default certificate",
+        "here it is the default certificate, Ingress/shop/web has Secret/shop/a",
     ]

@@ -152,4 +152,5 @@ def test_the_place_is_named(tmp_path: Path) -> None:
     found, _ = linted(tmp_path, workload(f"args: [a, {QUOTED}]"), [EXPOSED])
     (finding,) = found[0].findings
     assert finding.field == "spec.template.spec.containers[0].args[1]"
-    assert finding.finding.message == "a private key stands here, where who may read deployments can take it"
+    expected = "a private key is in this field, which every user who may read deployments can read"
+    assert finding.finding.message == expected

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scanner.lint.kubernetes.ca_bundles import BUNDLE, TARGET
+from scanner.lint.kubernetes.webhooks import BUNDLE, TARGET
 from scanner.model.object_rule import ObjectRule
 from tests.lint.examples import WHOLE, authority, leaf, linted
 from tests.lint.kubernetes.test_declared import HIGH, LOW, MEDIUM, api_service, conversion, webhook
@@ -30,7 +30,7 @@ def ignored(client: str) -> str:
 
 BUNDLES = {
     "a CA": (webhook(bundle(CA)), [], ""),
-    "a leaf": (webhook(bundle(LEAF)), [MEDIUM], "which is not a CA: it is trusted only where it is served itself"),
+    "a leaf": (webhook(bundle(LEAF)), [MEDIUM], "which is not a CA: it only verifies a server that serves it itself"),
     "a leaf beside its CA": (webhook(bundle(LEAF, CA)), [MEDIUM], "which is not a CA"),
     "cut off": (webhook(bundle(CUT)), [HIGH], "cannot be read, number 1: it is cut off"),
     "cut off beside a CA": (webhook(bundle(CA, CUT)), [MEDIUM], "cannot be read, number 2: it is cut off"),
@@ -38,7 +38,7 @@ BUNDLES = {
     "DER": (webhook(bundle(bytes.fromhex("30063004020100"))), [HIGH], "it is a certificate in DER"),
     "a key": (webhook(bundle(leaf("a").key_pem)), [UNKNOWN], "beside a private key"),
     "a key beside a CA": (webhook(bundle(CA, leaf("a").key_pem)), [UNKNOWN], "beside a private key"),
-    "stays unnoticed": (ignored(bundle(b"a CA")), [HIGH], "with failurePolicy Ignore this stays unnoticed"),
+    "which failurePolicy Ignore hides": (ignored(bundle(b"a CA")), [HIGH], "failurePolicy Ignore hides this"),
     "to be filled": (webhook(SERVED, FILLED), [INFO], "what cert-manager puts into the caBundle"),
     "to be replaced": (webhook(bundle(b"a CA"), FILLED), [INFO], "what cert-manager puts into the caBundle"),
     "to be replaced, and refused": (webhook(f"{SERVED}, caBundle: '%'", FILLED), [HIGH], "is not base64"),
@@ -67,17 +67,17 @@ TARGETS = {
     "a query": (of_url("https://a.example?b=c"), [HIGH], "query parameters are not permitted"),
     "an empty query": (of_url("https://a.example?"), [HIGH], "query parameters are not permitted"),
     "a fragment": (of_url("https://a.example#b"), [HIGH], "fragments are not permitted"),
-    "no URL": (of_url("https://[a"), [HIGH], "is no URL"),
+    "no URL": (of_url("https://[a"), [HIGH], "is not a URL"),
     "an address": (of_url("https://192.0.2.7/"), [LOW], "is an address"),
     "an address in brackets": (of_url("https://[2001:db8::7]/"), [LOW], "is an address"),
-    "localhost": (of_url("https://LOCALHOST:9443/"), [MEDIUM], "is whatever machine the API server runs on"),
-    "a loopback address": (of_url("https://127.0.0.1/"), [MEDIUM], "is whatever machine the API server runs on"),
-    "neither": (webhook(""), [HIGH], "exactly one of url or service is required, and neither is given"),
-    "both": (together(webhook(f"url: 'https://a.example', {SERVED}"), SERVICE), [HIGH], "and both are given"),
+    "localhost": (of_url("https://LOCALHOST:9443/"), [MEDIUM], "is the API server's own node"),
+    "a loopback address": (of_url("https://127.0.0.1/"), [MEDIUM], "is the API server's own node"),
+    "neither": (webhook(""), [HIGH], "exactly one of url or service is required, but neither is set"),
+    "both": (together(webhook(f"url: 'https://a.example', {SERVED}"), SERVICE), [HIGH], "but both are set"),
     "a Service": (together(webhook(SERVED), SERVICE), [], ""),
     "a Service that was not given": (webhook(SERVED), [UNKNOWN], "not decided: whether it has port 443"),
-    "no Service": (together(WHOLE, webhook(SERVED)), [HIGH], "Service/b/a does not exist: each call fails"),
-    "no Service, and stays unnoticed": (together(WHOLE, ignored(SERVED)), [HIGH], "stays unnoticed"),
+    "no Service": (together(WHOLE, webhook(SERVED)), [HIGH], "Service/b/a does not exist: every call fails"),
+    "no Service, and Ignore": (together(WHOLE, ignored(SERVED)), [HIGH], "which failurePolicy Ignore hides"),
     "a Service without a namespace is in default": (
         together(WHOLE, webhook(SERVED), service("ports: [{port: 443}]", "")),
         [HIGH],
@@ -89,7 +89,7 @@ TARGETS = {
         [],
         "",
     ),
-    "no port": (webhook("service: {name: a, namespace: b, port: 0}"), [HIGH], "port '0' is none"),
+    "no port": (webhook("service: {name: a, namespace: b, port: 0}"), [HIGH], "invalid port '0'"),
     "no namespace": (webhook("service: {name: a}"), [HIGH], "service has no namespace"),
     "elsewhere": (
         together(webhook(SERVED), service("type: ExternalName, externalName: a.example")),
@@ -103,11 +103,11 @@ TARGETS = {
         [HIGH],
         "only https is allowed",
     ),
-    "a conversion without": (conversion("strategy: Webhook"), [HIGH], "neither is given"),
+    "a conversion without": (conversion("strategy: Webhook"), [HIGH], "neither is set"),
     "an idle conversion": (
         conversion("strategy: None, webhook: {clientConfig: {url: 'https://a.example'}}"),
         [MEDIUM],
-        "webhook means nothing without strategy: Webhook",
+        "webhook without strategy Webhook",
     ),
     "no conversion": (conversion("strategy: None"), [], ""),
 }
