@@ -42,7 +42,7 @@ def _bundle_flaws(subject: Subject, call: Call) -> Iterator[Flaw]:
     value = call.client.ca_bundle
     content = b"" if value is None else _decoded(value)
     if isinstance(value, str) and REMOVED in value:
-        yield _undecided(call, "what is in the caBundle: it has a private key, and its content was removed")
+        yield _undecided(call, "what is in the caBundle beside a private key; its content was removed")
     elif content is None:
         yield _bad(subject, call, "is not base64: the API server refuses it")
     elif _filler(subject.object) and not subject.object.uid:
