@@ -133,8 +133,8 @@ _MARSHAL: Final = 2
 _MARKS: Final = (REMOVED.encode(), CONTAINER.encode())
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _OF_SECRETS: Final[Mapping[str, tuple[Steps, Severity | None, str]]] = {
-    "tls.crt": (("data", "tls.crt"), None, "which is for certificates, and is given to clients without the key"),
-    "ca.crt": (("data", "ca.crt"), None, "which is for certificates, and is given to clients without the key"),
+    "tls.crt": (("data", "tls.crt"), None, "which is for certificates, and is shared with clients"),
+    "ca.crt": (("data", "ca.crt"), None, "which is for certificates, and is shared with clients"),
     "last-applied": (
         ("metadata", "annotations", _LAST_APPLIED),
         "low",

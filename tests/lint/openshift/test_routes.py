@@ -221,7 +221,7 @@ def test_a_second_certificate(tmp_path: Path) -> None:
     text = secret("").replace("data: {}", f"stringData: {{tls.crt: {json.dumps(both)}, tls.key: {json.dumps(key)}}}")
     ((severity, _, message),) = said(tmp_path, "route-external-chain", route(tls=EDGE) + text)
     assert severity == "low"
-    assert "a CA's certificate behind the leaf" in message
+    assert "a CA's certificate after the leaf" in message
     (file,) = tmp_path.glob("*.yaml")
     every = [each.finding for one in lint(declared(read_manifests([str(file)], READS), None)) for each in one.findings]
     (fix,) = [each.fix for each in every if each.rule == "route-external-chain"]
