@@ -226,7 +226,7 @@ def test_a_second_certificate(tmp_path: Path) -> None:
     every = [each.finding for one in lint(declared(read_manifests([str(file)], READS), None)) for each in one.findings]
     (fix,) = [each.fix for each in every if each.rule == "route-external-chain"]
     assert fix
-    assert "so that intermediates are served" in fix
+    assert "so that the intermediates are served" in fix
 
 
 @pytest.mark.parametrize(
