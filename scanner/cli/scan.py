@@ -219,7 +219,7 @@ def config_of(asked: Asked) -> Config:
     """What ``--config`` sets, if anything. Raises ``InputError``."""
     if asked.config is None:
         return Config()
-    from scanner.config.configuration import load_config  # noqa: PLC0415 - pydantic takes 60 ms that most scans don't need
+    from scanner.config.scan_policy import load_config  # noqa: PLC0415 - pydantic takes 60 ms that most scans don't need
 
     return load_config(str(asked.config))
 

@@ -19,7 +19,7 @@ from scanner.cluster.manifests import SUFFIXES
 from scanner.errors import InputError
 from scanner.files.regular_file import LINK_OUT, NOT_REGULAR, content, leads_out
 from scanner.files.source_positions import PlacedError
-from scanner.files.yaml_stream import Behind, document_at, stream
+from scanner.files.yaml_stream import RestUnreadError, document_at, stream
 from scanner.files.yaml_values import MAX_BYTES, load, scalars
 from scanner.kube.kinds import Kind
 from scanner.kube.objects import Fields
@@ -127,7 +127,7 @@ class _Reader:
 
 def _is_of_document(error: InputError) -> bool:
     """True if the error is about one document, not about the file or about the rest behind the last document."""
-    return isinstance(error, PlacedError) and not isinstance(error, Behind)
+    return isinstance(error, PlacedError) and not isinstance(error, RestUnreadError)
 
 
 def _is_templated(data: bytes, line: int) -> bool:

@@ -1,7 +1,6 @@
-"""Read a YAML file that adhere defines: a pydantic model says what it may contain, every error names its position.
+"""Reader of YAML files that adhere defines: a pydantic model has the fields, every error has its position.
 
-A field that the model does not have is refused, so that a typing mistake is never silently without effect. A field that
-is null is as one that is not there.
+Unknown fields are refused, so that a typing mistake is never silently without effect. A null field counts as missing.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from scanner.files.source_positions import Located, Steps, shown
 from scanner.model.scan_policy import Selector
 
 MOST_ITEMS: Final = 1000
-"""In one list."""
+"""Items in one list."""
 MOST_TEXT: Final = 1000
 """Characters of one text."""
 
@@ -44,7 +43,7 @@ class FileSection(BaseModel):
         extra="forbid", strict=True, frozen=True, allow_inf_nan=False, alias_generator=to_camel, defer_build=True
     )
     HINTS: ClassVar[Mapping[str, str]] = {}
-    """For fields that it does not have, and that somebody may write."""
+    """Hints for fields that it does not have, but users may write."""
 
     @model_validator(mode="before")
     @classmethod
@@ -55,7 +54,7 @@ class FileSection(BaseModel):
         return {key: each for key, each in value.items() if each is not None or key not in known}
 
     def given(self) -> dict[str, Any]:
-        """The values of the fields that the file has, by our names."""
+        """The values of the fields in the file, by our names."""
         return {name: getattr(self, name) for name in type(self).model_fields if name in self.model_fields_set}
 
 
@@ -66,7 +65,7 @@ class AdhereFile(FileSection):
 
 
 _A_LIST: Final = Field(max_length=MOST_ITEMS, strict=False)
-"""YAML has lists and no tuples."""
+"""YAML has lists, not tuples."""
 Text: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MOST_TEXT)]
 Texts: TypeAlias = Annotated[tuple[Annotated[str, Field(max_length=MOST_TEXT, pattern=r"\S")], ...], _A_LIST]
 
@@ -93,7 +92,7 @@ def one_of(known: Collection[str], otherwise: str | None = None) -> AfterValidat
 
 def _name(value: str) -> str:
     if not re.match(r"[a-z0-9][a-z0-9.-]{0,62}\Z", value):
-        raise wrong(f"{shown(value)} is no name", "use lower case letters, digits, '-' and '.'")
+        raise wrong(f"invalid name {shown(value)}", "use lower case letters, digits, '-' and '.'")
     return value
 
 
@@ -102,14 +101,14 @@ Name: TypeAlias = Annotated[str, AfterValidator(_name)]
 
 
 def _ports(item: object) -> tuple[int, ...]:
-    """The ports that one item means: a number, or a range as in ``9200-9219``."""
+    """The ports of one item: a number, or a range as in ``9200-9219``."""
     first = last = 0
     if isinstance(item, int) and not isinstance(item, bool):
         first = last = item
     elif isinstance(item, str) and (match := _RANGE.match(item)):
         first, last = int(match[1]), int(match[2])
     if not 1 <= first <= last <= 65535:
-        raise wrong(f"{shown(item)} is no port", "a number from 1 to 65535, or a range 9200-9219")
+        raise wrong(f"{shown(item)} is not a port", "a number from 1 to 65535, or a range 9200-9219")
     return tuple(range(first, last + 1))
 
 
@@ -121,7 +120,7 @@ Ports: TypeAlias = Annotated[tuple[Annotated[int, PlainValidator(_ports)], ...],
 
 
 class SelectorSection(FileSection):
-    """Which endpoints are meant. A selector without any condition would mean all, most often by mistake."""
+    """A selector of endpoints. Without any condition it would match all, most often by mistake, and is refused."""
 
     HINTS: ClassVar = {
         "namespace": "write namespaces: [NAME]",

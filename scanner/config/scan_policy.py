@@ -1,4 +1,4 @@
-"""Read the policy file of a scan, ``adhere.yaml``: ``kind: ScanPolicy``. Docs: ``docs/policy.md``."""
+"""Readers of the policy file ``adhere.yaml`` (``kind: ScanPolicy``, ``docs/policy.md``), and of ``--config FILE``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import date
 from fnmatch import fnmatchcase
 from typing import Annotated, ClassVar, Final, Literal, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationInfo
 from pydantic_core import PydanticKnownError
 
 from scanner.config.file_reader import (
@@ -27,11 +27,13 @@ from scanner.files.problems import did_you_mean
 from scanner.files.source_positions import Located, shown
 from scanner.kube import kinds, profile_catalogue
 from scanner.model.pki_config import CURVES
+from scanner.model.report import FailOn
 from scanner.model.rule import current
 from scanner.model.scan_policy import (
     MOST_DAYS,
     MOST_OF_NAMESPACE,
     CertificateMinimums,
+    Config,
     Override,
     Policy,
     Require,
@@ -114,7 +116,7 @@ class WaiverSection(FileSection):
 
 
 class ScopeSection(FileSection):
-    """What is scanned."""
+    """The ``scope`` section."""
 
     include: _Selectors = ()
     exclude: _Selectors = ()
@@ -130,7 +132,7 @@ class ScopeSection(FileSection):
 
 
 class RequireSection(FileSection):
-    """What must be true of the scan."""
+    """The ``require`` section."""
 
     min_endpoints: _Count | None = None
     adherence: Literal["Strict"] | None = None
@@ -152,7 +154,7 @@ class RequireSection(FileSection):
 
 
 class CertificatesSection(FileSection):
-    """What certificates must be that no PKI object governs."""
+    """The ``certificates`` section: requirements without a PKI object."""
 
     HINTS: ClassVar = {"maxDays": "write longestDays"}
 
@@ -176,7 +178,7 @@ Plaintext: TypeAlias = Literal["not_applicable", "warn", "fail"]
 
 
 class ThresholdsSection(FileSection):
-    """What rules compare with; the configuration file has it too."""
+    """The ``thresholds`` section; the configuration file has it too."""
 
     expires_within_days: _Days = Policy().expires_within_days
     expires_within_days_medium: _Days = Policy().expires_within_days_medium
@@ -253,3 +255,54 @@ def parse(document: Located, rules: Collection[str]) -> ScanPolicy:
 
 def _selectors(sections: tuple[SelectorSection, ...]) -> tuple[Selector, ...]:
     return tuple(each.value() for each in sections)
+
+
+# --- adhere scan --config FILE ----------------------------------------------------------------------------------------
+# Fields are written as in a policy file (``failOn``), or as the options are (``fail_on``).
+
+_Text: TypeAlias = Annotated[str, Field(min_length=1, max_length=4096)]
+_Seconds: TypeAlias = Annotated[float, Field(gt=0, le=86_400)]
+_Limit: TypeAlias = Annotated[int, Field(ge=1, le=100_000)]
+_BY_NAME = ConfigDict(validate_by_name=True, validate_by_alias=True)
+
+
+class _Policy(ThresholdsSection):
+    model_config = _BY_NAME
+
+    plaintext_candidate: Plaintext = Policy().plaintext_candidate
+
+
+class ConfigurationFile(FileSection):
+    """The whole file: the fields of ``Config``."""
+
+    model_config = _BY_NAME
+
+    profile: _Text | None = None
+    mode: Literal["inventory", "verdict"] | None = None
+    fail_on: FailOn | None = None
+    timeout: _Seconds | None = None
+    deadline: _Seconds | None = None
+    concurrency: _Limit | None = None
+    per_host: _Limit | None = None
+    rate: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
+    confirm: bool | None = None
+    deep: bool | None = None
+    active_http: bool | None = None
+    sni: _Text | None = None
+    targets: Several[_Text] | None = None
+    formats: Several[_Text] | None = None
+    policy: _Policy | None = None
+
+
+def load_config(path: str) -> Config:
+    """Read the file. Raises ``InputError`` with all errors, each with file, line and column."""
+    return parse_config(yaml_values.read(path))
+
+
+def parse_config(document: Located) -> Config:
+    """The settings of a file that is already parsed; an empty one sets nothing."""
+    if document.value is None:
+        return Config()
+    file = parse_file(document, ConfigurationFile, "configuration")
+    policy = None if file.policy is None else Policy(**file.policy.given())
+    return Config(**{**file.given(), "policy": policy})

@@ -1,4 +1,4 @@
-"""What is wrong with a file, collected, so that its author reads it all at once."""
+"""Errors of a file, collected, so that its author sees all of them at once."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from scanner.errors import InputError
 from scanner.files.source_positions import Document, Mark, Steps, dotted, shown
 
 MOST = 20
-"""Problems that are said; whoever has more mends these first."""
+"""Most errors to report."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One complaint."""
+    """One error."""
 
     mark: Mark
     text: str
@@ -24,13 +24,13 @@ class Problem:
 
 @dataclass(slots=True)
 class Problems:
-    """The complaints about one file."""
+    """The errors of one file."""
 
     document: Document
     found: list[Problem] = field(default_factory=list)
 
     def add(self, steps: Steps, what: str, hint: str = "", *, key: bool = False) -> None:
-        """Complain about the value there, or about its key. The twentieth complaint raises them all."""
+        """Add an error about a value, or about its key. At ``MOST`` errors, raises them."""
         where = self.document.position(steps, key=key)
         path = dotted(steps)
         text = f"{where}: {path}: {what}" if path else f"{where}: {what}"
@@ -40,7 +40,7 @@ class Problems:
             self.raise_any()
 
     def unknown_fields(self, steps: Steps, known: Iterable[str], elsewhere: dict[str, str] | None = None) -> None:
-        """Complain about every field there that is not ``known``; ``elsewhere`` has hints for some of them."""
+        """Add an error for each field that is not ``known``; ``elsewhere`` has hints for some of them."""
         value = self.document.get(steps)
         for name in value if isinstance(value, dict) else ():
             if name not in known:
@@ -48,15 +48,14 @@ class Problems:
                 self.add((*steps, name), f"unknown field {shown(name)}", hint, key=True)
 
     def mapping(self, steps: Steps) -> bool:
-        """Whether a mapping is there. Complains about anything else, but not about null or nothing."""
+        """True for a mapping. Adds an error for other values, but not for null or a missing one."""
         value = self.document.get(steps)
         if value is not None and not isinstance(value, dict):
             self.add(steps, f"must be a mapping, not {shown(value)}")
         return isinstance(value, dict)
 
     def texts(self, steps: Steps, most: int) -> list[str]:
-        """The list of texts there; null and nothing are an empty list. Complains about anything else, then it is
-        empty too."""
+        """A list of texts, empty for null or a missing one. Adds errors for other values; then it is empty too."""
         value = self.document.get(steps)
         if not isinstance(value, list | None):
             self.add(steps, f"must be a list, not {shown(value)}")
@@ -70,8 +69,7 @@ class Problems:
         return [] if wrong else [str(item) for item in value or ()]
 
     def raise_any(self) -> None:
-        """Raise ``InputError`` if there are complaints: a line for each in the file's order. Where there are several,
-        each carries its hint, so that nobody has to find out which belongs where."""
+        """Raise ``InputError`` if there are errors: one line for each in the file's order, with its hint."""
         if len(self.found) == 1:
             raise InputError(self.found[0].text, hint=self.found[0].hint)
         if self.found:
@@ -80,9 +78,10 @@ class Problems:
 
 
 def did_you_mean(name: str, known: Iterable[str], *, otherwise: str | None = None) -> str:
-    """A hint with the known name that is nearest to ``name``, else ``otherwise``, which is a list of all of them."""
+    """A hint with the known name that is most similar to ``name``, else ``otherwise``, which is a list of all of
+    them."""
     spellings = {each.lower(): each for each in known}
     close = get_close_matches(name[:80].lower(), spellings, n=1, cutoff=0.6)
     if close:
         return f"did you mean '{spellings[close[0]]}'?"
-    return otherwise if otherwise is not None else f"known here: {', '.join(spellings.values()) or 'nothing'}"
+    return otherwise if otherwise is not None else f"known: {', '.join(spellings.values()) or 'nothing'}"

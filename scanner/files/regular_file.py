@@ -1,6 +1,7 @@
-"""Files below a directory that another person made: regular files of that directory alone.
+"""Files in a directory of another user: only regular files inside of it.
 
-A pipe never ends, a device never ends or acts when it is opened, and a link leads to what its author may not read.
+A pipe or device may block for ever, opening a device may have effects, and a link may lead to files that its author may
+not read.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ NOT_REGULAR = "not a regular file"
 
 
 def opened(path: str | Path, root: str | Path | None = None) -> BinaryIO:
-    """Open a regular file, without waiting. Raises ``InputError`` for any other, for one that cannot be read, and for
-    one outside of ``root``."""
+    """Open a regular file, without blocking. Raises ``InputError`` for another one, an unreadable one, and one
+    outside of ``root``."""
     try:
         if root is not None and leads_out(path, root):
             raise InputError(f"{path}: {LINK_OUT}")
-        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - ``Path`` makes another name of ""
-            raise InputError(f"{path}: {NOT_REGULAR}")  # before it is opened, which some devices act on
+        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - ``Path("")`` is another path
+            raise InputError(f"{path}: {NOT_REGULAR}")  # before it is opened, which has effects on some devices
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         file = os.fdopen(descriptor, "rb")
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
@@ -36,13 +37,13 @@ def opened(path: str | Path, root: str | Path | None = None) -> BinaryIO:
 
 
 def leads_out(path: str | Path, root: str | Path) -> bool:
-    """Whether links on the path lead out of the directory ``root``."""
+    """True if links lead out of the directory ``root``."""
     top, target = os.path.realpath(root), os.path.realpath(path)
     return os.path.commonpath((top, target)) != top
 
 
 def content(path: str | Path, limit: int, root: str | Path | None = None) -> bytes:
-    """At most one byte more than ``limit``. Raises ``InputError`` as ``opened`` does."""
+    """Read at most ``limit`` + 1 bytes. Raises ``InputError`` as ``opened`` does."""
     with opened(path, root) as file:
         try:
             return file.read(limit + 1)

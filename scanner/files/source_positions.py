@@ -1,4 +1,4 @@
-"""Where the values of a YAML or JSON file stand, so that every error names file, line and column."""
+"""Positions of the values in a YAML or JSON file, so that every error has file, line and column."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from scanner.errors import InputError
 
 Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | None"
 Steps: TypeAlias = tuple[str | int, ...]
-"""The way to a value: keys and indexes from the top."""
+"""Path of a value: keys and indexes from the top."""
 
 _WORD = re.compile(r"[\w-]{1,60}\Z")
 _ODD_BREAK = re.compile("\r(?!\n)|[\x85\u2028\u2029]")
-"""What ends a line in YAML 1.1 (section 5.4, "b-generic") and nowhere else."""
+"""Line breaks of YAML 1.1 only (section 5.4, "b-generic")."""
 
 
 class Mark(NamedTuple):
-    """A place in a file; both count from 1, columns in characters."""
+    """A place in a file; line and column count from 1, columns in characters."""
 
     line: int
     column: int
@@ -28,7 +28,7 @@ class Mark(NamedTuple):
 
 @dataclass(slots=True)
 class Node:
-    """Where a value stands, with its keys and what is in it."""
+    """The position of a value, with those of its keys and items."""
 
     mark: Mark
     keys: dict[str, Mark] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Node:
 
 
 class PlacedError(InputError):
-    """A file that is not what ``load`` takes, with the place."""
+    """An invalid file, with the place."""
 
     def __init__(self, file: str, mark: Mark, what: str, hint: str = "") -> None:
         super().__init__(f"{file}:{mark.line}:{mark.column}: {what}", hint=hint)
@@ -45,7 +45,7 @@ class PlacedError(InputError):
 
 
 def dotted(steps: Steps) -> str:
-    """The way to a value as API objects write it: ``spec.custom.ciphers[1]``, and an odd key as ``spec['a b']``."""
+    """A path as in the API: ``spec.custom.ciphers[1]``, and an odd key as ``spec['a b']``."""
     return "".join(_dotted(step) for step in steps).removeprefix(".")
 
 
@@ -56,13 +56,13 @@ def _dotted(step: str | int) -> str:
 
 
 def shown(value: object, limit: int = 60) -> str:
-    """A value as an error shows it: on one line, printable, not longer than ``limit`` characters."""
+    """A value for an error: one printable line of at most ``limit`` characters."""
     text = repr(value[: limit + 1] if isinstance(value, str) else value)
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 class YamlMark(Protocol):
-    """libyaml's and PyYAML's own, which count from 0."""
+    """The mark of libyaml and PyYAML, which counts from 0."""
 
     index: int
     line: int
@@ -70,12 +70,14 @@ class YamlMark(Protocol):
 
 
 class Marks:
-    """From the parser's places to those that people see. ``grep -n``, editors and readers of SARIF ("newlineSequences")
-    begin a line behind a line feed, with or without a carriage return before it; libyaml, by YAML 1.1, also behind
-    U+0085, U+2028, U+2029 and a carriage return alone."""
+    """Conversion of positions of the parser to those of editors.
+
+    ``grep -n``, editors and readers of SARIF ("newlineSequences") begin a line after a line feed, with or without a
+    carriage return before it; libyaml, by YAML 1.1, also after U+0085, U+2028, U+2029 and a single carriage return.
+    """
 
     def __init__(self, text: str, first: int = 1, before: int = 0) -> None:
-        """``first``: the line in which ``text`` begins; ``before``: characters that stand before it there."""
+        """``first``: the line in which ``text`` begins; ``before``: characters before it in that line."""
         self._first, self._before = first, before
         odd = ("\r" in text or not text.isascii()) and _ODD_BREAK.search(text)
         self._begins = [0, *(match.end() for match in re.finditer("\n", text))] if odd else None
@@ -91,47 +93,47 @@ class Marks:
 
 
 class Document(Protocol):
-    """What complaints need of a file or an object: its values, and how to say where they stand."""
+    """Interface for errors: the values of a file or object, and their positions."""
 
     @property
     def file(self) -> str:
-        """What it is called."""
+        """Its name."""
 
     def get(self, steps: Steps) -> Value:
-        """The value there, or None where there is none."""
+        """The value there, or None."""
 
     def has(self, steps: Steps) -> bool:
-        """Whether anything is said there, be it null."""
+        """True if there is a value, also null."""
 
     def mark(self, steps: Steps = (), *, key: bool = False) -> Mark:
-        """Where the value stands, or its key."""
+        """The position of a value or its key."""
 
     def position(self, steps: Steps = (), *, key: bool = False) -> str:
-        """The same for people."""
+        """The position as text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A document's plain values, and where each of them stands.
+    """A document's plain values and their positions.
 
-    The places are found when the first is asked for: most documents have nothing to complain about.
+    Positions are computed on first use: most documents have no errors.
     """
 
     file: str
-    """As the user called it."""
+    """Its name as the user wrote it."""
     value: Value
-    """Everything: None, bool, int, float, str, list and dict."""
+    """None, bool, int, float, str, list or dict."""
     places: Callable[[], Node] = field(repr=False)
     start: Mark | None = None
-    """Where it begins, if that is known without them."""
+    """Its beginning, if known without ``places``."""
     _found: list[Node] = field(default_factory=list, repr=False)
 
     def get(self, steps: Steps) -> Value:
-        """The value there, or None where there is none."""
+        """The value there, or None."""
         return self._at(steps)[1]
 
     def has(self, steps: Steps) -> bool:
-        """Whether the file says anything there, be it null."""
+        """True if there is a value, also null."""
         return self._at(steps)[0]
 
     def _at(self, steps: Steps) -> tuple[bool, Value]:
@@ -147,7 +149,7 @@ class Located:
         return True, value
 
     def mark(self, steps: Steps = (), *, key: bool = False) -> Mark:
-        """Where the value stands, or its key; for a value that is missing, where the nearest one around it stands."""
+        """The position of a value or its key; of a missing value, that of the nearest parent."""
         if not steps and self.start:
             return self.start
         if key and steps:

@@ -1,7 +1,7 @@
-"""Files with many documents, read so that one which cannot be read hides none behind it.
+"""Files with several documents, where an invalid document hides no other.
 
-A line that begins with three dashes ends whatever stands before it, be it a block of text or an open bracket
-(YAML 1.2.2, section 9.1.2, "c-forbidden"). So a file falls apart at these lines, and each part is read on its own.
+A line that begins with three dashes ends everything before it, also a block of text or an open bracket (YAML 1.2.2,
+section 9.1.2, "c-forbidden"). So a file is split at these lines, and each part is read on its own.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scanner.files.source_positions import Located, Mark, Node, PlacedError, Val
 from scanner.files.yaml_values import MAX_DEPTH, Builder, decoded, positions, yaml_errors
 
 MOST_BAD = 20
-"""Documents of one file that cannot be read: whoever has more mends these first."""
+"""Most unreadable documents of one file to report."""
 
 _MARKER = re.compile(rb"\n---(?=[ \t\r\n]|\Z)")
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -26,13 +26,13 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
-class Behind(PlacedError):
-    """All documents from here on, of which nobody knows what they are."""
+class RestUnreadError(PlacedError):
+    """The rest of a file, which was not read."""
 
 
 def stream(data: bytes, name: str, limit: int) -> Iterator[Located | InputError]:
-    """Every document of a file, or what is wrong with it. After ``MOST_BAD`` of these the rest is not looked at, and
-    the last one says so."""
+    """All documents of a file, or their errors. After ``MOST_BAD`` errors the rest is not read, which the last error
+    says."""
     if len(data) > limit or data.startswith(_WIDE):
         yield _refusal(data, name, limit)
         return
@@ -42,13 +42,13 @@ def stream(data: bytes, name: str, limit: int) -> Iterator[Located | InputError]
             bad += isinstance(found, InputError)
             yield found
         if bad >= MOST_BAD:
-            what = f"{bad} documents cannot be read; those behind this line were not looked at"
-            yield Behind(name, Mark(line, 1), what, "correct these first")
+            what = f"{bad} documents cannot be read; those after this line were not read"
+            yield RestUnreadError(name, Mark(line, 1), what, "correct these first")
             return
 
 
 def document_at(data: bytes, line: int) -> bytes:
-    """The last that begins in this line or before it: some are found to be wrong only where they end."""
+    """The last document that begins in this line or before it, since some errors are found only at the end."""
     return next(part for part, begin in reversed(list(_parts(data))) if begin <= line)
 
 
@@ -57,11 +57,11 @@ def _refusal(data: bytes, name: str, limit: int) -> InputError:
         decoded(data, name, limit)
     except InputError as error:
         return error
-    raise AssertionError("what begins like UTF-16 is no UTF-8")
+    raise AssertionError("unreachable: UTF-16 is not UTF-8")
 
 
 def _parts(data: bytes) -> Iterator[tuple[bytes, int]]:
-    """What stands between the markers, each part with its own in front, and the line in which it begins."""
+    """The parts between the markers, each with its own marker, and their first lines."""
     markers = (match.start() + 1 for match in _MARKER.finditer(data))
     line, begin, before = 1, 0, 0
     for marker in (*markers, len(data)):
@@ -74,7 +74,7 @@ def _parts(data: bytes) -> Iterator[tuple[bytes, int]]:
 
 
 def _directives(piece: bytes, *, first: bool) -> int:
-    """Bytes of the directives at the end, which stand at the beginning of a file or behind ``...``."""
+    """Bytes of the directives at the end, which are at the beginning of a file or after ``...``."""
     if b"%" not in piece:
         return 0
     lines = piece.splitlines(keepends=True)
@@ -100,13 +100,12 @@ def _documents(part: bytes, name: str, line: int) -> Iterator[Located | InputErr
 
 
 # --- JSON ------------------------------------------------------------------------------------------------------------
-# Nearly all of it is YAML, too, but not pairs of surrogates, and not one object after another, which is how jq writes
-# and what kubectl takes.
+# JSON is nearly always YAML, but pairs of surrogates are not, nor several objects without a separator, as jq writes
+# them and kubectl reads them.
 
 
 def _json(text: str, name: str, line: int) -> list[Located] | None:
-    """Every object of a text of JSON, or None for what is none, or is no good: read as YAML, that is reported with its
-    place."""
+    """All objects of a JSON text, or None if it is invalid: then YAML reports the position."""
     decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refused, parse_float=_finite)
     found: list[Located] = []
     before = end = begin = 0
@@ -114,9 +113,9 @@ def _json(text: str, name: str, line: int) -> list[Located] | None:
         while (at := _space(text, end)) < len(text):
             value, end = decoder.raw_decode(text, at)
             if _SURROGATE.search(text, at, end):
-                json.dumps(value, ensure_ascii=False).encode()  # half a pair is no character
+                json.dumps(value, ensure_ascii=False).encode()  # a single surrogate is no character
             _measured(value, 0)
-            # From the object before, not from the top: a line may hold all of them.
+            # Count from the object before, since one line may have all objects.
             line, begin = line + text.count("\n", before, at), max(begin, text.rfind("\n", before, at) + 1)
             start, before = Mark(line, at - begin + 1), at
             found.append(Located(name, value, partial(_json_places, text, at, end, start), start))
@@ -126,7 +125,7 @@ def _json(text: str, name: str, line: int) -> list[Located] | None:
 
 
 def _json_places(text: str, begin: int, end: int, start: Mark) -> Node:
-    """Each pair of surrogates is replaced by as many characters that YAML takes."""
+    """The positions; pairs of surrogates are replaced by as many characters that YAML accepts."""
     plain = re.sub(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}", "xxxxxx", text[begin:end])
     try:
         with yaml_errors("", plain, start.line):
@@ -159,7 +158,7 @@ def _finite(text: str) -> float:
 
 
 def _measured(value: Value, depth: int) -> None:
-    """Raises ``ValueError`` for what is nested too deep."""
+    """Raise ``ValueError`` for too deep nesting."""
     if not isinstance(value, dict | list):
         return
     if depth == MAX_DEPTH:

@@ -1,8 +1,7 @@
-"""From YAML's text to plain values, and to the places where they stand.
+"""Parser of YAML text to plain values, and to their positions.
 
-The YAML that people expect today: plain scalars follow JSON (YAML 1.2.2, section 10.2), so ``no``, ``010``, ``1:30``
-and dates stay text, and keys are always text. What only surprises is refused: duplicate keys, anchors and aliases (a
-few lines of them expand to gigabytes), and tags.
+Plain scalars follow JSON (YAML 1.2.2, section 10.2), so ``no``, ``010``, ``1:30`` and dates stay text, and keys are
+always text. Duplicate keys, anchors and aliases (a few lines of them expand to gigabytes), and tags are refused.
 """
 
 from __future__ import annotations
@@ -22,53 +21,53 @@ from scanner.files.source_positions import Located, Mark, Marks, Node, PlacedErr
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 64
-"""Of nested lists and mappings. An API object with its managed fields needs 15."""
+"""Depth of nested lists and mappings. An API object with its managed fields needs 15."""
 _TOO_DEEP = f"nested more than {MAX_DEPTH} deep"
 MAX_VALUES = 4_000_000
-"""In one document. A few bytes make a value of a hundred; a must-gather's largest lists have a tenth of this."""
+"""Values in one document. A few bytes make a value of a hundred bytes; the largest lists of a must-gather have a
+tenth of this."""
 MAX_PLACES = 500_000
-"""Of one document, that are remembered; whatever is behind them is said to be where the nearest around it is."""
+"""Positions to keep of one document; later values have the position of their nearest parent."""
 
 # libyaml where PyYAML was built with it: ten times as fast. Where it was not, the same grammar in Python.
 _LOADER: type[yaml.SafeLoader | yaml.CSafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOL = {word: word.lower() == "true" for word in ("true", "True", "TRUE", "false", "False", "FALSE")}
-_TELLING = "~nNtTfF-0123456789"
-"""What everything begins with that is not just text; nothing at all does, too."""
+_NOT_TEXT = "~nNtTfF-0123456789"
+"""First characters of scalars other than text; an empty one is null."""
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,19})\Z")
 _LEAST_INTEGER, _MOST_INTEGER = -(1 << 63), (1 << 64) - 1
-"""Whole numbers beyond are floating-point numbers to kubectl and Go (sigs.k8s.io/yaml ``resolve.go``)."""
+"""Larger whole numbers are floating-point numbers in kubectl and Go (sigs.k8s.io/yaml ``resolve.go``)."""
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,308})(\.[0-9]{1,308})?([eE][-+]?[0-9]{1,4})?\Z")
-"""What is larger than any floating-point number is text there, too."""
+"""Numbers too large for floating point are text."""
 _MAX_DIRECTIVES = 20
-"""That declare a prefix of tags. libyaml compares each with all before it."""
+"""Most directives with a prefix of tags: libyaml compares each with all before it."""
 _TAG_DIRECTIVE = re.compile("^%TAG", re.MULTILINE)
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What no YAML file may contain (YAML 1.2.2, section 5.1)."""
+"""Characters that YAML forbids (YAML 1.2.2, section 5.1)."""
 
 _HINTS = {
     "cannot start any token": "indent with spaces, never with tabs; text that starts with @, ` or % needs quotes",
-    "mapping values are not allowed": "text that contains ': ' needs quotes; is the indentation as it should be?",
+    "mapping values are not allowed": "text that contains ': ' needs quotes, or the indentation is wrong",
     "did not find expected ',' or": "a bracket is not closed, or a value that contains one needs quotes",
-    "did not find expected node content": "text that starts with [ or { needs quotes; is every bracket closed?",
+    "did not find expected node content": "text that starts with [ or { needs quotes, or a bracket is not closed",
     "could not find expected ':'": "a key is followed by a colon and a space",
 }
 
 
 _Event: TypeAlias = Any
-"""A ``yaml.Event``, of whose attributes the type stubs know few."""
+"""A ``yaml.Event``; the type stubs lack most of its attributes."""
 
 
 def read(path: str, limit: int = MAX_BYTES) -> Located:
-    """Read a file. Raises ``InputError`` for one that cannot be read, is over ``limit`` bytes or is not what ``load``
-    takes."""
+    """Read a file. Raises ``InputError`` if it is unreadable, larger than ``limit`` bytes or invalid."""
     try:
         with Path(path).open("rb") as file:
             data = file.read(limit + 1)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError(f"{path}: cannot be read: {reason}", hint="is the path right?") from None
+        raise InputError(f"{path}: cannot be read: {reason}", hint="check the path") from None
     return load(data, path, limit)
 
 
@@ -80,9 +79,9 @@ def load(data: bytes, name: str, limit: int = MAX_BYTES) -> Located:
 
 
 def documents(data: bytes, name: str, limit: int = MAX_BYTES) -> Iterator[Value]:
-    """The values of each document of a YAML stream or JSON file, one after the other, without their places.
+    """The values of each document of a YAML stream or JSON file, without positions.
 
-    Raises ``InputError`` with ``name:line:column`` at the first that is not what ``load`` takes.
+    Raises ``InputError`` with ``name:line:column`` at the first invalid one.
     """
     text = decoded(data, name, limit)
     with yaml_errors(name, text):
@@ -91,7 +90,7 @@ def documents(data: bytes, name: str, limit: int = MAX_BYTES) -> Iterator[Value]
 
 @contextmanager
 def yaml_errors(name: str, text: str, first: int = 1) -> Generator[None]:
-    """Turns the parser's exceptions into ours, of a ``text`` that begins in the line ``first``."""
+    """Convert the parser's exceptions, for a ``text`` that begins in the line ``first``."""
     try:
         yield
     except yaml.MarkedYAMLError as error:
@@ -106,9 +105,9 @@ def yaml_errors(name: str, text: str, first: int = 1) -> Generator[None]:
 
 
 def decoded(data: bytes, name: str, limit: int = MAX_BYTES, first: int = 1) -> str:
-    """UTF-8 without a byte order mark, and without what no YAML may contain. Raises ``InputError``."""
+    """Text of UTF-8 without a byte order mark and forbidden characters. Raises ``InputError``."""
     if len(data) > limit:
-        raise InputError(f"{name}: larger than {limit // 1024} KiB", hint="is this the right file?")
+        raise InputError(f"{name}: larger than {limit // 1024} KiB", hint="check the path")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -118,7 +117,7 @@ def decoded(data: bytes, name: str, limit: int = MAX_BYTES, first: int = 1) -> s
         _refuse(name, _mark_after(before, first), "not UTF-8", hint)
     bad = _UNPRINTABLE.search(text)
     if bad:
-        what = f"the control character U+{ord(bad[0]):04X}"
+        what = f"control character U+{ord(bad[0]):04X}"
         mark = _mark_after(text[: bad.start()], first)
         _refuse(name, mark, what, "write it as an escape in double quotes, or remove it")
     return text
@@ -134,7 +133,7 @@ def _refuse(name: str, mark: Mark, what: str, hint: str = "") -> NoReturn:
 
 
 def _events(text: str) -> Callable[[], _Event]:
-    """The function that returns the parser's next event. Raises ``YAMLError`` for what makes the parser slow."""
+    """The function that returns the parser's next event. Raises ``YAMLError`` for input that makes the parser slow."""
     extra = next(islice(_TAG_DIRECTIVE.finditer(text), _MAX_DIRECTIVES, None), None)
     if extra:
         mark = yaml.Mark("", extra.start(), text.count("\n", 0, extra.start()), 0, None, 0)
@@ -144,8 +143,8 @@ def _events(text: str) -> Callable[[], _Event]:
 
 
 class Builder:
-    """Builds values from parser events: unlike composed nodes, events come one at a time, and the first that is
-    refused ends it, before a hostile file has cost anything."""
+    """Builds values from parser events, one at a time, so that a hostile file costs nothing after its first refused
+    event."""
 
     def __init__(self, name: str, text: str, first: int = 1) -> None:
         self._name = name
@@ -153,7 +152,7 @@ class Builder:
         self._next = _events(text)
         self._values = 0
         self.start = Mark(first, 1)
-        """Of the document that was built last."""
+        """Beginning of the last document."""
 
     def document(self) -> Value:
         """The only document; an empty file is null."""
@@ -208,34 +207,34 @@ class Builder:
         if not isinstance(event, yaml.ScalarEvent):
             self._refuse(event, "a key must be text, not a list or a mapping")
         key = str(event.value)
-        if key == "<<" and event.implicit[0]:  # in YAML 1.1, which kubectl reads, what stands there is merged in
+        if key == "<<" and event.implicit[0]:  # kubectl reads YAML 1.1, which merges them
             self._refuse(
-                event, "merge keys (<<) are not taken", "write the fields out; a key of that name needs quotes"
+                event, "merge keys (<<) are not supported", "write the fields out; a key of that name needs quotes"
             )
         if key in before:
             line = self._mark(before[key]).line
-            self._refuse(event, f"the key {shown(key)} is there twice", f"it is first in line {line}")
+            self._refuse(event, f"duplicate key {shown(key)}", f"the first one is in line {line}")
         return key
 
     def _plain(self, event: _Event) -> None:
         if isinstance(event, yaml.AliasEvent):
-            self._refuse(event, "aliases (*) are not taken", "write the value out")
+            self._refuse(event, "aliases (*) are not supported", "write the value out")
         if event.anchor is not None:
-            self._refuse(event, "anchors (&) are not taken", "text that starts with & needs quotes")
+            self._refuse(event, "anchors (&) are not supported", "text that starts with & needs quotes")
         if event.tag not in (None, "!"):
-            self._refuse(event, "tags (!) are not taken", "text that starts with ! needs quotes")
+            self._refuse(event, "tags (!) are not supported", "text that starts with ! needs quotes")
 
     def _refuse(self, event: _Event, what: str, hint: str = "") -> NoReturn:
         _refuse(self._name, self._mark(event.start_mark), what, hint)
 
 
 def scalars(text: str) -> Iterator[tuple[str, str]]:
-    """Value and tag of every scalar, whatever is refused elsewhere. Raises ``InputError`` for what is no YAML, and for
-    what is nested too deep: the parser's time grows with the square of the depth."""
+    """Value and tag of every scalar, also of refused documents. Raises ``InputError`` for invalid YAML, and for too
+    deep nesting: the time of the parser grows with the square of the depth."""
     depth = 0
     with yaml_errors("", text):
-        following = _events(text)
-        while not isinstance(event := following(), yaml.StreamEndEvent):
+        next_event = _events(text)
+        while not isinstance(event := next_event(), yaml.StreamEndEvent):
             if isinstance(event, yaml.ScalarEvent):
                 yield str(event.value), str(event.tag or "")
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
@@ -244,9 +243,9 @@ def scalars(text: str) -> Iterator[tuple[str, str]]:
 
 
 def positions(text: str, number: int = 0, first: int = 1, before: int = 0) -> Node:
-    """Where the values of a document stand. ``text`` was built before, so that nothing in it is refused here;
-    ``number``: of the document in it; ``first`` and ``before`` are ``Marks``'."""
-    following = _events(text)
+    """The positions of the values of a document, which was valid before. ``number``: of the document in ``text``;
+    ``first`` and ``before`` as in ``Marks``."""
+    next_event = _events(text)
     left, mark = MAX_PLACES, Marks(text, first, before)
 
     def node(event: _Event) -> Node:
@@ -255,34 +254,34 @@ def positions(text: str, number: int = 0, first: int = 1, before: int = 0) -> No
         left -= 1
         keyed, index = isinstance(event, yaml.MappingStartEvent), 0
         if isinstance(event, yaml.CollectionStartEvent):
-            while not isinstance(event := following(), yaml.CollectionEndEvent):
+            while not isinstance(event := next_event(), yaml.CollectionEndEvent):
                 key = str(event.value) if keyed else index
                 if keyed and left > 0:
                     found.keys[str(key)] = mark(event.start_mark)
-                inner, index = node(following() if keyed else event), index + 1
+                inner, index = node(next_event() if keyed else event), index + 1
                 if left > 0:
                     found.inner[key] = inner
         return found
 
-    while not isinstance(event := following(), yaml.StreamEndEvent):
+    while not isinstance(event := next_event(), yaml.StreamEndEvent):
         if isinstance(event, yaml.DocumentStartEvent):
             if number == 0:
-                return node(following())
-            node(following())
+                return node(next_event())
+            node(next_event())
             number -= 1
     return Node(Mark(first, 1))
 
 
 def _resolved(event: _Event) -> Value:
     text = str(event.value)
-    if not event.implicit[0] or text[:1] not in _TELLING:
+    if not event.implicit[0] or text[:1] not in _NOT_TEXT:
         return text
     if text in _NULL:
         return None
     if text in _BOOL:
         return _BOOL[text]
-    if _INTEGER.match(text) and _LEAST_INTEGER <= (whole := int(text)) <= _MOST_INTEGER:
-        return whole
+    if _INTEGER.match(text) and _LEAST_INTEGER <= (number := int(text)) <= _MOST_INTEGER:
+        return number
     if _NUMBER.match(text) and math.isfinite(float(text)):
         return float(text)
     return text

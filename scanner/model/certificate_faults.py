@@ -1,4 +1,4 @@
-"""What can be wrong with one certificate: unreadable fields, weak keys and signatures, expiry, names not covered."""
+"""Faults of one certificate: unreadable fields, weak keys and signatures, expiry, names not covered."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from scanner.model.scan_policy import Policy
 from scanner.tls.certificate import CertificateFacts
 
 Reading: TypeAlias = str | Unknown | None
-"""What is wrong with one certificate, that it cannot be determined, or None: nothing."""
+"""The fault of a certificate; unknown if it cannot be determined; None without a fault."""
 
 SHOWN = 200
-"""Characters of a name that a finding shows; who made the certificate decides how long it is."""
+"""Characters of a name in a finding; the certificate's issuer chooses the length."""
 
 MIN_CURVE_BITS = 224
 """P-224 has about the strength of RSA 2048."""
@@ -27,7 +27,7 @@ _HASHLESS = re.compile(r"(id-)?(ed25519|ed448|ml-dsa|slh-dsa)", re.IGNORECASE)
 
 
 def weak_key(certificate: CertificateFacts, min_rsa_bits: int) -> Reading:
-    """A key that is too short, or of a kind that no client takes (NIST SP 800-57 part 1, table 2)."""
+    """A key that is too short, or of a kind that clients do not support (NIST SP 800-57 part 1, table 2)."""
     algorithm = certificate.key_algorithm
     if algorithm is None:
         return unreadable(certificate, "key_algorithm")
@@ -58,7 +58,7 @@ def _bits(certificate: CertificateFacts) -> Known[int]:
 
 
 def weak_signature(certificate: CertificateFacts) -> Reading:
-    """A signature over a hash that has been broken (RFC 9155, RFC 6151)."""
+    """A signature with a broken hash (RFC 9155, RFC 6151)."""
     digest = certificate.signature_hash
     if digest is not None:
         broken = digest.upper().replace("-", "") in _BROKEN_HASHES
@@ -73,7 +73,7 @@ def weak_signature(certificate: CertificateFacts) -> Reading:
 
 
 def field(name: str, wrong: Callable[[Any], Reading]) -> Callable[[CertificateFacts], Reading]:
-    """The reading of one field: what ``wrong`` says of its value, where it can be read."""
+    """A check of one field: the result of ``wrong`` for its value, if it can be read."""
 
     def reading(certificate: CertificateFacts) -> Reading:
         value = getattr(certificate, name)
@@ -83,21 +83,21 @@ def field(name: str, wrong: Callable[[Any], Reading]) -> Callable[[CertificateFa
 
 
 def short(text: str) -> str:
-    """A name, cut off where it gets long."""
+    """A name, truncated."""
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
 def date(moment: datetime) -> str:
-    """A certificate's time, which is in UTC, to the minute."""
+    """A certificate's time in UTC, to the minute."""
     return f"{moment.isoformat(' ', 'minutes')[:16]} UTC"
 
 
 _UNITS = (("day", 86_400, 2 * 86_400), ("hour", 3600, 2 * 3600), ("minute", 60, 2 * 60), ("second", 1, 0))
-"""Each unit, its seconds, and from how many on it is used."""
+"""Units, their seconds, and the seconds from which they are used."""
 
 
 def span(time: timedelta) -> str:
-    """How long something lasts, rounded down: ``20 hours``, ``5 days``."""
+    """A duration, rounded down: ``20 hours``, ``5 days``."""
     seconds = int(time.total_seconds())
     unit, size = next((unit, size) for unit, size, least in _UNITS if seconds >= least)
     count = seconds // size
@@ -105,22 +105,22 @@ def span(time: timedelta) -> str:
 
 
 def unreadable(certificate: CertificateFacts, field: str) -> Unknown:
-    """A field that is None, with the reason that the certificate's reader gave."""
+    """An unreadable field, with the reason of the certificate's parser."""
     return Unknown(f"{field} cannot be read ({short(certificate.unreadable.get(field, 'no reason stated'))})")
 
 
 _SHORT: Final = 3
-"""A certificate that is made for less than three times the policy's days has a window of its own."""
+"""A certificate with a lifetime below three times the policy's days has its own renewal window."""
 _LEFT: Final = 5
-"""That window is a fifth of its life: library-go renews at 80 %, ACME clients and cert-manager at 67 %."""
+"""That window is a fifth of the lifetime: library-go renews at 80 %, ACME clients and cert-manager at 67 %."""
 _LEFT_OF_NODES: Final = 10
 """Kubelets renew at a random moment between 70 and 90 % (client-go, util/certificate)."""
 _NODES: Final = "O=system:nodes"
-"""Part of the subject that the kubelets' signers demand."""
+"""Part of the subject that the kubelets' signers require."""
 
 
 def renewal_window(certificate: CertificateFacts, policy: Policy) -> timedelta:
-    """Time before its end in which a certificate should have been renewed."""
+    """Time before expiry in which a certificate should have been renewed."""
     start, end, usual = certificate.not_before, certificate.not_after, timedelta(days=policy.expires_within_days)
     if start is None or end is None or end <= start or end - start >= _SHORT * usual:
         return usual
@@ -131,10 +131,10 @@ def renewal_window(certificate: CertificateFacts, policy: Policy) -> timedelta:
 def expiry_severity(
     certificate: CertificateFacts, now: datetime, policy: Policy, *, overdue: Severity | None = None
 ) -> Severity | None:
-    """Severity of an expiry that is near, by the time left: short lives have no other numbers of days.
+    """Severity of a near expiry, by the time left.
 
-    ``overdue`` is the least where something else says that the renewal is late, however much time is left. None: not
-    near, already past, or unknown.
+    ``overdue`` is the minimum if the renewal is known to be late, whatever time is left. None: not near, already past,
+    or unknown.
     """
     end = certificate.not_after
     if end is None or end < now:
@@ -151,16 +151,16 @@ def expiry_severity(
 
 
 def expiry_text(end: datetime, now: datetime) -> str:
-    """When a certificate expires or expired, with the time left or past."""
+    """Expiry of a certificate, with the time left or past."""
     return (
         f"expired {span(now - end)} ago ({date(end)})" if end < now else f"expires in {span(end - now)} ({date(end)})"
     )
 
 
 def covers(leaf: CertificateFacts, name: str) -> Known[bool]:
-    """Whether a subject alternative name of ``leaf`` matches ``name``, a DNS name, an IP address or a URI.
+    """True if a subject alternative name of ``leaf`` matches ``name``, a DNS name, an IP address or a URI.
 
-    Unknown where the entries of that kind cannot be read, or ``name`` cannot be a DNS name.
+    Unknown if the entries of that kind cannot be read, or ``name`` cannot be a DNS name.
     """
     if "://" in name:
         return _has_uri(leaf, name)
@@ -177,7 +177,7 @@ def covers(leaf: CertificateFacts, name: str) -> Known[bool]:
 
 
 def _has_uri(leaf: CertificateFacts, uri: str) -> Known[bool]:
-    """Compared as it is, for these are identities (SPIFFE) and no addresses (RFC 9525, section 6.2)."""
+    """True for the exact URI: these are identities (SPIFFE), not addresses (RFC 9525, section 6.2)."""
     if leaf.other_names is None:
         return Unknown(f"other_names cannot be read ({leaf.unreadable.get('other_names', 'no reason stated')[:200]})")
     return f"URI:{uri}" in leaf.other_names
@@ -191,7 +191,7 @@ def _address(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def _dns(name: str) -> str | None:
-    """In lower case, without a final dot, non-ASCII labels as A-labels (RFC 9525, section 6.3)."""
+    """The DNS name in lower case, without a final dot, with A-labels (RFC 9525, section 6.3)."""
     try:
         text = name.encode("ascii" if name.isascii() else "idna").decode("ascii")
     except UnicodeError:

@@ -1,6 +1,6 @@
-"""The component table: which component honours the profile that it owes, over how many listeners, and what shows it.
+"""The component table: for each component, if it follows its profile, on how many listeners, and the evidence.
 
-Counted while rows pass by: a listener with many replicas is one listener, and the worst of its replicas speaks for it.
+Rows are counted one by one. A listener with several replicas counts once, by its worst replica.
 """
 
 from __future__ import annotations
@@ -14,58 +14,58 @@ from scanner.model.row import EndpointRow, FindingRow
 Honours = Literal["no", "not-determined", "yes"]
 
 HONOURS: tuple[Honours, ...] = ("no", "not-determined", "yes")
-"""The worst first: one listener that does not is enough."""
+"""The worst first: one listener that does not follow the profile is enough."""
 
 HONOURED_BY = frozenset({"tls-version", "tls-cipher-suite", "tls-group"})
-"""The rules that compare a listener with its profile. Certificates and flaws are another matter."""
+"""Rules that compare a listener with its profile, without those on certificates and flaws."""
 _NEEDED = frozenset({"tls-version", "tls-cipher-suite"})
-"""Both have to pass before anybody may say that the profile is honoured."""
+"""Rules that must pass before the profile counts as followed."""
 
-_PROOFS = 5
+_MOST_PROOFS = 5
 """Lines of evidence kept for each answer."""
-_WORDS = 20
-"""Different profiles, bindings and spellings of adherence kept for each component."""
+_MOST_VALUES = 20
+"""Different profiles, bindings and adherence values kept for each component."""
 
 
 class ComponentRow(TypedDict):
-    """One line of the table. Where no component is known, the workloads of a namespace stand together."""
+    """One line of the table. Workloads without a known component are grouped by namespace."""
 
     component: str | None
     namespace: str | None
-    """Only where no component is known."""
+    """Only without a known component."""
     standing: str
     listeners: int
     """Different endpoint ids."""
     endpoints: int
     verdicts: dict[str, int]
-    """Of the endpoints."""
+    """Endpoints by verdict."""
     outcomes: dict[Outcome, int]
-    """Of the endpoints."""
+    """Endpoints by outcome."""
     excused: int
-    """The same as ``outcomes.deviates``."""
+    """Equal to ``outcomes.deviates``."""
     failures: dict[str, int]
-    """Failing findings by severity, those that never break a build left out."""
+    """Failing findings by severity, without those that never affect the exit code."""
     honours: Honours | None
-    """Whether all its listeners follow what they owe; null where none of them has to speak TLS."""
+    """The answer for all its listeners; null if none has to use TLS."""
     honouring: dict[str, int]
     """Listeners by answer."""
     profiles: list[str]
     adherence: list[str]
     bindings: list[str]
     evidence: list[str]
-    """Of the answer, a few lines."""
+    """Evidence of the answer, a few lines."""
 
 
 def honours(row: EndpointRow) -> Honours | None:
-    """Whether one listener follows its profile; None where it does not have to speak TLS."""
+    """The answer for one listener; None if it does not have to use TLS."""
     if row["verdict"] == "not_applicable":
         return None
-    told = [one for one in row["findings"] if one["rule"] in HONOURED_BY and one["status"] != "informational"]
-    if any(one["verdict"] == "fail" and one["status"] != "converging" for one in told):
+    compared = [one for one in row["findings"] if one["rule"] in HONOURED_BY and one["status"] != "informational"]
+    if any(one["verdict"] == "fail" and one["status"] != "converging" for one in compared):
         return "no"
-    passed = {one["rule"] for one in told if one["verdict"] == "pass"}
-    whole = passed >= _NEEDED and len(passed) == len({one["rule"] for one in told})
-    return "yes" if whole and not row["sampled"] else "not-determined"
+    passed = {one["rule"] for one in compared if one["verdict"] == "pass"}
+    complete = passed >= _NEEDED and len(passed) == len({one["rule"] for one in compared})
+    return "yes" if complete and not row["sampled"] else "not-determined"
 
 
 @dataclass(slots=True)
@@ -89,16 +89,16 @@ class _Component:
                 self.failures[severity] = self.failures.get(severity, 0) + 1
         answer, before = honours(row), self.listeners.get(row["id"])
         self.listeners[row["id"]] = _worse(before, answer)
-        self._hear(row)
-        if answer is not None and answer != before and len(self.proofs[answer]) < _PROOFS:
+        self._collect(row)
+        if answer is not None and answer != before and len(self.proofs[answer]) < _MOST_PROOFS:
             self.proofs[answer].append(f"{row['id']}: {_proof(row, answer)}")
 
-    def _hear(self, row: EndpointRow) -> None:
+    def _collect(self, row: EndpointRow) -> None:
         expected = row["expected"]
-        heard = {"profiles": expected["profile"], "adherence": expected["adherence"], "bindings": row["binding"]}
-        for kind, word in heard.items():
+        values = {"profiles": expected["profile"], "adherence": expected["adherence"], "bindings": row["binding"]}
+        for kind, word in values.items():
             known = self.words[kind]
-            if word and word not in known and len(known) < _WORDS:
+            if word and word not in known and len(known) < _MOST_VALUES:
                 known.append(word)
 
 
@@ -109,13 +109,13 @@ def _worse(one: Honours | None, other: Honours | None) -> Honours | None:
 def _proof(row: EndpointRow, answer: Honours) -> str:
     if answer == "yes":
         return f"refuses what {row['expected']['profile']} forbids, in {row['observed']['connections']} connections"
-    wanted = "fail" if answer == "no" else "inconclusive"
+    verdict = "fail" if answer == "no" else "inconclusive"
     for finding in row["findings"]:
-        if finding["rule"] in HONOURED_BY and finding["verdict"] == wanted:
+        if finding["rule"] in HONOURED_BY and finding["verdict"] == verdict:
             return _shown(finding)
     if row["sampled"]:
         return "a balanced address: one of several listeners answered"
-    return next((finding["message"] for finding in row["findings"] if finding["verdict"] == wanted), row["reach"])
+    return next((finding["message"] for finding in row["findings"] if finding["verdict"] == verdict), row["reach"])
 
 
 def _shown(finding: FindingRow) -> str:
@@ -125,7 +125,7 @@ def _shown(finding: FindingRow) -> str:
 
 @dataclass(slots=True)
 class ComponentTally:
-    """Counts over all rows of a cluster; targets of a list have no component and are not here."""
+    """Counts over all rows of a cluster. Targets of a list have no component and are not counted."""
 
     _found: dict[tuple[str | None, str | None, str], _Component] = field(default_factory=dict)
 
@@ -176,7 +176,7 @@ def _place(row: ComponentRow) -> tuple[bool, int, bool, str, str]:
 
 
 def name_of(row: ComponentRow) -> str:
-    """What a reader calls it: the component, or the namespace whose workloads nobody has named."""
+    """The displayed name: the component, or the namespace of workloads without a known component."""
     return called(row["component"], row["namespace"])
 
 

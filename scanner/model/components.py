@@ -1,6 +1,6 @@
-"""The component catalogue: which listener belongs to which component, and which object governs what it speaks.
+"""The component catalogue: the component of each known listener, and the object that governs its TLS settings.
 
-The data is in ``profiles/components/``, and in files that a user gives with ``--components``; those come first.
+The data is in ``profiles/components/``, and in files of ``--components``, which come first.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from scanner.model.endpoint import Owner
 from scanner.model.observation import ClientCertificate
 
 API_SERVICE = ("default", "kubernetes")
-"""Namespace and name of the Service of which the API server itself writes the backends."""
+"""Namespace and name of the Service whose backends the API server writes itself."""
 
 Governor = Literal["apiserver", "apiserver-if-strict", "kubelet", "ingress", "gateway", "flags", "backend", "own"]
-"""What decides the profile of a listener: the APIServer object always; that only under strict adherence; KubeletConfig;
-IngressController; Gateway controller; the process's own flags; the listener that it passes connections on to; or
-something that no object of the cluster says."""
+"""The source of a listener's profile: the APIServer object always; that only under strict adherence; KubeletConfig;
+IngressController; Gateway controller; the process's own flags; the listener to which it passes connections; or a
+setting that no object shows."""
 
 Speaks = Literal["tls", "plain", "both", "nothing", "unknown"]
-"""What is known to be on a port: ``both`` is plaintext and TLS on one port; ``nothing``: declared, never opened;
-``unknown``: the component is known and what it speaks is not, so it is asked like any other open port."""
+"""The protocol on a port: ``both`` is plaintext and TLS on one port; ``nothing``: declared, never open; ``unknown``:
+the component is known but not its protocol, so it is probed like any other open port."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,60 +33,60 @@ class Listener:
     component: str
     """``etcd``, ``kube-apiserver``, ``router`` ..."""
     listener: str
-    """Which of the component's listeners: ``client``, ``metrics``."""
+    """Name of the listener within the component: ``client``, ``metrics``."""
     namespaces: tuple[str, ...]
     """Patterns; empty for a process of the node itself (kubelet, crio)."""
     workloads: tuple[str, ...] = ()
     """Patterns of the owner's name; empty for any in the namespace."""
     ports: tuple[int, ...]
     host_network: bool | None = None
-    """Whether it listens on the node's addresses; None if either."""
+    """True if it listens on the node's addresses; None if either."""
     loopback: bool = False
-    """It listens on loopback only: nobody but the node, or a port-forward, can reach it."""
+    """True if it listens on loopback: only the node, or a port-forward, can connect."""
     governor: Governor
     management_side: bool = False
-    """In the namespace of a hosted control plane, and configured by the cluster that hosts it."""
+    """True if it is in the namespace of a hosted control plane, and the hosting cluster configures it."""
     either_side: bool = False
-    """In such a namespace, where code and document disagree: the code has it follow the HostedCluster, the document the
-    cluster that hosts it."""
+    """True if, in such a namespace, code and document disagree: by the code it follows the HostedCluster, by the
+    document the hosting cluster."""
     speaks: Speaks = "tls"
     client_certificate: ClientCertificate | None = None
     certificate: str | None = None
-    """Who signs the serving certificate: ``service-ca``, ``etcd-signer`` ..."""
+    """Signer of the serving certificate: ``service-ca``, ``etcd-signer`` ..."""
     server_names: tuple[str, ...] = ()
-    """SNI names to ask for, beside none."""
+    """Server names to probe, besides none."""
     honours_since: str | None = None
-    """First release in which the component follows its governor; None: in every release that is known."""
+    """First release in which the component follows its governor; None: in every known release."""
     tls13_suites_configurable: bool = False
-    """HAProxy restricts TLS 1.3 suites, Go never does."""
+    """True if TLS 1.3 suites can be restricted, as in HAProxy; never in Go."""
     groups_configurable: bool = False
-    """The component is known to apply the profile's groups; else a deviation is informational."""
+    """True if the component applies the profile's groups; else a deviation is informational."""
     source: str = ""
-    """Where the entry's facts come from."""
+    """Source of the entry's facts."""
     note: str = ""
     place: str = ""
-    """The entry itself: ``profiles/components/openshift.yaml:40:7``."""
+    """Place of the entry: ``profiles/components/openshift.yaml:40:7``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Component:
-    """One component, with what is true of all its listeners."""
+    """One component, with facts about all its listeners."""
 
     name: str
     operator: str = ""
     """The ClusterOperator that reports on it."""
     platform: bool = True
-    """Part of the platform, hence bound by the cluster's profile; else a layered product."""
+    """True for the platform, which the cluster's profile binds; else a layered product."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catalogue:
-    """All that is known of components, in the order in which it is tried."""
+    """All known components, in the order of matching."""
 
     listeners: tuple[Listener, ...] = ()
     components: tuple[Component, ...] = ()
     platform_namespaces: tuple[str, ...] = ("openshift-*", "kube-*", "openshift", "default")
-    """Patterns of the namespaces whose workloads are the platform's even where no entry knows them."""
+    """Patterns of the namespaces whose workloads belong to the platform even without an entry."""
     _by_port: dict[int, tuple[Listener, ...]] = field(init=False, default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -103,8 +103,7 @@ class Catalogue:
         return next((each for each in entries if _fits(each, namespace, names, on_node=on_node)), None)
 
     def behind(self, service: Owner) -> Listener | None:
-        """What answers at a Service of which the pods are not known: of ``default/kubernetes`` it is the API server,
-        whatever its slices say."""
+        """The listener behind a Service without known pods: for ``default/kubernetes`` the API server."""
         if (service.kind, service.namespace, service.name) != ("Service", *API_SERVICE):
             return None
         found = (each for each in self.listeners if each.component == "kube-apiserver" and 6443 in each.ports)
@@ -126,7 +125,7 @@ def _fits(entry: Listener, namespace: str | None, workloads: tuple[str, ...], *,
 
 
 def _among(name: str, patterns: tuple[str, ...]) -> bool:
-    """Whether one of the patterns means ``name``. Most patterns are plain names, which are compared at no cost."""
+    """True if a pattern matches ``name``. Most patterns are plain names, which compare fast."""
     return name in patterns or any(
         fnmatchcase(name, each) for each in patterns if "*" in each or "?" in each or "[" in each
     )

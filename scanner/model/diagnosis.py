@@ -1,4 +1,4 @@
-"""A diagnosis: how far a cluster's configuration got on its way to the listeners of one component, step by step."""
+"""A diagnosis: each step by which the cluster's configuration reaches the listeners of one component."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from scanner.kube.kinds import Kind
 from scanner.kube.objects import KubeObject
 
 EVENT = Kind(group="", plural="events", name="Event", opt_in="doctor")
-"""Apart from the kinds that are read of a whole cluster: they are many, last for an hour or so, and anybody writes
-them. The doctor alone looks at them, and in few namespaces."""
+"""The kind of events. Only the doctor reads them, in a few namespaces: they are many, expire after an hour, and
+every user can write them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Events:
-    """The warnings of some namespaces."""
+    """Warnings of some namespaces."""
 
     found: tuple[KubeObject, ...] = ()
     missed: Mapping[str, str] = field(default_factory=dict)
-    """Namespaces of which not all were read, and why."""
+    """Namespaces whose events are incomplete, and why."""
 
 
 Outcome = Literal["ok", "stopped", "unknown", "not-read", "not-applicable"]
-"""``unknown``: not determined. ``not-read``: nobody looked, because adhere never reads it or
-the user did not give it. ``not-applicable``: clusters or components like this one have no such step."""
+"""``unknown``: not determined. ``not-read``: adhere never reads it, or the user did not provide it.
+``not-applicable``: such clusters or components do not have this step."""
 
 Conclusion = Literal["ok", "stopped", "unknown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What one step says."""
+    """The result of one step."""
 
     outcome: Outcome
     said: tuple[str, ...]
-    """Sentences for people, as received: a format escapes them."""
+    """Sentences for people, unescaped: a format escapes them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,9 +46,9 @@ class Step:
     name: str
     answer: Answer
     commands: tuple[str, ...] = ()
-    """For a shell: what shows it in the cluster itself."""
+    """Shell commands that show it in the cluster."""
     proven: bool = True
-    """Whether it went well where what is served is as required: TLS versions and suites prove nothing about keys."""
+    """True if a correct listener proves this step: TLS versions and suites prove nothing about keys."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,26 +57,26 @@ class Diagnosis:
 
     component: str
     place: str = ""
-    """The hosted control plane that it is of: ``HostedCluster/clusters/prod``. Empty for the cluster's own."""
+    """Its hosted control plane: ``HostedCluster/clusters/prod``. Empty for the cluster's own."""
     operator: str = ""
-    """The ClusterOperator that reports on it, where one does."""
+    """The ClusterOperator that reports on it, if any."""
     listeners: int = 0
     owes: str = ""
-    """Name of what it owes, or why that is not known."""
+    """Name of the required profile, or why that is unknown."""
     bound: bool = True
-    """False where nothing holds any of its listeners to the cluster's profile."""
+    """False if the cluster's profile binds none of its listeners."""
     steps: tuple[Step, ...]
-    """In the order in which a configuration travels; the last is what is served."""
+    """Steps in the order of propagation; the last is the served result."""
 
     @property
     def stopped_at(self) -> int | None:
-        """The number, from 1 on, of the step at which the configuration stopped."""
+        """The number, from 1, of the failed step."""
         return next((n for n, step in enumerate(self.steps, start=1) if step.answer.outcome == "stopped"), None)
 
     @property
     def conclusion(self) -> Conclusion:
-        """What the steps amount to. What is served proves that those before it went well, whatever could be read;
-        and nothing has to reach what nothing holds to it."""
+        """The conclusion. A correct listener proves the steps before it, even if they could not be read; a profile
+        that binds no listener need not reach one."""
         if self.stopped_at is not None:
             return "stopped"
         outcomes = [step.answer.outcome for step in self.steps]

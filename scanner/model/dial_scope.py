@@ -1,7 +1,7 @@
-"""The dial scope: where a scan may connect to, whatever the cluster's objects say.
+"""The dial scope: the addresses to which a scan may connect, whatever the cluster's objects say.
 
-A tenant can write a Route, an EndpointSlice or a webhook that points anywhere, and the scanner's pod is let through
-NetworkPolicies. So what comes from cluster objects is dialled only at the cluster's own and published addresses.
+A tenant can write a Route, an EndpointSlice or a webhook with any address, and NetworkPolicies allow the scanner's pod.
+So addresses from objects are dialled only if they belong to the cluster, or if it publishes them.
 """
 
 from __future__ import annotations
@@ -16,47 +16,47 @@ from scanner.model.endpoint import Owner
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 Published = tuple[Address, int, Owner]
-"""An address and a port that are open to one owner's listeners: the object that published them."""
+"""An address and port for the listeners of one owner, the object that published them."""
 
 METADATA = frozenset(
     map(ip_address, ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"))
 )
 """Metadata services that are not link-local: Alibaba, Azure, Oracle, and IPv6 at AWS and Google."""
 _STANDS_FOR = (IPv6Network("::ffff:0:0/96"), IPv6Network("64:ff9b::/96"))
-"""IPv6 addresses that are another way to write an IPv4 address (RFC 4291, section 2.5.5.2), or lead to it from hosts
-that have IPv6 only (RFC 6052)."""
+"""IPv6 notations of IPv4 addresses (RFC 4291, section 2.5.5.2), and NAT64 (RFC 6052)."""
 _LOCAL_NAT64 = IPv6Network("64:ff9b:1::/48")
-"""The same, at a place that the network's operator chooses (RFC 8215)."""
+"""NAT64 with a prefix of the network's operator (RFC 8215)."""
 _EMBEDS = (
     (IPv6Network("::/96"), 0),  # IPv4-compatible (RFC 4291, section 2.5.5.1)
     (IPv6Network("::ffff:0:0:0/96"), 0),  # IPv4-translated (RFC 2765, section 2.1)
     (IPv6Network("2002::/16"), 80),  # 6to4 (RFC 3056, section 2)
     (IPv6Network("2001::/32"), 64),  # Teredo's server (RFC 4380, section 4); its client is inverted
 )
-"""IPv6 networks through which a gateway or the kernel sends to the IPv4 address that is so many bits from the end."""
+"""IPv6 networks through which a gateway or the kernel sends to an embedded IPv4 address, with its distance in bits
+from the end."""
 _ISATAP = 0x5EFE
 """The first half of an interface identifier whose other half is an IPv4 address (RFC 5214, section 6.1)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DialScope:
-    """Addresses that belong to the cluster."""
+    """Addresses of the cluster."""
 
     networks: tuple[Network, ...] = ()
-    """Of pods and services."""
+    """Networks of pods and services."""
     addresses: frozenset[Address] = frozenset()
-    """Of nodes and pods."""
+    """Addresses of nodes and pods."""
     published: frozenset[Published] = frozenset()
-    """Of Services, Ingresses, gateways, the API server: what each says of itself."""
+    """Addresses that Services, Ingresses, gateways and the API server publish, each for itself."""
     external: bool = False
-    """``--allow-external``: others too, but never link-local and the like."""
+    """``--allow-external``: also other addresses, but never link-local and similar ones."""
     loopback: bool = False
-    """``--allow-loopback``: loopback addresses of the above are dialled, because the cluster is on this machine."""
+    """``--allow-loopback``: also loopback addresses of the cluster, which runs on this machine."""
 
     def refusal(self, address: str, port: int | None = None, owner: Owner | None = None) -> str | None:
-        """Why ``address`` (of an object, or what its name resolved to) is not dialled, or None if it may be.
+        """The reason why ``address`` (of an object, or resolved from its name) is not dialled, or None if it may be.
 
-        ``port`` and ``owner`` of the listener: what is published is open to whom published it alone.
+        ``port`` and ``owner`` of the listener: a published address is only for its owner.
         """
         meant = _parsed(address)
         if meant is None:
@@ -77,7 +77,7 @@ class DialScope:
 
 
 def _embedded(address: IPv6Address) -> Iterator[IPv4Address]:
-    """Every IPv4 address that a connection to ``address`` may end at."""
+    """All IPv4 addresses at which a connection to ``address`` may end."""
     bits = int(address)
     found = [bits >> shift for network, shift in _EMBEDS if address in network]
     if address in _EMBEDS[-1][0]:

@@ -1,4 +1,4 @@
-"""An endpoint: something that should speak TLS, and whose it is. A target: what the user asked to scan."""
+"""An endpoint: a listener that should use TLS, with its owner. A target: a listener that the user named."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ Transport = Literal["tls", "postgres", "mysql", "smtp", "imap", "pop3", "ldap", 
 """``tls`` is TLS from the first byte; the others upgrade by the protocol's STARTTLS."""
 
 Certainty = Literal["declared", "hinted", "candidate"]
-"""``declared``: a person or an object says that it is TLS. ``hinted``: a name or port suggests it. ``candidate``:
-an open port, no more: plaintext there is not applicable, not a failure."""
+"""``declared``: a person or an object says that it uses TLS. ``hinted``: a name or port suggests it. ``candidate``:
+only an open port, where plaintext is not applicable, not a failure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
-    """The object that the listener belongs to; for a target list, the target itself."""
+    """The object that owns the listener; for a target list, the target itself."""
 
     kind: str
     name: str
@@ -48,40 +48,41 @@ Role = Literal[
     "catalogue",
     "user",
 ]
-"""What the object of an ``Origin`` has to do with the listener. ``frontend``: its clients come in there. ``backend``: a
-router or gateway connects to it. ``well-known`` and ``catalogue``: only adhere's own tables lead there; ``user``: the
-command line or a list of targets does."""
+"""The relation of an ``Origin``'s object to the listener. ``frontend``: clients connect there. ``backend``: a router
+or gateway connects to it. ``well-known`` and ``catalogue``: from adhere's own tables; ``user``: from the command line
+or a list of targets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """One reason why an endpoint is known: the object that leads there, and by which of its parts."""
+    """One source of an endpoint: the object, and the part of it."""
 
     role: Role
     reference: Reference | None = None
-    """None: no object of the cluster leads there."""
+    """None: no object of the cluster."""
     part: str = ""
-    """Name of the webhook, listener, port or flag, termination of a Route, host of a Probe's target; of what is no
-    object, where it stands: ``targets.txt:3``."""
+    """Name of the webhook, listener, port or flag, termination of a Route, host of a Probe's target; without an
+    object, the place: ``targets.txt:3``."""
     container: str = ""
     through: Reference | None = None
-    """The second object that it takes: a listener's TLSRoute, a Probe's Ingress, the Secret that a container mounts."""
+    """A second object: a listener's TLSRoute, a Probe's Ingress, the Secret that a container mounts."""
     foreign: bool = False
-    """The object is one of another namespace, which has no say about this listener."""
+    """True for an object of another namespace, which does not decide about this listener."""
 
     @property
     def named(self) -> str:
-        """The object, or where the user or a table says it."""
+        """The object, or the place in a list or table."""
         return str(self.reference) if self.reference else self.part
 
 
 Segment = Literal["Frontend", "Backend"]
-"""Of a connection through a gateway or router, as GEP-2907 has the words: from the client to it, and from it on."""
+"""The part of a connection through a gateway or router, in the terms of GEP-2907: from the client to it, or from it
+to the backend."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tunnel:
-    """The way to a listener through the API server's port-forward, where it cannot be dialled directly."""
+    """A route through the API server's port-forward, for a listener that cannot be dialled directly."""
 
     namespace: str
     pod: str
@@ -93,54 +94,54 @@ class Endpoint:
     """One listener at one address."""
 
     id: str
-    """The workload's listener, the same from run to run: no IP of a pod, no pod hash. Replicas share it."""
+    """The workload's listener, stable from run to run: no IP of a pod, no pod hash. Replicas share it."""
     instance: str
-    """``id`` with the address (and vantage) that was dialled: one observation each."""
+    """``id`` with the dialled address (and vantage): one for each observation."""
     address: str
-    """The IP address that is dialled, without brackets; empty where only ``host`` is known, which is looked up."""
+    """The dialled IP address, without brackets; empty if only ``host`` is known, which is resolved."""
     port: int
     server_name: str | None = None
-    """What is sent as SNI (RFC 6066, section 3), or None for no server_name extension."""
+    """Name in SNI (RFC 6066, section 3), or None for no server_name extension."""
     transport: Transport = "tls"
     host: str = ""
-    """What the user or the object called it, before name resolution; what a certificate must be valid for."""
+    """Host in the target or object, before name resolution; a certificate must be valid for it."""
     owner: Owner
     component: str | None = None
-    """Name in the component catalogue, where one matched."""
+    """Name in the component catalogue, if any."""
     segment: Segment | None = None
-    """Where a gateway or router is involved, else None."""
+    """Part of the connection, if there is a gateway or router."""
     certainty: Certainty = "declared"
     origins: tuple[Origin, ...] = ()
-    """Everything that led here, each once."""
+    """All sources, each once."""
     subject: Reference | None = None
-    """The object whose configuration decides what is served under this name, where that is not the owner: a Route, a
-    Gateway's listener, a webhook."""
+    """The object that configures the listener for this name, if that is not the owner: a Route, a Gateway's
+    listener, a webhook."""
     node: str | None = None
-    """The node whose network the listener is in; None for the pod network and for what is outside of the cluster."""
+    """The node of a listener on the host network; None for the pod network and outside of the cluster."""
     runs_on: str | None = None
-    """The node on which the listening process runs, also where it is in the pod network: what limits go by."""
+    """The node of the process, also for the pod network; limits are per node."""
     pod: Reference | None = None
-    """The pod that listens, where one is known: the replica. With another pod of the owner the id is the same."""
+    """The pod, if known. Other pods of the owner have the same id."""
     candidates: tuple[Owner, ...] = ()
-    """Of a port of a node: every workload with hostNetwork there that may own it. Of an address that several pods say
-    they have: the owners of the others."""
+    """Possible owners: of a port of a node, all workloads with hostNetwork there; of an address that several pods
+    claim, the other owners."""
     labels: tuple[tuple[str, str], ...] = ()
-    """Of the owner's pods or of the object, for selectors."""
+    """Labels of the owner's pods or of the object, for selectors."""
     aliases: tuple[str, ...] = ()
-    """Balanced addresses that lead here, as ``host:port``: Services, load balancers, VIPs."""
+    """Balanced addresses of this listener, as ``host:port``: Services, load balancers, VIPs."""
     sampled: bool = False
-    """A balanced address whose backends cannot be dialled: one of them answers, so nothing here can pass (design, the
-    ten rules, 10)."""
+    """True for a balanced address whose backends cannot be dialled: only one of them answers, so it cannot pass
+    (design, the ten rules, 10)."""
     ready: bool = True
-    """False where the cluster itself says that nothing listens now: a Service without ready endpoints."""
+    """False for a Service without ready endpoints."""
     tunnel: Tunnel | None = None
-    """How to reach it through the API server."""
+    """Route through the API server."""
     expects: ClientCertificate | None = None
-    """What the listener is known to ask of clients, from the component catalogue or the object."""
+    """Client certificate that the listener requests, by the component catalogue or the object."""
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """Every name or address that clients call: what is sent as SNI, ``host``, and the hosts of ``aliases``."""
+        """All names and addresses of clients: SNI, ``host``, and the hosts of ``aliases``."""
         aliases = (each.rpartition(":")[0] for each in self.aliases)
         return tuple(dict.fromkeys(filter(None, (self.server_name, self.host, *aliases))))
 
@@ -151,7 +152,7 @@ def host_port(host: str, port: int) -> str:
 
 
 def owner_order(owner: Owner) -> tuple[str, str, str]:
-    """What owners are sorted by."""
+    """Sort key of owners."""
     return owner.namespace or "", owner.kind, owner.name
 
 
@@ -164,12 +165,13 @@ class Target:
     port: int
     transport: Transport = "tls"
     server_name: str | None = None
-    """What to send as SNI: the fragment if there was one, else the host if it is a name, else None."""
+    """Name in SNI: the fragment of the target, else the host if it is a name, else None."""
     origin: str = "argument"
-    """Where it was given: ``argument 2`` or ``targets.txt:3``."""
+    """Place of the target: ``argument 2`` or ``targets.txt:3``."""
 
     @property
     def canonical(self) -> str:
-        """The target in one spelling, its endpoint's id: ``tls://example.test:443``, SNI only where it differs."""
+        """The normalised target, which is the id of its endpoint: ``tls://example.test:443``; SNI only if it
+        differs."""
         fragment = f"#{self.server_name}" if self.server_name not in (None, self.host) else ""
         return f"{self.transport}://{host_port(self.host, self.port)}{fragment}"

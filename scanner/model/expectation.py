@@ -1,4 +1,4 @@
-"""An expectation: what one endpoint must do, and which objects say so."""
+"""An expectation: the requirements on one endpoint, and the objects that state them."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from scanner.kube.maybe import Known
 from scanner.kube.tls_profile import Profile
 
 Binding = Literal["must-follow", "settling", "not-enforced"]
-"""``must-follow``: a deviation is a violation. ``settling``: a change is being rolled out, and what
-``alternatives`` allow is as good; without any, what was before is not known, and a deviation is inconclusive.
-``not-enforced``: a deviation is readiness only, and never reaches ``--fail-on``."""
+"""``must-follow``: a deviation is a violation. ``settling``: a change is being rolled out, and ``alternatives`` are
+allowed too; without any, the state before is unknown and a deviation is inconclusive. ``not-enforced``: a deviation is
+readiness only, and never affects ``--fail-on``."""
 
 
 Standing = Literal["platform", "layered", "user", "listed"]
-"""Who is bound by the cluster's profile: ``platform`` components, ``layered`` products (which may deviate with a
-justification), ``user`` workloads (readiness, unless the policy says otherwise); ``listed``: given by name."""
+"""Classes of workloads: ``platform`` components, bound by the cluster's profile; ``layered`` products (which may
+deviate with a justification); ``user`` workloads (readiness, unless the policy says otherwise); ``listed``: targets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Because:
-    """One step of the reasoning: an object or argument, its field, what it said, and what it beat."""
+    """One step of the reasoning: an object or argument, its field, the value, and what it overrides."""
 
     source: str
     """``APIServer/cluster``, ``--profile`` or ``targets.txt:3``."""
@@ -30,7 +30,7 @@ class Because:
     said: str
     beat: str | None = None
     decides: bool = False
-    """Whether this step gave the profile that stands in the end."""
+    """True if this step decides the profile."""
 
     def __str__(self) -> str:
         beat = f", over {self.beat}" if self.beat else ""
@@ -39,33 +39,33 @@ class Because:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lever:
-    """Where somebody sets what a listener speaks: what a fix names."""
+    """The setting that decides a listener's TLS: named in a fix."""
 
     where: str
-    """The object, or what else holds the setting: ``Pod/kube-system/etcd-cp``, ``IngressController/...``."""
+    """The object, or another holder of the setting: ``Pod/kube-system/etcd-cp``, ``IngressController/...``."""
     field: str = ""
-    """A field that holds a profile: ``spec.tlsSecurityProfile``."""
+    """A field with a profile: ``spec.tlsSecurityProfile``."""
     minimum: str = ""
-    """A flag or field for the lowest version alone: ``--tls-min-version``."""
+    """A flag or field for the minimum version only: ``--tls-min-version``."""
     suites: str = ""
     """The same for cipher suites."""
     spelling: Literal["openssl", "component-base", "etcd"] = "openssl"
-    """How the values are written."""
+    """Syntax of the values."""
     container: str = ""
     """The container that has the flags."""
     files: tuple[str, ...] = ()
-    """Files of a node that hold the setting."""
+    """Files of a node with the setting."""
     others: tuple[str, ...] = ()
-    """Objects in which the same has to be set, or the next change undoes it."""
+    """Objects that need the same setting, or the next change reverts it."""
     told: str = ""
-    """What the setting says now, where it is weaker than required: the cause of a deviation."""
+    """The present value, if it is weaker than required: the cause of a deviation."""
     applied_by: str = ""
-    """The component whose operator brings the setting to the listener; empty: the process reads it itself."""
+    """The component whose operator applies the setting; empty: the process reads it itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredIssuer:
-    """A certificate behind the first one of a Secret."""
+    """A certificate after the first one of a Secret."""
 
     sha256: str
     subject: str | None
@@ -73,143 +73,142 @@ class DeclaredIssuer:
 
     @property
     def self_issued(self) -> bool:
-        """Whether it is nobody's, as a root is: no client needs it from the wire."""
+        """True for a root, which no client needs from the server."""
         return self.subject is not None and self.subject == self.issuer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredLeaf:
-    """The certificate in a Secret that a listener is known to serve."""
+    """The certificate in a Secret that a listener serves."""
 
     place: str
     """``Secret/shop/web-tls data[tls.crt]``, ``Route/shop/web spec.tls.certificate``."""
     sha256: str
     serial: int | None
     names: frozenset[str] | None
-    """Its subject alternative names; None where they cannot be read."""
+    """Its subject alternative names; None if they cannot be read."""
     issuer: str | None
     not_before: datetime | None
     kept_by: str = ""
-    """The cert-manager Certificate that the Secret belongs to: what to edit instead."""
+    """The cert-manager Certificate that owns the Secret, and must be edited instead."""
     issuers: tuple[DeclaredIssuer, ...] = ()
-    """What stands behind it, in that order, to be sent with it."""
+    """The certificates after it, in order, which are sent with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredCertificates:
-    """The certificates of which a listener serves one, in Secrets or in an object itself."""
+    """Certificates in Secrets or in an object; the listener serves one of them."""
 
     leaves: tuple[DeclaredLeaf, ...] = ()
-    """Of those that were read."""
+    """Certificates that were read."""
     unread: tuple[str, ...] = ()
-    """Those that were not, each with the reason."""
+    """Certificates that were not read, with the reason."""
     wanted: bool = True
-    """Whether anybody asked for Secrets at all."""
+    """True if the scan reads Secrets."""
     exact: bool = False
-    """Whether an object says that it is one of these; else the listener may have others that no object names."""
+    """True if the listener serves one of these; else it may have others that no object names."""
     default: DeclaredLeaf | None = None
-    """What a router serves where a certificate that an object names is not in use; None: not known, or not another."""
+    """A router's certificate if the named one is not in use; None: unknown, or no other one."""
     condition: str = ""
-    """What the status of that object says of it."""
+    """Condition in the status of that object."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingGrant:
-    """A Secret of another namespace that an object names for a listener, and that its owner has not let it name."""
+    """A Secret of another namespace that an object names for a listener, without a grant from its owner."""
 
     who: str
     """The object and field: ``Gateway/edge/front listener one``."""
     secret: str
     """``Secret/certs/web-tls``."""
     leaf: Known[DeclaredLeaf]
-    """Its certificate, or why that is not known."""
+    """Its certificate, or why that is unknown."""
     asked: bool = True
-    """Whether anybody asked for Secrets at all."""
+    """True if the scan reads Secrets."""
     doubt: str = ""
-    """Why it may be allowed all the same; empty: it is not."""
+    """The reason why it may be allowed; empty: it is not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
-    """Whoever calls a listener and verifies it, by an object that says whom it trusts."""
+    """A client that verifies a listener, by an object with its trust."""
 
     who: str
     """``Route/shop/web reencrypt backend``, ``ValidatingWebhookConfiguration/hook webhook a.example``."""
     source: str
-    """The object and field that hold its anchors."""
+    """The object and field with its anchors."""
     anchors: tuple[bytes, ...]
-    """DER; none where the field holds no certificate that can be read."""
+    """Anchors in DER; none if the field has no readable certificate."""
     name: str | None
-    """What it verifies the certificate for, a DNS name, an address or a URI; None: it looks at no name."""
+    """The name that it verifies, a DNS name, an address or a URI; None: it verifies no name."""
     others: tuple[str, ...] = ()
-    """Further names: one of all will do."""
+    """Further names; a certificate for one of them is enough."""
     missing: str = ""
-    """Why there are no anchors, where that is not the field's fault: nobody read the object that holds them."""
+    """The reason for missing anchors, if the object with them was not read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CertificateExpectation:
-    """What the served certificate must satisfy."""
+    """Requirements on the served certificate."""
 
     names: tuple[str, ...] = ()
-    """DNS names or IP addresses that the leaf must be valid for; none: names are not judged."""
+    """DNS names or IP addresses for which the leaf must be valid; none: names are not judged."""
     anchors: tuple[bytes, ...] = ()
-    """DER of the trust anchors that a client of this listener uses; none known: the chain is not judged."""
+    """Trust anchors of the listener's clients in DER; none known: the chain is not judged."""
     anchor_source: str = ""
-    """Where the anchors come from, for the reader: a file, an object and field."""
+    """Source of the anchors, for the reader: a file, an object and field."""
     clients: tuple[Client, ...] = ()
-    """Clients that are known one by one, each with its own trust; those without any are left out."""
+    """Known clients, each with its own trust; those without any are left out."""
     declared: DeclaredCertificates | None = None
-    """The Secrets whose certificate it serves; None where no object says which."""
+    """Secrets with its certificate; None if no object names them."""
     missing_grants: tuple[MissingGrant, ...] = ()
-    """The Secrets whose certificate it may not serve, although an object names them for it."""
+    """Secrets whose certificate it must not serve, although an object names them."""
     beside: frozenset[str] = frozenset()
-    """Where there are such: SHA-256 of the certificates that other names of the same place may be served with."""
+    """With ``ungranted``: SHA-256 of the certificates for other names of the same listener."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upstream:
-    """A Gateway that is to connect to a backend by TLS, because a policy says so."""
+    """A Gateway that must connect to a backend by TLS, because of a policy."""
 
     gateway: str
     """``Gateway/edge/front``."""
     policy: str
     """``BackendTLSPolicy/shop/web``."""
     identity: str = ""
-    """The Secret with the client certificate that the Gateway has for its backends; empty: it has none."""
+    """The Secret with the Gateway's client certificate for backends; empty: none."""
     doubt: str = ""
-    """Why the Gateway may have one or not, whatever ``identity`` says."""
+    """The reason why the Gateway's client certificate is unknown, whatever ``identity`` is."""
     plaintext: str = ""
-    """Of a controller that goes on without TLS where it cannot apply a policy: why it cannot apply this one."""
+    """The reason why this policy cannot be applied, if the controller then connects without TLS."""
     fails_open: bool = False
-    """Whether its controller is such a one."""
+    """True for a controller that connects without TLS if it cannot apply a policy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassedOn:
-    """An endpoint that is no more than the way to others: whatever it shows, one of them has shown."""
+    """An endpoint that only leads to others, whose results it shows."""
 
     source: str
-    """The object and field that say so."""
+    """The object and field that declare it."""
     here: str
-    """The id of the endpoint itself, as the cluster's own assessment knows it."""
+    """Id of the endpoint itself in the cluster's own assessment."""
     backends: tuple[str, ...] = ()
-    """Ids of the endpoints behind it; none: nobody knows any."""
+    """Ids of the endpoints behind it; none: unknown."""
     name: str | None = None
     """The server name that comes through: under another one a backend may show another certificate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherName:
-    """A server name beside the endpoint's own, and what the listener owes whoever sends it."""
+    """Another server name, and the required behaviour for it."""
 
     name: str | None
     """None: no server name at all."""
     owed: Literal["refused", "validated", "compared", "default", "same", "unasked"]
-    """``refused``: nothing is served. ``validated``: whatever is served, a client certificate is asked for.
-    ``compared``: nothing by itself; it comes here through somebody else, who must show the same. ``default``: nothing,
-    or what the endpoint itself shows. ``same``: what the endpoint itself shows. ``unasked``: one of those that are too
-    many to be asked."""
+    """``refused``: nothing is served. ``validated``: a client certificate is requested, whatever is served.
+    ``compared``: nothing by itself; another client must observe the same. ``default``: nothing, or the endpoint's own
+    result. ``same``: the endpoint's own result. ``unasked``: one of too many names."""
     because: str
     """The object and field that say so."""
 
@@ -220,11 +219,11 @@ class Neighbour:
 
     name: str
     guarded: bool
-    """Whether it asks clients for a certificate and this one does not."""
+    """True if it requests a client certificate and this one does not."""
     because: str
     """The object that serves it."""
     covered: bool = False
-    """Whether the hostname of this one, a wildcard, has the name too: what is answered here may be its own content."""
+    """True if the wildcard hostname of this one covers the name too: the answer may be its own content."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,25 +232,25 @@ class PlainPort:
 
     port: int
     path: str
-    """What is asked for there."""
+    """The request."""
     owed: Literal["nothing", "redirect", "served"] | None
     """``nothing`` for this name, a redirect to TLS, or the content itself; None: no object says which."""
     because: str
     """The object and field that say so."""
     conditional: bool = False
-    """Whether ``owed`` holds only for requests with more than that path, which is all that is asked with; where nothing
-    is owed, whether there may be other paths."""
+    """True if the requirement holds only for requests with more than that path, which is the only request sent;
+    without a requirement, if there may be other paths."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """What an endpoint owes."""
+    """The requirements on an endpoint."""
 
     profile: Known[Profile]
     """Unknown means that no rule on versions, suites or groups can pass."""
     certificate: CertificateExpectation = CertificateExpectation()
     client_certificate: Literal["none", "requested", "required"] | None = None
-    """What the listener must ask of a client, or None for no expectation."""
+    """The required request for a client certificate, or None for no expectation."""
     client_source: str = ""
     """The object and field, or the entry of the catalogue, that says what must be asked."""
     client_trust: str | None = None
@@ -260,17 +259,17 @@ class Expectation:
     client_unasked: str | None = None
     """The object and field by which no client is asked for a certificate, where one says how clients are dealt with."""
     rejection: str = ""
-    """Why nothing is to be served under its name, although an object leads here; empty: something is."""
+    """The reason why this name must not be served, although an object names it; empty: it must be."""
     stale_status: str = ""
-    """Why what objects promise of it may not be what its proxy was told yet; empty: nothing says so."""
+    """The reason why the proxy may not have the objects' configuration yet; empty: none."""
     passed_on: PassedOn | None = None
-    """Where it is passed through; None: it answers itself."""
+    """The listeners behind it; None: it answers itself."""
     upstreams: tuple[Upstream, ...] = ()
-    """Of a backend: the Gateways that a policy has call it by TLS."""
+    """Gateways that connect to this backend by TLS, because of a policy."""
     neighbours: tuple[Neighbour, ...] = ()
     """Names whose content it must not give."""
     plain_port: PlainPort | None = None
-    """Where its name is had without TLS, if anybody lets it be; None: objects have no such port, or no such name."""
+    """The port for plaintext requests to this name, if allowed; None: objects have no such port or name."""
     other_names: tuple[OtherName, ...] = ()
     """Names that the endpoint's place is asked for too."""
     tls13_suites_configurable: bool = False
@@ -281,28 +280,28 @@ class Expectation:
     binding: Binding = "must-follow"
     because: tuple[Because, ...] = ()
     lever: Lever | None = None
-    """Where what it speaks is set; None: in a configuration that no object shows."""
+    """The setting of its TLS; None: in a configuration that no object shows."""
     standing: Standing = "listed"
     alternatives: tuple[Profile, ...] = ()
-    """While a change is rolled out (``settling``): other profiles that are as good until it has settled."""
+    """While a change is rolled out (``settling``): other allowed profiles."""
     skewed: tuple[Profile, ...] = ()
-    """While the cluster is upgraded: what the same configuration means in the other release that is in play. Where code
-    and document disagree about whose settings count: the document's."""
+    """While the cluster is upgraded: the meaning of the same configuration in the other release. If code and
+    document disagree about the source of the settings: the one of the document."""
     settles_by: datetime | None = None
-    """Until when ``settling`` is believed."""
+    """Time at which ``settling`` ends."""
     component: str | None = None
-    """The component of the catalogue, where one governs this listener."""
+    """The component in the catalogue, if one governs this listener."""
     remarks: tuple[str, ...] = ()
-    """What a reader should know that decides nothing: a feature gate that is off, a deprecated spelling."""
+    """Remarks without effect: a disabled feature gate, a deprecated spelling."""
     overridden: Literal["metrics", "webhook", "api"] | None = None
-    """Where the policy file decides about a listener of the kind that should not deviate: which kind."""
+    """Kind of listener that should not deviate, if the policy file overrides its profile."""
     adherence: str | None = None
-    """What the cluster's ``tlsAdherence`` amounts to here (``StrictAllComponents``), where it has a say."""
+    """Effective value of the cluster's ``tlsAdherence`` (``StrictAllComponents``), if it applies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnknownAdherence:
-    """One such value."""
+    """One unknown value of ``tlsAdherence``."""
 
     source: str
     """``APIServer/cluster``."""
@@ -311,4 +310,4 @@ class UnknownAdherence:
     said: str
     """``'StrictestOfAll', unknown, which means StrictAllComponents``."""
     known: tuple[str, ...] = ()
-    """What could have been written instead."""
+    """Valid values."""

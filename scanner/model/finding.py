@@ -1,4 +1,4 @@
-"""A finding: one judgement, provable."""
+"""A finding: one judgement, with its evidence."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ Status = Literal[
     "needs-forced-rotation",
     "not-implemented",
 ]
-"""Which kind of a verdict it is."""
+"""Reason or kind of a verdict."""
 
 NEVER_FAILS: frozenset[str] = frozenset(
     {"waived", "readiness", "informational", "converging", "pending-rotation", "not-implemented"}
 )
-"""Statuses that are kept and counted and never reach ``--fail-on``."""
+"""Statuses that are kept and counted and never affect ``--fail-on``."""
 
 Outcome = Literal["fail", "deviates", "inconclusive", "pass", "not_applicable"]
 
 OUTCOMES: tuple[Outcome, ...] = ("fail", "deviates", "inconclusive", "pass", "not_applicable")
-"""What matters most to a reader first."""
+"""The most important first."""
 _OUTCOMES: dict[str, Outcome] = {each: each for each in OUTCOMES}
 
 
 def outcome(verdict: str, status: str) -> Outcome:
-    """The word that every format has for a verdict: ``deviates`` is a failure that does not count."""
+    """The outcome of a verdict, the same in every format: ``deviates`` is a failure that does not count."""
     return "deviates" if verdict == "fail" and status in NEVER_FAILS else _OUTCOMES[verdict]
 
 
@@ -52,24 +52,24 @@ SecondOpinion = Literal["confirmed", "contradicted", "not-visible-to-sslyze"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What one rule says of one endpoint."""
+    """The result of one rule for one endpoint."""
 
     rule: str
     severity: Severity
     verdict: Verdict
     status: Status
     message: str
-    """One sentence, without what only repeats ``expected`` and ``observed``."""
+    """One sentence that does not repeat ``expected`` and ``observed``."""
     expected: tuple[str, ...] = ()
     observed: tuple[str, ...] = ()
-    """Every offending item by both names and code point: ``TLS_RSA_WITH_AES_128_CBC_SHA (AES128-SHA, 0x002F)``."""
+    """All wrong items by both names and code point: ``TLS_RSA_WITH_AES_128_CBC_SHA (AES128-SHA, 0x002F)``."""
     fix: str | None = None
-    """The object and field to edit, or what else to change."""
+    """The object and field to edit, or another change."""
     reproduce: str | None = None
-    """One ``adhere ask`` command that shows it again."""
+    """An ``adhere ask`` command that reproduces it."""
     evidence: tuple[str, ...] = ()
     second_opinion: SecondOpinion | None = None
     waiver: str | None = None
-    """Who answers for it, why, until when, and which line says so; only where ``status`` is ``waived``."""
+    """Owner, reason, end and place of the waiver; only if ``status`` is ``waived``."""
     about: str | None = None
-    """What it is about where that is no single endpoint: the id that replicas share, an object, a line of a file."""
+    """Its subject, if that is not one endpoint: the id that replicas share, an object, a line of a file."""

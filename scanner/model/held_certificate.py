@@ -1,4 +1,4 @@
-"""A certificate where it was found: served by a listener, in an object of the cluster, or in a file."""
+"""A certificate and its place: served by a listener, in an object of the cluster, or in a file."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from scanner.kube.objects import Reference
 from scanner.tls.certificate import CertificateFacts
 
 Role = Literal["leaf", "issuer", "trusted", "client", "request"]
-"""``leaf``: first of a chain, with a key beside it or served. ``issuer``: sent or kept behind a leaf. ``trusted``: of a
+"""``leaf``: first of a chain, with a key or served. ``issuer``: sent or stored after a leaf. ``trusted``: in a
 bundle of CAs. ``client``: of a kubeconfig or another client. ``request``: of a CertificateSigningRequest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where it is."""
+    """The place of a certificate."""
 
     role: Role
     reference: Reference | None = None
-    """The object that holds it, or None."""
+    """Its object, or None."""
     field: str = ""
-    """``data[tls.crt]``, ``webhooks[0].clientConfig.caBundle``; of several with its number: ``data[ca.crt] 2``."""
+    """``data[tls.crt]``, ``webhooks[0].clientConfig.caBundle``; one of several with its number: ``data[ca.crt] 2``."""
     endpoint: str = ""
     """Id of the listener that served it."""
     port: int | None = None
-    """Of that listener."""
+    """Port of that listener."""
     component: str | None = None
-    """Of that listener, in the component catalogue."""
+    """Component of that listener in the catalogue."""
     file: str = ""
-    """Path, and what in it: ``ca.pem 2``, ``store.p12 alias web``."""
+    """Path, and the entry in it: ``ca.pem 2``, ``store.p12 alias web``."""
     user_provided: str | None = None
-    """Why it is nobody's to generate: the object and field by which somebody gave it."""
+    """The object and field by which a user provided it; None: generated."""
     key_matches: bool | None = None
-    """Whether the private key beside it is its own; None where there is none to be seen."""
+    """True if the private key beside it matches; None if there is none."""
 
     def __str__(self) -> str:
         return " ".join(filter(None, (str(self.reference or ""), self.field, self.endpoint, self.file)))
@@ -46,4 +46,4 @@ class HeldCertificate:
     facts: CertificateFacts
     place: Place
     chain: tuple[CertificateFacts, ...] = ()
-    """What follows it there, its issuer first; where that is known."""
+    """Certificates after it, its issuer first, if known."""

@@ -1,7 +1,7 @@
-"""The inventory of certificates in a report (``docs/schema/scan-v1.json``): one row a certificate, and the sums.
+"""The inventory of certificates in a report (``docs/schema/scan-v1.json``): one row for each certificate, and the sums.
 
-Each certificate is there once, however often the cluster holds or serves it. Rows are made as they are read, as those
-of endpoints are; the sums stay small, whatever the cluster holds.
+Each certificate occurs once, however often the cluster has or serves it. Rows are produced one by one, like those of
+endpoints; the sums stay small.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from typing import Final, TypedDict
 from scanner.model.row import FindingRow, KeyRow
 
 CATEGORIES: Final = ("signer", "serving", "client", "peer", "unknown")
-"""In the order of the enhancement; ``unknown``: the certificate itself does not tell."""
+"""Categories in the order of the enhancement; ``unknown``: the certificate has no purpose."""
 
 NOT_JUDGED: Final = ("not-required", "not-governed", "superseded", "unattributed")
-"""Statuses of certificates that are not judged. ``not-required``: the platform's, and nothing is required of its key.
-``not-governed``: others'. ``superseded``: a signer that a bundle keeps beside its successor. ``unattributed``: unknown
-whose it is."""
+"""Statuses of certificates that are not judged. ``not-required``: of the platform, without a requirement on its key.
+``not-governed``: not of the platform. ``superseded``: a signer in a bundle with its successor. ``unattributed``:
+unknown owner."""
 
 HORIZONS: Final[tuple[int, ...]] = (0, 7, 30, 90, 180, 365, 730, 1825, 3650)
 """Days to the end of each step of the expiry chart; the last step has no end."""
 
 MOST_KEYS: Final = 40
-"""Different keys that are counted apart: anybody can make certificates with keys of odd sizes."""
+"""Different keys that are counted separately: certificates may have keys of odd sizes."""
 OTHER_KEYS: Final = "(others)"
 
 
 class RenewalRow(TypedDict):
-    """How a certificate of the platform is made again."""
+    """The renewal of a certificate of the platform."""
 
     rotates: str
-    """``operator``: by itself. ``day-1``: an operator's takes its place within a day of installation. ``never``: only
-    if somebody makes it happen."""
+    """``operator``: automatic. ``day-1``: replaced by an operator within a day of installation. ``never``: manual
+    only."""
     by: str | None
-    """When it is made again at the latest, RFC 3339; null where nobody can tell, or it is never."""
+    """Latest time of renewal, RFC 3339; null if unknown or never."""
 
 
 class InventoryRow(TypedDict):
@@ -45,39 +45,39 @@ class InventoryRow(TypedDict):
 
     sha256: str
     cluster: str | None
-    """Only where a report has several."""
+    """Only if a report has several clusters."""
     names: list[str]
-    """The well-known names that it may have; empty for all that the platform did not make, or nobody knows."""
+    """Its possible well-known names; empty if it is not of the platform, or unknown."""
     category: str
     """One of ``CATEGORIES``."""
     governed: bool | None
-    """Whether the PKI object says what its key must be; null where nobody can tell."""
+    """True if the PKI object governs its key; null if unknown."""
     why: str
     """The reason for ``governed``."""
     component: str | None
-    """The operator that makes it, where its name is known."""
+    """The operator that issues it, if its name is known."""
     namespace: str | None
-    """Of the Secret in which its operator keeps it, else where it was found."""
+    """Namespace of its operator's Secret, else of its place."""
     subject: str | None
     issuer: str | None
     key: KeyRow
-    """Empty of all that could not be read."""
+    """Fields that cannot be read are null."""
     not_before: str | None
     not_after: str | None
     verdict: str
     status: str
-    """Of the finding that matters most, remarks left out; else one of ``NOT_JUDGED``."""
+    """Status of the most important finding, without remarks; else one of ``NOT_JUDGED``."""
     renewal: RenewalRow | None
-    """Null where its name is not known."""
+    """Null if its name is unknown."""
     findings: list[FindingRow]
     places: list[str]
-    """Objects, listeners and files that have it, the first few."""
+    """The first few objects, listeners and files with it."""
     found: int
-    """How many there are."""
+    """Number of places."""
 
 
 class KeyCountRow(TypedDict):
-    """How many certificates of one category have keys of one kind."""
+    """Number of certificates by key and category."""
 
     key: str
     """``RSA 2048``, ``ECDSA P256``, ``unreadable``, ``(others)``."""
@@ -86,31 +86,31 @@ class KeyCountRow(TypedDict):
 
 
 class EndsRow(TypedDict):
-    """How many certificates end in a step of time, by category."""
+    """Number of certificates that expire in a step of time, by category."""
 
     from_days: int | None
-    """From the day of the scan; null for what has ended."""
+    """Days from the scan; null for expired ones."""
     to_days: int | None
     """Null for the last step."""
     categories: dict[str, int]
 
 
 class NamesRow(TypedDict):
-    """The certificate names of which the PKI configuration of a cluster requires something."""
+    """The certificate names that a cluster's PKI configuration governs."""
 
     cluster: str | None
-    """Only where a report has several."""
+    """Only if a report has several clusters."""
     judged: list[str]
-    """Seen, and compared with what is required."""
+    """Names of certificates that were judged."""
     unknown: list[str]
-    """Seen, and whether they are as required is not known."""
+    """Names of certificates whose compliance is unknown."""
     never_seen: list[str]
     elsewhere: list[str]
-    """Not seen, and not in the cluster: nodes or people keep them, or this cluster has none."""
+    """Names without a certificate in the cluster: nodes or people keep it, or this cluster has none."""
     complete: bool
-    """Whether every name that is in the cluster was judged."""
+    """True if every name in the cluster was judged."""
     why: str
-    """Why not; empty where it is complete."""
+    """The reason if not complete, else empty."""
 
 
 class InventorySummary(TypedDict):
@@ -119,18 +119,18 @@ class InventorySummary(TypedDict):
     not_governed: int
     unattributed: int
     configurations: list[str]
-    """What the PKI configuration of each cluster asks for, a line each."""
+    """The PKI configuration of each cluster, one line each."""
     keys: list[KeyCountRow]
     statuses: dict[str, int]
     ends: list[EndsRow]
     ends_unknown: int
-    """Certificates whose end cannot be read."""
+    """Certificates with an unreadable expiry."""
     pending: int
-    """Certificates that are to be made again as the configuration asks."""
+    """Certificates that must be renewed to follow the configuration."""
     pending_until: str | None
-    """When the last of these will be, RFC 3339; null where there is none, or nobody can tell."""
+    """Renewal of the last of these, RFC 3339; null if there is none, or unknown."""
     names: list[NamesRow]
-    """One for each cluster whose configuration requires something."""
+    """One for each cluster with requirements."""
 
 
 def key_name(key: KeyRow) -> str:
@@ -140,7 +140,7 @@ def key_name(key: KeyRow) -> str:
 
 
 def moment(text: str | None) -> datetime | None:
-    """A row's timestamp; None where there is none, or it is not one."""
+    """A row's timestamp; None if there is none, or it is invalid."""
     try:
         found = datetime.fromisoformat(text) if text else None
     except ValueError:
@@ -150,7 +150,7 @@ def moment(text: str | None) -> datetime | None:
 
 @dataclass(slots=True)
 class InventoryTally:
-    """The sums, kept while rows pass by."""
+    """The sums, counted row by row."""
 
     now: datetime
     certificates: int = 0
@@ -189,7 +189,7 @@ class InventoryTally:
         return name
 
     def summary(self, configurations: list[str], names: list[NamesRow]) -> InventorySummary:
-        """The sums as the report has them."""
+        """The sums of the report."""
         kinds = sorted(self.keys.items(), key=lambda one: (one[0][0], CATEGORIES.index(one[0][1])))
         return InventorySummary(
             certificates=self.certificates,
@@ -215,7 +215,7 @@ class InventoryTally:
 
 
 def _step(left: timedelta) -> int:
-    """The step of ``HORIZONS`` in which a certificate ends."""
+    """The step of ``HORIZONS`` of a remaining lifetime."""
     return next((step for step, days in enumerate(HORIZONS) if left < timedelta(days=days)), len(HORIZONS))
 
 
@@ -225,13 +225,13 @@ class CertificateReport:
 
     summary: InventorySummary
     rows: Callable[[], Iterator[InventoryRow]]
-    """Can be called any number of times."""
+    """Can be called several times."""
 
 
 def certificate_report(
     rows: Callable[[], Iterator[InventoryRow]], configurations: list[str], now: datetime, names: Iterable[NamesRow] = ()
 ) -> CertificateReport:
-    """With the sums as of ``now``, and what was seen of the names that each cluster's configuration governs."""
+    """The report with its sums as of ``now``, and the coverage of governed names."""
     tally = InventoryTally(now)
     for row in rows():
         tally.add(row)

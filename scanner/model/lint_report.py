@@ -1,4 +1,4 @@
-"""What lint reports: the public shape of its results (``docs/schema/lint-v1.json``), object by object."""
+"""The report of lint: the public shape of its results (``docs/schema/lint-v1.json``), object by object."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SCHEMA = "adhere.lint/v1"
 
 
 class PlaceRow(TypedDict):
-    """Where something stands; both count from 1."""
+    """A place in a file; line and column count from 1."""
 
     file: str
     line: int
@@ -31,51 +31,51 @@ class PlaceRow(TypedDict):
 
 
 NOT_GIVEN = "not among the manifests"
-"""Why nobody saw an object, where only manifests were looked at."""
+"""The reason for a missing object if only manifests were read."""
 
 
 class UnseenRow(TypedDict):
-    """What would have to be given for an answer, where it could not be decided."""
+    """The missing object of an inconclusive finding."""
 
     object: str
-    """``Secret/shop/web``, or what kind of object it is."""
+    """``Secret/shop/web``, or its kind."""
     reason: str
-    """Why it may exist though nobody saw it."""
+    """The reason why it may exist."""
     question: str
     """"whether the key belongs to the certificate"."""
 
 
 class LintFindingRow(FindingRow):
-    """A finding, and where it is."""
+    """A finding with its place."""
 
     place: PlaceRow | None
     """None for an object of a cluster."""
     field: str
     """``spec.listeners[0].tls``; empty for the whole object."""
     correction: str | None
-    """YAML that would be right."""
+    """Correct YAML."""
     unseen: UnseenRow | None
-    """None for what is decided, or undecided for another reason than an object that was not seen."""
+    """None if the finding is conclusive, or inconclusive for another reason."""
 
 
 class ObjectRow(TypedDict):
-    """What is said of one object."""
+    """The results of one object."""
 
     object: OwnerRow
     place: PlaceRow | None
     verdict: str
     passed: list[str]
-    """Rules that have nothing against it."""
+    """Rules that passed."""
     findings: list[LintFindingRow]
 
 
 class SkippedRow(TypedDict):
-    """A file or directory that was not looked at, though there may be manifests in it."""
+    """A file or directory that was not read, though it may contain manifests."""
 
     path: str
     reason: str
     remedy: str
-    """How to have it looked at; may be empty."""
+    """The command to lint it; may be empty."""
 
 
 class LintScannerRow(TypedDict):
@@ -92,38 +92,38 @@ class LintReport:
     started: str
     """RFC 3339, UTC."""
     sources: tuple[str, ...]
-    """Paths and clusters that were looked at."""
+    """Linted paths and clusters."""
     files: int
     others: int
-    """Objects of kinds that no rule looks at, and documents that are no objects."""
+    """Number of objects that no rule judges, and of other documents."""
     rules: list[RuleRow]
     objects: list[ObjectRow]
     findings: list[LintFindingRow] = field(default_factory=list)
-    """Those that belong to no object: files that cannot be read."""
+    """Findings without an object: unreadable files."""
     unreadable: list[UnreadableRow] = field(default_factory=list)
-    """Kinds of a cluster of which there may be objects that nobody saw."""
+    """Kinds of a cluster that are incomplete."""
     skipped: list[SkippedRow] = field(default_factory=list)
 
     def every(self) -> list[LintFindingRow]:
-        """All findings, those of no object first."""
+        """All findings, those without an object first."""
         return [*self.findings, *(finding for each in self.objects for finding in each["findings"])]
 
     def unread(self) -> list[LintFindingRow]:
-        """What could not be looked at and may be a manifest."""
+        """Findings of unreadable files that may be manifests."""
         return [each for each in self.findings if each["severity"] != SEVERITIES[0]]
 
     def counts(self) -> dict[str, int]:
-        """How many objects have each verdict."""
-        told = {"pass": 0, "fail": 0, "inconclusive": 0}
+        """Number of objects by verdict."""
+        counts = {"pass": 0, "fail": 0, "inconclusive": 0}
         for each in self.objects:
-            told[each["verdict"]] += 1
-        return told
+            counts[each["verdict"]] += 1
+        return counts
 
 
 def exit_code(
     report: LintReport, fail_on: FailOn, *, accept_undecided: bool = False, accept_empty: bool = False
 ) -> int:
-    """The exit code that a report earns (design, "Exit codes"). Findings win over what could not be decided."""
+    """The exit code of a report (design, "Exit codes"). Failures come before incompleteness."""
     every = report.every()
     if any(fails(each, fail_on) for each in every):
         return EXIT_FINDINGS

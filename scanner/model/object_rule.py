@@ -1,4 +1,4 @@
-"""A rule on what an object declares, and what it finds wrong."""
+"""Rules on declared objects, and their flaws."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ from scanner.model.finding import Severity, Status, Verdict
 from scanner.model.rule import AnyRule
 
 ANY = Kind(group="*", plural="*", name="*")
-"""As a rule's subject: objects of kinds that no rule names, of those that a manifest has and that hold a
-``tlsSecurityProfile``. Of a cluster they are not asked for."""
+"""Subject of a rule on all kinds: objects of other kinds with a ``tlsSecurityProfile``, from manifests only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unseen:
-    """What would have to be seen for an answer."""
+    """A missing object that a rule needs."""
 
     name: str
-    """``Secret/shop/web``, or what kind of object it is."""
+    """``Secret/shop/web``, or its kind."""
     gap: str
-    """Why it may exist though nobody saw it."""
+    """The reason why it may exist."""
     question: str
     """"whether the key belongs to the certificate"."""
     promised: bool = False
@@ -33,31 +32,31 @@ class Unseen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flaw:
-    """One thing that a rule has to say of an object."""
+    """One finding of a rule about an object."""
 
     message: str
     """One sentence."""
     at: Steps = ()
-    """The field that it is about, from the object's top; of one that is missing, where it would stand."""
+    """Its field, from the object's top; of a missing field, its place."""
     verdict: Verdict = "fail"
     status: Status | None = None
-    """None: ``violation`` of what fails, ``not-tested`` of what could not be decided."""
+    """None: ``violation`` for a failure, ``not-tested`` for an inconclusive result."""
     severity: Severity | None = None
-    """Where it is not the rule's."""
+    """Severity, if not the rule's."""
     expected: tuple[str, ...] = ()
     observed: tuple[str, ...] = ()
     fix: str | None = None
     """The object and field to edit."""
     correction: str | None = None
-    """YAML that would be right, for ``--fix-hints``: the field and what is around it."""
+    """Correct YAML for ``--fix-hints``: the field and its parents."""
     evidence: tuple[str, ...] = ()
     unseen: Unseen | None = None
-    """Of what could not be decided: what was missing for it."""
+    """The missing object of an inconclusive result."""
 
 
 def undecided(missing: Missing, steps: Steps, what: str) -> Flaw:
-    """What refers to an object that was not seen and may exist. ``what`` is unknown, such as "whether the key
-    belongs to the certificate"."""
+    """An inconclusive flaw for a reference to an object that is missing and may exist. ``what`` is unknown, such as
+    "whether the key belongs to the certificate"."""
     return Flaw(
         message=f"not decided: {what}; {missing.name} {missing.why}",
         at=steps,
@@ -68,27 +67,27 @@ def undecided(missing: Missing, steps: Steps, what: str) -> Flaw:
 
 @dataclass(frozen=True, slots=True)
 class Subject(Once):
-    """The object that a rule looks at, and everything else that is known. ``once`` is for what several rules ask."""
+    """The object to judge, and everything else that is known. ``once`` is for results that several rules use."""
 
     object: KubeObject
     declared: Declared
 
     @property
     def before(self) -> KubeObject | None:
-        """What the cluster has under its name, where a manifest is to take its place."""
+        """The cluster's object that the manifest will replace."""
         return self.declared.before.get(identity(self.object))
 
     def find(self, kind: Kind, name: str, namespace: str | None = None) -> KubeObject | Missing:
-        """Another object; ``namespace`` None is the subject's own."""
+        """Another object; ``namespace`` None is that of the subject."""
         return self.declared.find(kind, name, namespace if namespace is not None else self.object.namespace)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectRule(AnyRule):
-    """One requirement on what objects declare. The tests run the examples on its page."""
+    """One requirement on declared objects. Tests run the examples on its page."""
 
     subjects: tuple[Kind, ...]
-    """The kinds that it looks at."""
+    """Kinds that it judges."""
     check: Callable[[Subject], Iterable[Flaw]]
     reads: tuple[Kind, ...] = field(default=())
-    """Other kinds that it looks up."""
+    """Other kinds that it reads."""

@@ -1,4 +1,4 @@
-"""An observation: what one endpoint did when it was asked, with the evidence, and what sslyze saw of it."""
+"""An observation: the results of probing one endpoint, with the evidence, and those of sslyze."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scanner.tls.certificate import CertificateFacts
 
 
 class Reach(StrEnum):
-    """How far a conversation got. Only ``TLS`` and ``CLIENT_CERTIFICATE_REQUIRED`` can lead to a pass."""
+    """The result of connecting. Only ``TLS`` and ``CLIENT_CERTIFICATE_REQUIRED`` can lead to a pass."""
 
     TLS = "tls"
     CLIENT_CERTIFICATE_REQUIRED = "client-certificate-required"
@@ -29,19 +29,19 @@ class Reach(StrEnum):
     RESET = "reset"
     """Accepted, then RST on the ClientHello."""
     SILENT = "silent"
-    """Accepts, says nothing."""
+    """Accepts the connection, sends nothing."""
     PLAINTEXT = "plaintext"
     """Answers in another protocol, without TLS."""
     STARTTLS_NEEDED = "starttls-needed"
     """Answers in a protocol that upgrades to TLS by a command."""
     REJECTED = "rejected"
-    """Refused every offer with an alert, or ended the conversation of a protocol that upgrades to TLS before that."""
+    """Refused every offer with an alert, or closed before the upgrade to TLS."""
     NAME_REQUIRED = "name-required"
-    """Speaks TLS and wants another server_name, or one at all."""
+    """Supports TLS and requires another server_name, or one at all."""
     MALFORMED = "malformed"
     """Bytes that are neither TLS nor a known plaintext protocol."""
     INTERRUPTED = "interrupted"
-    """The deadline, or a signal to us, came first."""
+    """The deadline or a signal came first."""
 
 
 JUDGEABLE = frozenset({Reach.TLS, Reach.CLIENT_CERTIFICATE_REQUIRED})
@@ -52,14 +52,14 @@ class Answers:
     """Three-valued knowledge about a set of code points: accepted, refused, and the rest, unasked."""
 
     accepted: tuple[int, ...] = ()
-    """In the order in which the listener chose them."""
+    """In the order of selection by the listener."""
     refused: frozenset[int] = frozenset()
-    """Refused soundly: by a minimal pair (design, the ten rules of probing)."""
+    """Refused, as a minimal pair shows (design, the ten rules of probing)."""
     unasked: str | None = None
-    """Why everything else is not known; None when all that we know of was asked."""
+    """The reason why other code points are unknown; None if all known ones were offered."""
 
     def state(self, code: int) -> Literal["accepted", "refused", "unknown"]:
-        """What is known of one code point."""
+        """The state of one code point."""
         if code in self.accepted:
             return "accepted"
         return "refused" if code in self.refused else "unknown"
@@ -67,7 +67,7 @@ class Answers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One connection: which offer, what came back, how long it took. No bytes."""
+    """One connection: the offer, the reply, the duration. No bytes."""
 
     offer: str
     reply: str
@@ -76,7 +76,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Negotiated:
-    """What the one full handshake ended in. Code points."""
+    """The result of the one full handshake, as code points."""
 
     version: int
     suite: int
@@ -90,89 +90,89 @@ _NOT_TESTED = Unknown("not tested")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stray:
-    """What a listener did with a server name that is not its own, or with none."""
+    """The answer of a listener to another server name, or to none."""
 
     name: str | None
     answer: Known[Literal["served", "refused"]]
-    """``refused``: it ended the connection before it showed a certificate."""
+    """``refused``: it closed the connection before its certificate."""
     leaf: CertificateFacts | None = None
     client_certificate: Known[ClientCertificate] = _NOT_TESTED
-    """What it asked of the client there."""
+    """Its request for a client certificate."""
 
 
 HttpVersion = Literal["http/1.1", "h2"]
-"""As ALPN calls them."""
+"""ALPN protocol names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """What one HEAD request was answered with."""
+    """The answer to one HEAD request."""
 
     server_name: str
-    """For which the connection was made; empty: for none."""
+    """Server name of the connection; empty: none."""
     authority: str
-    """Which the request named (``Host``, ``:authority``)."""
+    """Authority of the request (``Host``, ``:authority``)."""
     answer: Known[str]
-    """The status, and the fields that tell one content from another: ``200; etag: "x"``."""
+    """The status, and fields that identify the content: ``200; etag: "x"``."""
     protocol: HttpVersion = "http/1.1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """What an endpoint did. A version that is a key of ``suites`` was spoken; ``versions`` has all that were asked."""
+    """The results of probing an endpoint. Versions in ``suites`` are supported; ``versions`` has all that were
+    offered."""
 
     instance: str
     at: datetime
     reach: Reach
     detail: str = ""
-    """Evidence of ``reach`` in a few words, already cleaned of control characters: ``alert 40 handshake_failure``."""
+    """Evidence of ``reach`` in a few words, without control characters: ``alert 40 handshake_failure``."""
     protocol: str | None = None
-    """For ``plaintext`` and ``starttls-needed``: which one (``http``, ``smtp`` ...)."""
+    """For ``plaintext`` and ``starttls-needed``: the protocol (``http``, ``smtp`` ...)."""
     versions: Answers = Answers(unasked="not tested")
     suites: Mapping[int, Answers] = field(default_factory=dict)
     """By version."""
     groups: Mapping[int, Answers] = field(default_factory=dict)
-    """By version: TLS 1.3, and TLS 1.2 where the certificate allows a conclusion."""
+    """Groups by version: TLS 1.3, and TLS 1.2 if the certificate allows a conclusion."""
     preference: Mapping[int, Known[Literal["server", "client"]]] = field(default_factory=dict)
-    """By version: whose order of suites decides."""
+    """The side whose order of suites decides, by version."""
     client_certificate: Known[ClientCertificate] = _NOT_TESTED
     certificate_requested: bool = False
-    """One was asked for each time, also where it is not known whether it is required."""
+    """True if one was requested each time, also if it is unknown whether it is required."""
     alpn: Known[str | None] = _NOT_TESTED
-    """The protocol that was selected; None: the server selected none."""
+    """The selected protocol; None: none was selected."""
     ocsp_stapled: Known[bool] = _NOT_TESTED
     negotiated: Known[Negotiated] = _NOT_TESTED
     chain: Known[tuple[CertificateFacts, ...]] = _NOT_TESTED
-    """Leaf first, as served in the full handshake, or else last seen in clear. Unknown where the listener may serve
-    certificates that were not seen: it speaks TLS 1.3, and no handshake of that was completed."""
+    """The chain of the full handshake, leaf first, or else the last unencrypted one. Unknown if the listener may
+    have other certificates: it supports TLS 1.3, but no such handshake completed."""
     other_chains: tuple[tuple[CertificateFacts, ...], ...] = ()
-    """Other chains that this listener served, for other suites or versions (RSA beside ECDSA); all that were seen,
-    where ``chain`` is unknown."""
+    """Other chains of this listener, for other suites or versions (RSA and ECDSA); all observed ones if ``chain`` is
+    unknown."""
     untrusted_client: Known[Literal["refused", "accepted"]] = _NOT_TESTED
-    """What became of a client certificate that nobody has signed but itself."""
+    """The answer to a self-signed client certificate."""
     request_without_certificate: Known[str] = Unknown("not tested (--active-http)")
-    """What a listener that merely requests a client certificate answers to a request without one: a status, or
-    ``closed``."""
+    """The answer to an HTTP request without a client certificate, if it is only requested: a status, or ``closed``."""
     request_untrusted: Known[str] = Unknown("not tested (--active-http)")
-    """The same for a client that showed a certificate that nobody has signed but itself, and was let in by TLS."""
+    """The same with a self-signed client certificate that TLS accepted."""
     cleartext: Known[str | None] = Unknown("not tested (--active-http)")
-    """The first line of its answer to a request without TLS; None: it answered none in HTTP."""
+    """The first line of its answer to a plaintext request; None: no HTTP answer."""
     plain_port: Known[str | None] = Unknown("not tested (--active-http)")
-    """What the port beside it that objects have for requests without TLS answers for this name, with where a redirect
-    leads: ``HTTP/1.1 302 to https://a.example``. None: nobody is there, or answers in HTTP."""
+    """The answer of the plaintext port for this name, with the target of a redirect: ``HTTP/1.1 302 to
+    https://a.example``. None: closed, or no HTTP answer."""
     answered: tuple[Answered, ...] = ()
-    """Requests under this name and others; none without ``--active-http``."""
+    """Requests with this name and others; none without ``--active-http``."""
     strays: tuple[Stray, ...] = ()
-    """Server names beside its own that it was asked for; none where nothing says what it owes them."""
+    """Results for other server names; none without a requirement for them."""
     attempts: tuple[Attempt, ...] = ()
     stopped: str | None = None
-    """Why the scan was stopped while this endpoint was in progress: ``SIGINT``; None: it was not."""
+    """The reason why the scan was stopped during this endpoint: ``SIGINT``; None: it was not."""
     dialled: bool = True
-    """False: nobody was asked, because of where it is; ``detail`` says why, and which option would allow it."""
+    """False: not probed because of its address; ``detail`` has the reason and the option that allows it."""
 
     @property
     def connections(self) -> int:
-        """How many TCP connections it cost."""
+        """Number of TCP connections."""
         return len(self.attempts)
 
 
@@ -185,14 +185,14 @@ Flaw = Literal[
     "compression",
     "no-fallback-scsv",
 ]
-"""What can be wrong with an implementation, rather than with its configuration."""
+"""A fault of an implementation, not of its configuration."""
 
 _NOT_ASKED = Unknown("not asked")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inquiry:
-    """What the witness is asked. It always sees as well whether a client certificate is asked for."""
+    """The requests to sslyze, which also reports requests for client certificates."""
 
     versions: frozenset[int] = frozenset()
     """In which each suite is tried: up to 160 connections a version, so only where there is something to ask."""
@@ -203,20 +203,20 @@ class Inquiry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opinion:
-    """What the witness saw. It asks by full handshakes of its own, one for each suite, and knows fewer code points."""
+    """The result of sslyze. It uses a full handshake for each suite, and knows fewer code points."""
 
     witness: str
-    """Who it was: ``sslyze 6.3.1``."""
+    """Version: ``sslyze 6.3.1``."""
     highest: int | None = None
     """The highest version in which it was accepted; None where it never was."""
     suites: Mapping[int, Answers] = field(default_factory=dict)
-    """By version. A version without an entry was not told; one with nothing accepted was refused."""
+    """Suites by version. Without an entry: unknown; with none accepted: refused."""
     groups: Answers = Answers(unasked="not asked")
     """In the ``highest`` version, and only there."""
     client_certificate: Known[ClientCertificate] = _NOT_ASKED
     certificates: Known[frozenset[str]] = _NOT_ASKED
     """SHA-256 (lower-case hex) of every leaf certificate that it was served."""
     flaws: Mapping[Flaw, Known[bool]] = field(default_factory=dict)
-    """Whether each is there; one without an entry was not asked."""
+    """Result of each check; without an entry: not checked."""
     failure: str | None = None
-    """Why it saw nothing at all. That says nothing of the endpoint: the witness may be blind or broken."""
+    """The reason of a failure of sslyze, which is no result about the endpoint."""

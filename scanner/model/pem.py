@@ -1,4 +1,4 @@
-"""Certificates in PEM (RFC 7468) with any text around them, and the marks that replace removed private keys."""
+"""Certificates in PEM (RFC 7468) within any text, and the markers of removed private keys."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from scanner.tls.wire import Malformed, Reader
 
 REMOVED: Final = "[private key removed]"
 CONTAINER: Final = "[PKCS #12 container removed]"
-"""Whether a key was in it only its password shows; containers of trusted certificates look the same."""
+"""It may contain a key, which only its password shows; containers of trusted certificates look the same."""
 WITHHELD: Final = "[removed]"
-"""A password, or what calls itself a private key and is a placeholder for one."""
+"""Marker for a password, or for a placeholder of a private key."""
 
 
 MOST = 10_000
 """Certificates of one text. The largest bundles of public roots have a few hundred."""
 _LONGEST = 1 << 20
-"""Characters of one block: with every certificate bounded, a text full of beginnings without an end stays cheap."""
+"""Characters of one block: the limit keeps a text with many beginnings and no end cheap."""
 _LONGEST_LABEL = 64
 _BEGIN = "-----BEGIN "
 _TRUSTED = "TRUSTED CERTIFICATE"
-"""OpenSSL's own: the certificate, and behind it for what it is trusted."""
+"""OpenSSL's format: the certificate, followed by its trust settings."""
 _LABELS = frozenset({"CERTIFICATE", "X509 CERTIFICATE", _TRUSTED})
-"""RFC 7468 section 5.1 has the first, and warns of the others."""
+"""RFC 7468 section 5.1 defines the first label, and warns about the others."""
 _STANDARD = frozenset({"CERTIFICATE"})
-"""The only label that Go's programs read (crypto/x509 ``AppendCertsFromPEM``)."""
+"""The only label that Go reads (crypto/x509 ``AppendCertsFromPEM``)."""
 _MOST_TRUSTED = 300
-"""Certificates of a bundle of CAs: twice the number of public roots, which some bundles have beside their own CA."""
+"""Certificates of a CA bundle: twice the number of public roots, which some bundles contain besides their own CA."""
 _FIELDS = tuple(
     each.name for each in fields(CertificateFacts) if each.name not in ("der", "sha256", "unreadable", "other_names")
 )
 
 
 def pem_certificates(text: str, most: int = MOST, labels: frozenset[str] = _LABELS) -> Iterator[Known[bytes]]:
-    """The DER of each certificate in ``text``; a block that says it is one and cannot be read is unknown."""
+    """The DER of each certificate in ``text``; an unreadable block is unknown."""
     at = count = 0
     while (at := text.find(_BEGIN, at)) >= 0:
         at += len(_BEGIN)
@@ -59,7 +59,7 @@ def pem_certificates(text: str, most: int = MOST, labels: frozenset[str] = _LABE
 
 
 def trusted_certificates(bundle: str) -> Iterator[bytes]:
-    """The DER of the readable certificates in a bundle, as many as a client may trust."""
+    """The DER of the readable certificates in a bundle, up to a limit."""
     for each in pem_certificates(bundle[:_LONGEST], _MOST_TRUSTED, _STANDARD):
         if not isinstance(each, Unknown):
             yield each
@@ -74,7 +74,7 @@ def _decoded(content: str, label: str) -> Known[bytes]:
 
 
 def _first_element(der: bytes) -> bytes:
-    """Without what stands behind the first DER element (X.690 section 8.1). Raises ``Malformed``."""
+    """The first DER element (X.690 section 8.1) only. Raises ``Malformed``."""
     reader = Reader(der)
     reader.u8()
     size = reader.u8()
@@ -85,34 +85,34 @@ def _first_element(der: bytes) -> bytes:
 
 
 def looks_like_a_key(der: bytes) -> bool:
-    """Whether the outer SEQUENCE begins with the number 0 or 1, as private keys do (RFC 5958, 8017, 5915); that of a
+    """True if the outer SEQUENCE begins with the number 0 or 1, as private keys do (RFC 5958, 8017, 5915); that of a
     certificate begins with a SEQUENCE (RFC 5280 section 4.1)."""
     return der[:1] == b"\x30" and inside(der) in (b"\x02\x01\x00", b"\x02\x01\x01")
 
 
 def inside(der: bytes) -> bytes:
-    """The first three bytes of the content of a DER element (X.690 section 8.1), as many as there are."""
+    """The first three bytes of the content of a DER element (X.690 section 8.1), or fewer."""
     size = der[1] if len(der) > 1 else 0
     start = 2 + (size & 0x7F if size & 0x80 else 0)
     return der[start : start + 3]
 
 
 def unreadable(reason: str) -> CertificateFacts:
-    """A certificate of which nothing can be told."""
+    """A certificate without readable fields."""
     return CertificateFacts(der=b"", sha256=sha256(b"").hexdigest(), unreadable=dict.fromkeys(_FIELDS, reason))
 
 
 class Parser:
-    """Parses each certificate once: the same CA stands in hundreds of webhooks."""
+    """Parses each certificate once: the same CA is in hundreds of webhooks."""
 
     def facts(self, der: bytes) -> CertificateFacts:
-        """What the certificate says."""
+        """The fields of a certificate."""
         if looks_like_a_key(der):
-            return unreadable("a private key where a certificate should be")  # of which nothing is kept
+            return unreadable("a private key where a certificate should be")  # nothing of it is kept
         return parsed_once(der)
 
     def of_text(self, text: str, most: int = MOST) -> list[CertificateFacts]:
-        """Every certificate of a text in PEM, the unreadable too."""
+        """All certificates of a PEM text, also the unreadable ones."""
         return [
             unreadable(each.reason) if isinstance(each, Unknown) else self.facts(each)
             for each in pem_certificates(text, most)
@@ -131,7 +131,7 @@ def _has(*parts: bytes) -> Callable[[bytes], bool]:
 
 
 def _holds(*beginnings: bytes) -> Callable[[bytes], bool]:
-    """A DER SEQUENCE whose content begins so (X.690 section 8.1)."""
+    """A test for a DER SEQUENCE by the beginning of its content (X.690 section 8.1)."""
     return lambda content: content[:1] == _SEQUENCE and inside(content).startswith(beginnings)
 
 
@@ -152,16 +152,16 @@ _FORMS: Final[tuple[tuple[Callable[[bytes], bool], str], ...]] = (
     (_begins(b"LS0tLS1CRUdJTi"), "base64 in base64"),
     (_begins(b"MII"), "base64 without the lines of PEM around it"),
 )
-"""In this order: what a thing is of which the text below would be true as well comes first."""
+"""The order matters: earlier forms may match later tests too."""
 
 
 def form_of(content: bytes) -> str | None:
-    """What this is, of which no certificate in PEM could be read; None for nothing that is known."""
+    """The form of content without a PEM certificate; None if unknown."""
     return next((what for is_it, what in _FORMS if is_it(content)), None)
 
 
 def broken(certificate: CertificateFacts) -> str | None:
-    """Why nothing at all can be read of a certificate, in our words; None where something can."""
+    """The reason why a certificate is unreadable; None if it is readable."""
     if not certificate.der:
         return next(iter(certificate.unreadable.values()), None)
     if any(each is not None for each in (certificate.subject, certificate.not_after, certificate.key_algorithm)):
@@ -170,7 +170,7 @@ def broken(certificate: CertificateFacts) -> str | None:
 
 
 def _length(der: bytes) -> str | None:
-    """What is wrong with the length of the outermost element (X.690 section 8.1.3)."""
+    """The error in the length of the outermost element (X.690 section 8.1.3)."""
     reader = Reader(der)
     try:
         if reader.take(1) != _SEQUENCE:
@@ -188,15 +188,13 @@ _BREAKS: Final = str.maketrans("", "", "\r\n")
 
 
 def decoded(text: str) -> bytes:
-    """The bytes that a field of type ``[]byte`` holds. Go's decoder (``encoding/base64``) passes over ends of lines and
-    over nothing else: blanks, as YAML's ``>`` makes them of ends of lines, have the object refused. Raises
-    ``ValueError``.
-    """
+    """The bytes of a field of type ``[]byte``. Go's decoder (``encoding/base64``) ignores line breaks and nothing
+    else: the API server refuses blanks, which YAML's ``>`` makes of line breaks. Raises ``ValueError``."""
     return base64.b64decode(text.translate(_BREAKS), validate=True)
 
 
 def decoded_text(text: str) -> str:
-    """The text in a field of type ``[]byte``; "" where it is not base64."""
+    """The text of a field of type ``[]byte``; "" if it is not base64."""
     try:
         return decoded(text).decode("ascii", "replace")
     except ValueError:

@@ -1,5 +1,5 @@
-"""PKI configuration: keys that the PKI object in each of its shapes, MicroShift's file or an install-config requires,
-and the key that a certificate has."""
+"""PKI configuration: the required keys, from any shape of the PKI object, MicroShift's file or an install-config,
+and the key of a certificate."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ Algorithm = Literal["RSA", "ECDSA"]
 _RSA_BITS = {2048: 112, 3072: 128, 4096: 152, 5120: 168, 6144: 176, 7168: 192, 8192: 200}
 _CURVE_BITS = {"P256": 128, "P384": 192, "P521": 256}
 _CURVES = {"P-256": "P256", "P-384": "P384", "P-521": "P521"}
-"""The certificate's name of a curve, and the API's."""
+"""Names of curves in certificates and in the API."""
 CURVES = tuple(_CURVES.values())
-"""Those that the API knows."""
+"""Curves of the API."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """Algorithm and size, as ``config.openshift.io`` has them."""
+    """Algorithm and size, as in ``config.openshift.io``."""
 
     algorithm: str
     """``RSA``, ``ECDSA``; of a certificate also ``Ed25519``, ``ML-DSA-65`` or an OID."""
     size: int | None = None
-    """Bits, of RSA."""
+    """Bits of an RSA key."""
     curve: str | None = None
-    """``P256``, ``P384``, ``P521``, of ECDSA; another curve of a certificate by its own name."""
+    """``P256``, ``P384``, ``P521``; other curves of certificates by their own names."""
 
     @property
     def strength(self) -> int | None:
-        """Bits of security (NIST SP 800-57 part 1, table 2, and library-go ``pkg/pki`` for the sizes between); None
-        where no table has it."""
+        """Bits of security (NIST SP 800-57 part 1, table 2, and library-go ``pkg/pki`` for sizes between); None if
+        unknown."""
         if self.algorithm == "RSA" and self.size is not None:
             return max((bits for size, bits in _RSA_BITS.items() if size <= self.size), default=0)
         return _CURVE_BITS.get(self.curve or "") if self.algorithm == "ECDSA" else None
@@ -47,11 +47,11 @@ class Key:
 
 
 RSA_2048 = Key(algorithm="RSA", size=2048)
-"""The platform's own default where nothing is configured."""
+"""The platform's default without a configuration."""
 
 
 def key_of(facts: CertificateFacts) -> Known[Key]:
-    """The key that a certificate has."""
+    """The key of a certificate."""
     if facts.key_algorithm is None:
         return Unknown(f"the key cannot be read: {facts.unreadable.get('key_algorithm', 'no reason stated')}")
     if facts.key_algorithm == "RSA":
@@ -66,32 +66,32 @@ def key_of(facts: CertificateFacts) -> Known[Key]:
 
 
 Usage = Literal["signer", "serving", "client"]
-"""A category that a configuration knows."""
+"""A category of configurations."""
 USAGES: Final[tuple[Usage, ...]] = ("signer", "serving", "client")
 
 Shape = Literal["document", "shipped", "interim", "install-config", "none"]
-"""``document``: ``spec.{defaults,categories,overrides}``, as the enhancement has it, and MicroShift's ``pki``.
+"""``document``: ``spec.{defaults,categories,overrides}``, as in the enhancement, and MicroShift's ``pki``.
 ``shipped``: ``spec.certificateManagement.custom.signerCertificates`` and so on. ``interim``: the document's lists
-inside of ``certificateManagement.custom``. ``none``: nothing that tells the shape is there."""
+inside of ``certificateManagement.custom``. ``none``: no field identifies the shape."""
 
 Reason = Literal["gate-off", "crd-absent", "absent", "deleted", "empty", "unmanaged", "unreadable"]
-"""Why nobody has configured anything. ``deleted``: an earlier snapshot had the object. ``unreadable``: there may be a
-configuration that nobody saw."""
+"""The reason for no configuration. ``deleted``: an earlier snapshot had the object. ``unreadable``: there may be
+one, but it could not be read."""
 
 Fit = Literal["unrequired", "met", "stronger", "unknown", "violated"]
-"""How a key stands to what is required. ``stronger``: exactly another key is configured, and this one is stronger,
-which is worth a remark only. From the best to the worst."""
+"""Result of comparing a key with the requirement, from best to worst. ``stronger``: exactly another key is
+configured, and this one is stronger, which is only a remark."""
 FITS: Final[tuple[Fit, ...]] = ("unrequired", "met", "stronger", "unknown", "violated")
 
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """What the API would not take."""
+    """An error of the API."""
 
     steps: Steps
-    """The way to the value, from the top of the object."""
+    """Path of the value from the top of the object."""
     message: str
-    """In the API's words."""
+    """The API's message."""
 
     def __str__(self) -> str:
         return f"{dotted(self.steps)}: {self.message}" if self.steps else self.message
@@ -99,85 +99,84 @@ class Complaint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One key that somebody configured."""
+    """One configured key."""
 
     key: Known[Key]
-    """Unknown for what the API would have refused: nobody can tell what operators make of it."""
+    """The key; unknown if the API would have refused it, since the behaviour of operators is undefined."""
     field: str
     """``spec.categories[1].certificate.key``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PkiConfig:
-    """A configuration, and what holds where it says nothing."""
+    """A configuration, and the defaults for what it does not set."""
 
     source: str
     """``PKI/cluster``, a file, ``ConfigMap/kube-system/cluster-config-v1``."""
     shape: Shape = "none"
     mode: str = ""
-    """``Unmanaged``, ``Default``, ``Custom`` of ``spec.certificateManagement``; empty where the shape has none."""
+    """``Unmanaged``, ``Default``, ``Custom`` of ``spec.certificateManagement``; empty in shapes without it."""
     defaults: Rule | None = None
     categories: Mapping[Usage, Rule] = field(default_factory=dict)
     overrides: Mapping[str, Rule] = field(default_factory=dict)
-    """By certificate name."""
+    """Rules by certificate name."""
     registered: Mapping[str, Usage] = field(default_factory=dict)
-    """Certificate names beside the well-known ones, and their categories (PKICertificateDefinition)."""
+    """Further certificate names and their categories (PKICertificateDefinition)."""
     platform: Mapping[Usage, Key] = field(default_factory=dict)
-    """What the platform takes where nothing is configured: a minimum. Empty: nothing is required."""
+    """The platform's minimum without a configuration. Empty: no requirement."""
     platform_said: str = ""
-    """For people: where ``platform`` comes from, or why there is none."""
+    """Source of ``platform``, or why there is none, for people."""
     reason: Reason | None = None
-    """Why nothing is configured, or None. But for ``absent`` and ``deleted`` with the feature gate on, nothing is
-    required then: only the policy file's minimum is left to judge by. ``unreadable``: nothing passes."""
+    """The reason for no configuration, or None. Except for ``absent`` and ``deleted`` with the feature gate on,
+    nothing is required then, except by the policy file. ``unreadable``: nothing passes."""
     since: datetime | None = None
-    """The last change of the spec; None where nothing tells."""
+    """Last change of spec; None if unknown."""
     since_vague: bool = False
-    """Whether it was changed after ``since``, too, and nothing tells when."""
+    """True if it also changed after ``since``, at an unknown time."""
     until: datetime | None = None
-    """Where ``since_vague``: the latest time at which that can have been, if that is known."""
+    """With ``since_vague``: the latest possible time of that change, if known."""
     since_said: str = ""
-    """Why ``since`` was chosen, where nothing tells it: a clause for people."""
+    """The reason for ``since`` if it is assumed: a clause for people."""
     problems: tuple[Complaint, ...] = ()
     unknown_fields: tuple[str, ...] = ()
-    """Fields that no shape has: kept, and without effect."""
+    """Unknown fields: kept, without effect."""
     remarks: tuple[str, ...] = ()
     asked: dict[tuple[str, tuple[str, ...]], Required] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
-    """What it was found to ask, by category and names: of thousands of certificates the same few questions."""
+    """Cached requirements by category and names, which few thousands of certificates share."""
 
     @property
     def in_force(self) -> bool:
-        """Whether what it says counts for anybody."""
+        """True if it applies."""
         return self.reason is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Required:
-    """What the key of one certificate must be, and who says so.
+    """The requirement on the key of one certificate, and its source.
 
-    At most one of ``key``, ``unknown``, ``all_of`` and ``one_of`` is set; none of them: nothing is required.
+    At most one of ``key``, ``unknown``, ``all_of`` and ``one_of`` is set; none of these: nothing is required.
     """
 
     key: Key | None = None
     exact: bool = False
-    """Configured: exactly ``key``. Else it is the platform's own, a minimum."""
+    """True for a configured key, which must be exactly ``key``; else it is the platform's minimum."""
     because: tuple[Because, ...] = ()
     unknown: str | None = None
-    """Why nobody can tell; then nothing passes."""
+    """The reason why it is unknown; then nothing passes."""
     all_of: tuple[Required, ...] = ()
-    """Each must be met: a certificate with both usages, in a shape without a category for it."""
+    """Requirements that must all be met: a certificate with both usages, in a shape without a category for it."""
     one_of: tuple[Required, ...] = ()
-    """One of these, and nobody knows which: a name or a category that is ambiguous. A verdict stands only if it is the
-    same for all."""
+    """Possible requirements of an ambiguous name or category. A verdict holds only if it is the same for all."""
 
     @property
     def asks(self) -> bool:
-        """Whether it asks for anything, known or not."""
+        """True if there is any requirement, known or not."""
         return bool(self.key or self.unknown is not None or self.all_of or self.one_of)
 
     def fit(self, key: Key) -> Fit:
-        """How ``key`` stands to this."""
+        """The result of comparing ``key``."""
         if self.all_of:
             return _worst(each.fit(key) for each in self.all_of)
         if self.one_of:
@@ -197,7 +196,7 @@ def _worst(fits: Iterable[Fit]) -> Fit:
 
 
 def _unequal(key: Key, required: Key, *, exact: bool) -> Fit:
-    """Of a key that is another one. What no table gives a strength (Ed25519, ML-DSA) meets nothing."""
+    """The result for a different key. Keys of unknown strength (Ed25519, ML-DSA) never comply."""
     if key.strength is None or required.strength is None:
         return "violated"
     if exact:

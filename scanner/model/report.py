@@ -1,8 +1,7 @@
 """A report: the public shape of a scan's results (``docs/schema/scan-v1.json``), row by row.
 
-A row is what one endpoint gets in JSON. Formats read rows, never observations: what a format can say is what the
-schema says, and a saved scan can be printed again in any format. Rows are produced while the scan runs and kept in a
-file, so that a report of 10,000 endpoints never lies in memory whole.
+A row is the JSON of one endpoint. Formats read rows, never observations, so that a saved scan can be printed in any
+format. Rows are written to a file during the scan, so that a report of 10,000 endpoints is never completely in memory.
 """
 
 from __future__ import annotations
@@ -79,14 +78,14 @@ class ScannerRow(TypedDict):
 
 
 class CountRow(TypedDict):
-    """How many, and why."""
+    """A count with its reason."""
 
     reason: str
     count: int
 
 
 class UnreadableRow(TypedDict):
-    """A kind of which the cluster may have objects that nobody saw."""
+    """A kind whose objects could not all be read."""
 
     resource: str
     """``routes.route.openshift.io``."""
@@ -94,13 +93,13 @@ class UnreadableRow(TypedDict):
     """``forbidden``, ``failed``, ``not-asked`` or ``not-saved``."""
     reason: str
     remedy: str
-    """What would allow it."""
+    """Command or setting that allows it."""
     accepted: bool
-    """Whether the policy file accepts that it is missing."""
+    """True if the policy file accepts the gap."""
 
 
 class PolicyRow(TypedDict):
-    """A NetworkPolicy, and how many listeners did not answer that it closes to the scanner."""
+    """A NetworkPolicy, with the number of silent listeners that it blocks for the scanner."""
 
     policy: str
     endpoints: int
@@ -112,20 +111,20 @@ class DiscoveryRow(TypedDict):
 
     discovered: int
     not_reached: int
-    """Found, and the scan ended before them."""
+    """Found, but not reached before the end of the scan."""
     probed: int
     judged: int
     """Pass or fail."""
     undetermined: int
     not_applicable: int
     left_out: list[CountRow]
-    """Seen and not asked: outside the scope, never TLS, UDP."""
+    """Excluded: outside of the scope, never TLS, UDP."""
     unreadable: list[UnreadableRow]
     network_policies: list[PolicyRow]
 
 
 class NotStarted(TypedDict):
-    """What a scan that was stopped had not begun with."""
+    """Endpoints that a stopped scan had not started."""
 
     total: int
     by_namespace: dict[str, int]
@@ -135,25 +134,25 @@ class NotStarted(TypedDict):
 
 
 class Coverage(TypedDict):
-    """Whether everything that was asked for was judged."""
+    """The completeness of the scan."""
 
     endpoints: int
     judged: int
     not_judged: int
     """Declared or hinted endpoints without a verdict of pass or fail."""
     interrupted: str | None
-    """Why the scan stopped early: ``SIGTERM``."""
+    """The reason of an early stop: ``SIGTERM``."""
     in_progress: NotRequired[int]
-    """Endpoints without a verdict because the scan was stopped while it asked them."""
+    """Endpoints in progress when the scan was stopped."""
     not_started: NotRequired[NotStarted]
     complete: bool
     discovery: NotRequired[DiscoveryRow | None]
-    """What a cluster showed and what it did not; absent or null for a list of targets."""
+    """Coverage of a cluster; absent or null for a list of targets."""
 
 
 @dataclass(slots=True)
 class Summary:
-    """Counts over all rows, kept while they pass by."""
+    """Counts over all rows, added one by one."""
 
     endpoints: int = 0
     verdicts: dict[str, int] = field(
@@ -161,27 +160,26 @@ class Summary:
     )
     statuses: dict[str, int] = field(default_factory=dict)
     failures: dict[Severity, int] = field(default_factory=lambda: dict.fromkeys(SEVERITIES, 0))
-    """Findings with verdict fail by severity, waived and readiness left out: what ``--fail-on`` looks at."""
+    """Failing findings by severity, without waived and readiness ones: ``--fail-on`` uses them."""
     rules: dict[str, int] = field(default_factory=dict)
     """Failing findings by rule."""
     found: dict[tuple[Severity, str], int] = field(default_factory=dict)
-    """The same by severity and rule."""
+    """Failing findings by severity and rule."""
     worst: dict[Severity, int] = field(default_factory=lambda: dict.fromkeys(SEVERITIES, 0))
-    """Endpoints by the most severe of these findings."""
+    """Endpoints by their most severe failing finding."""
     trust_unchecked: int = 0
-    """Endpoints that served a chain for which no trust anchor is known."""
+    """Endpoints with a chain but without a known trust anchor."""
     self_signed: int = 0
-    """Those of them whose leaf is its own issuer."""
+    """Endpoints among these with a self-signed leaf."""
     names_unchecked: int = 0
-    """Endpoints with a certificate and without a known name: targets given by an IP address."""
+    """Endpoints with a certificate but without a known name: targets by IP address."""
     outcomes: dict[Outcome, int] = field(default_factory=lambda: dict.fromkeys(OUTCOMES, 0))
-    """Endpoints by the word that every format has for them."""
+    """Endpoints by outcome."""
     connections: int = 0
     unsettled: int = 0
-    """Endpoints that fail and with another inconclusive finding: a failure below ``--fail-on``
-    must not make up for what is not known."""
+    """Endpoints with a failure and another inconclusive finding: a failure below ``--fail-on`` must not hide it."""
     policies: dict[str, int] = field(default_factory=dict)
-    """NetworkPolicies that explain silence, by how many endpoints each does."""
+    """NetworkPolicies that explain silent endpoints, with the number of these."""
     components: ComponentTally = field(default_factory=ComponentTally)
 
     def add(self, row: EndpointRow) -> None:
@@ -205,7 +203,7 @@ class Summary:
         self.names_unchecked += unchecked_name(row)
 
     def add_findings(self, findings: Iterable[FindingRow]) -> None:
-        """Count findings; used alone for those that belong to no endpoint."""
+        """Count findings; called directly for those without an endpoint."""
         for finding in findings:
             if _counts(finding):
                 severity, rule = SEVERITIES[SEVERITIES.index(finding["severity"])], finding["rule"]
@@ -215,14 +213,14 @@ class Summary:
 
 
 CHAIN_RULE = "cert-chain"
-"""Its finding is not applicable where no trust anchor is known."""
+"""Rule whose finding is not applicable without a trust anchor."""
 NAME_RULE = "cert-name"
-"""Its finding is not applicable where no name is known."""
+"""Rule whose finding is not applicable without a name."""
 
 
 def unchecked_trust(row: EndpointRow) -> Literal["self-signed", "issued"] | None:
-    """Whether a served chain was not verified for want of a trust anchor, and which kind of leaf it has; None: it was
-    verified, or there was none."""
+    """The kind of leaf of a chain that was not verified because no trust anchor is known; None if it was, or there
+    is no chain."""
     chain = row["observed"]["chain"]
     if not chain or not _unjudged(row, CHAIN_RULE):
         return None
@@ -230,7 +228,7 @@ def unchecked_trust(row: EndpointRow) -> Literal["self-signed", "issued"] | None
 
 
 def unchecked_name(row: EndpointRow) -> bool:
-    """Whether the names of a served certificate were not checked for want of a name."""
+    """True if the names of a served certificate were not checked, because no name is known."""
     return _unjudged(row, NAME_RULE)
 
 
@@ -243,7 +241,7 @@ def _counts(finding: FindingRow) -> bool:
 
 
 def _unsettled(finding: FindingRow) -> bool:
-    """Whether it could not be determined and might have failed (``info`` never does); so might what still converges."""
+    """True if it is inconclusive and could be a failure (``info`` cannot); also while converging."""
     excused = finding["status"] in NEVER_FAILS and finding["status"] != "converging"
     return finding["verdict"] == "inconclusive" and finding["severity"] != "info" and not excused
 
@@ -253,7 +251,7 @@ FailOn = Literal["low", "medium", "high", "critical", "never"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """Everything that a format needs. ``rows`` can be called any number of times."""
+    """Input of a format. ``rows`` can be called several times."""
 
     scanner: ScannerRow
     started: str
@@ -264,40 +262,40 @@ class Report:
     rules: list[RuleRow]
     summary: Summary
     findings: list[FindingRow]
-    """Those that belong to no endpoint."""
+    """Findings without an endpoint."""
     rows: Callable[[], Iterator[EndpointRow]]
     lines: Callable[[], Iterator[str]] | None = None
-    """The same rows as lines of JSON, where they are kept as such: nothing has to be encoded twice."""
+    """The rows as lines of JSON, if available, to save encoding them again."""
     fail_on: FailOn = "medium"
-    """The lowest severity that makes the exit code 1."""
+    """Lowest severity that makes the exit code 1."""
     certificates: CertificateReport | None = None
-    """Every certificate that the clusters hold and serve; None for a list of targets."""
+    """All certificates of the clusters; None for a list of targets."""
 
 
 EXIT_OK, EXIT_FINDINGS, EXIT_USAGE, EXIT_INCOMPLETE, EXIT_NOTHING, EXIT_INTERNAL = 0, 1, 2, 3, 4, 70
 
 
 def fails(finding: FindingRow, fail_on: FailOn) -> bool:
-    """Whether a finding counts against ``--fail-on``."""
+    """True if a finding counts for ``--fail-on``."""
     return _counts(finding) and finding["severity"] in counted_severities(fail_on)
 
 
 def counted_severities(fail_on: FailOn) -> tuple[Severity, ...]:
-    """Those that make the exit code 1."""
+    """Severities that make the exit code 1."""
     return () if fail_on == "never" else SEVERITIES[SEVERITIES.index(fail_on) :]
 
 
 def exit_code(report: Report, fail_on: FailOn) -> int:
-    """The exit code that a report earns (design, "Exit codes"). Findings win over an incomplete scan."""
+    """The exit code of a report (design, "Exit codes"). Failures come before incompleteness."""
     if any(report.summary.failures[severity] for severity in counted_severities(fail_on)):
         return EXIT_FINDINGS
     if not report.coverage["complete"] or report.summary.unsettled:
         return EXIT_INCOMPLETE
-    told = report.summary.verdicts
-    if told["pass"] or told["fail"]:
+    verdicts = report.summary.verdicts
+    if verdicts["pass"] or verdicts["fail"]:
         return EXIT_OK
-    return EXIT_INCOMPLETE if told["inconclusive"] else EXIT_NOTHING  # nothing was found to comply
+    return EXIT_INCOMPLETE if verdicts["inconclusive"] else EXIT_NOTHING  # nothing was found to comply
 
 
 VERDICTS: tuple[Verdict, ...] = ("fail", "inconclusive", "pass", "not_applicable")
-"""In the order of importance to a reader."""
+"""The most important first."""

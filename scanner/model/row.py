@@ -1,4 +1,4 @@
-"""One endpoint in a report: the public shape of a result (``docs/schema/scan-v1.json``), as JSON has it."""
+"""One endpoint in a report: the public shape of a result (``docs/schema/scan-v1.json``), as JSON."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NotRequired, TypedDict
 
 
 class FindingRow(TypedDict):
-    """One finding. Texts are as received: a format escapes them for its own medium."""
+    """One finding. Texts are unescaped: a format escapes them."""
 
     rule: str
     severity: str
@@ -21,7 +21,7 @@ class FindingRow(TypedDict):
     second_opinion: str | None
     waiver: str | None
     about: str | None
-    """What it is about where that is no single endpoint: the id that replicas share, an object, a line of a file."""
+    """Its subject, if that is not one endpoint: the id that replicas share, an object, a line of a file."""
 
 
 class KeyRow(TypedDict):
@@ -31,7 +31,7 @@ class KeyRow(TypedDict):
 
 
 class CertificateRow(TypedDict):
-    """One certificate of the chain; a field that could not be read is null and named in ``unreadable``."""
+    """One certificate of the chain; an unreadable field is null and listed in ``unreadable``."""
 
     subject: str | None
     issuer: str | None
@@ -46,7 +46,7 @@ class CertificateRow(TypedDict):
 
 class VersionRow(TypedDict):
     suites: list[str] | None
-    """Accepted, IANA names, in the order in which they were chosen."""
+    """Accepted suites by IANA name, in the order of selection."""
     refused: list[str]
     enumerated: bool
     preference: str | None
@@ -66,17 +66,17 @@ class ExpectedRow(TypedDict):
     groups: list[str] | None
     because: list[str]
     alternatives: list[str]
-    """Profiles that are as good until a change has been rolled out."""
+    """Profiles that are allowed until a change is rolled out."""
     remarks: list[str]
     adherence: str | None
-    """What the cluster's ``tlsAdherence`` amounts to, where it has a say."""
+    """Effective value of the cluster's ``tlsAdherence``, if it applies."""
 
 
 class ObservedRow(TypedDict):
-    """Null is "not known", and ``reasons`` says why under the same key; an empty list is "asked, and none"."""
+    """Null is "unknown", with the reason under the same key in ``reasons``; an empty list is "none"."""
 
     versions: dict[str, VersionRow | None] | None
-    """Every version that was asked: refused has empty ``suites``; null could not be determined."""
+    """All offered versions: a refused one has empty ``suites``; null is unknown."""
     groups: list[str] | None
     client_certificate: str | None
     alpn: str | None
@@ -85,7 +85,7 @@ class ObservedRow(TypedDict):
     chain: list[CertificateRow] | None
     connections: int
     attempts: list[str]
-    """One line a connection: the offer, the reply, milliseconds."""
+    """One line for each connection: the offer, the reply, milliseconds."""
 
 
 class OwnerRow(TypedDict):
@@ -111,7 +111,7 @@ class EndpointRow(TypedDict):
     verdict: str
     status: str
     outcome: NotRequired[str]
-    """The word that every format has for verdict and status; rows of earlier releases have none."""
+    """The outcome of verdict and status; missing in rows of earlier releases."""
     reach: str
     detail: str
     expected: ExpectedRow
@@ -119,17 +119,17 @@ class EndpointRow(TypedDict):
     reasons: dict[str, str]
     findings: list[FindingRow]
     standing: str
-    """``platform``, ``layered``, ``user`` or ``listed``: whether the cluster's profile binds it."""
+    """``platform``, ``layered``, ``user`` or ``listed``: decides if the cluster's profile binds it."""
     certainty: str
     subject: OwnerRow | None
-    """The object that decides what is served under this name, where that is not the owner."""
+    """The object that configures the listener for this name, if that is not the owner."""
     node: str | None
     pod: OwnerRow | None
     candidates: list[OwnerRow]
-    """Of a port of a node: who may own it."""
+    """Possible owners of a port of a node."""
     aliases: list[str]
-    """Balanced addresses that lead here."""
+    """Balanced addresses of this listener."""
     sampled: bool
-    """A balanced address of which one backend answered: it cannot pass."""
+    """True for a balanced address whose backends could not be probed one by one: it cannot pass."""
     blocked_by: list[str]
-    """NetworkPolicies that explain why nothing answered: ``shop/deny-all``."""
+    """NetworkPolicies that explain the silence: ``shop/deny-all``."""

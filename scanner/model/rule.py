@@ -1,4 +1,4 @@
-"""A rule: one thing that we require, and the page that explains it."""
+"""Rules: requirements, each with the page that explains it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from scanner.model.scan_policy import Policy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """Everything that a rule may look at. A value: judging dials nothing and reads no clock."""
+    """The input of a rule. A value: judging does no I/O and reads no clock."""
 
     endpoint: Endpoint
     expectation: Expectation
@@ -28,7 +28,7 @@ class Case:
     policy: Policy
     now: datetime
     opinion: Opinion | None = None
-    """What the second witness saw, where one was asked."""
+    """The result of sslyze, if it was used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +37,9 @@ class RulePage:
 
     title: str
     severity: Severity
-    """Of a violation, unless the finding says otherwise."""
+    """Severity of a violation, unless the finding sets another."""
     topic: str
-    """Heading under which ``docs/rules/README.md`` lists the rule."""
+    """Heading of the rule in ``docs/rules/README.md``."""
     references: tuple[str, ...]
     text: str
     """The explanation, without the front matter."""
@@ -50,13 +50,13 @@ _FENCE: Final = "---\n"
 
 @cache
 def rule_page(rule_id: str) -> RulePage:
-    """Read the page of a rule. Raises ``ResourceError`` for one that is missing or has other front matter."""
+    """Read the page of a rule. Raises ``ResourceError`` if it is missing or its front matter is invalid."""
     path = data("rules") / f"{rule_id}.md"
     try:
         _, front, text = path.read_text(encoding="utf-8").split(_FENCE, 2)
         fields = Builder(path.name, front, first=2).document()
     except (OSError, ValueError, InputError) as error:
-        raise ResourceError(f"{path}: no page of a rule: {error}", hint="install adhere again") from error
+        raise ResourceError(f"{path}: invalid page of a rule: {error}", hint="install adhere again") from error
     match fields:
         case {
             "id": known,
@@ -68,14 +68,14 @@ def rule_page(rule_id: str) -> RulePage:
             sources = tuple(map(str, references))
             return RulePage(title=title, severity=severity, topic=topic, references=sources, text=text.strip())
     raise ResourceError(
-        f"{path}: no page of the rule {rule_id}: the front matter has its id, title, severity, topic and references",
+        f"{path}: the front matter must have the id {rule_id}, title, severity, topic and references",
         hint="correct the page, or install adhere again",
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnyRule:
-    """What every kind of rule has: its id, its check, and its page."""
+    """The common part of all kinds of rules: id, check and page."""
 
     id: str
     """Never changes: ``tls-version``."""
@@ -93,7 +93,7 @@ class AnyRule:
 
     @property
     def references(self) -> tuple[str, ...]:
-        """Clauses and API paths that the requirement comes from."""
+        """Sources of the requirement: clauses and API paths."""
         return rule_page(self.id).references
 
     @property
@@ -108,14 +108,14 @@ class Rule(AnyRule):
 
     check: Callable[[Rule, Case], Iterable[Finding]]
     reads: tuple[str, ...] = ()
-    """Kinds of cluster objects that it looks at."""
+    """Kinds of cluster objects that it reads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanRule(AnyRule):
-    """A requirement on a scan as a whole, or across its endpoints; its findings belong to no endpoint.
+    """A requirement on a complete scan, or across endpoints; its findings belong to no endpoint.
 
-    ``check`` is called with whatever this one looks at.
+    ``check`` is called with the input of the rule.
     """
 
     check: Callable[..., Iterable[Finding]]
@@ -129,7 +129,7 @@ class ScanRule(AnyRule):
         verdict: Literal["fail", "inconclusive"] = "fail",
         severity: Severity | None = None,
     ) -> Finding:
-        """What it has to say ``about`` something; what is merely worth knowing (info) is never one that counts."""
+        """A finding of this rule; one with severity info is only informational."""
         severity = severity or self.severity
         status: Status = "not-tested"
         if verdict == "fail":
@@ -146,9 +146,9 @@ RETIRED: Final[Mapping[str, str]] = {
     "gateway-certificate-overlap": "gateway-overlapping-tls-config",
     "gateway-hostname-overlap": "gateway-overlapping-tls-config",
 }
-"""By the former id, the rule that judges the same today. ``docs/rules/README.md`` lists them."""
+"""Former ids, with the rule that judges the same today. ``docs/rules/README.md`` lists them."""
 
 
 def current(rule_id: str) -> str:
-    """The id by which a rule is known today; ``rule_id`` itself where it is none that was retired."""
+    """The present id of a rule, also for a retired id."""
     return RETIRED.get(rule_id, rule_id)

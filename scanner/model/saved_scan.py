@@ -1,8 +1,8 @@
 """A saved scan (``adhere scan --save``): the names of its files, ``scan.json``, and ``observations.jsonl``.
 
-The latter has one endpoint a line, to be judged again without a handshake. Each line is whole by itself, so that lines
-can be filtered and joined: ``{"record": "adhere.observation/v2", "endpoint": {...}, "observation": {...}}``, and
-``"opinion": {...}`` where sslyze was asked too. Certificates are kept as they were served (DER, base64).
+The latter has one endpoint per line, to be judged again without a handshake. Lines are independent, so that they can be
+filtered and joined: ``{"record": "adhere.observation/v2", "endpoint": {...}, "observation": {...}}``, and ``"opinion":
+{...}`` if sslyze was used. Certificates are kept as served (DER, base64).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from scanner.model.serialization import DecodeError, codec
 
 SCHEMA = "adhere.saved/v1"
 EARLIER = "earlier"
-"""The directory with what ``--previous`` had."""
+"""Directory of the ``--previous`` snapshots."""
 HEAD, ROWS, FINDINGS, OBSERVATIONS, POLICY, COMPONENTS = (
     "scan.json",
     "rows.jsonl",
@@ -37,39 +37,38 @@ HEAD, ROWS, FINDINGS, OBSERVATIONS, POLICY, COMPONENTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """What was scanned, as far as judging again needs it."""
+    """The input of the scan, as far as rejudging needs it."""
 
     schema: str = SCHEMA
     mode: str = "inventory"
     clusters: tuple[str, ...] = ()
     """Names of the clusters, in the order of the snapshots; none for a list of targets."""
     release: str = ""
-    """Of the first cluster, ``4.22``: profiles that are asked for later mean what they mean there."""
+    """Release of the first cluster, ``4.22``, which defines the meaning of profiles."""
     profile: Profile | None = None
-    """What every target owed; of clusters, the floor where no platform says what is required, if the user gave one."""
+    """The profile of all targets; of clusters, the user's floor where no platform requires one."""
     anchors: tuple[bytes, ...] = ()
     anchor_source: str = ""
     policy: bool = False
-    """Whether there was a policy file; a copy of it is kept."""
+    """True if there was a policy file; a copy is kept."""
     thresholds: Policy = Policy()
-    """What the rules compared with, wherever it was said."""
+    """Thresholds of the rules."""
     earlier: int = 0
-    """Snapshots of before, kept in ``earlier/``."""
+    """Number of earlier snapshots in ``earlier/``."""
     components: int = 0
-    """Files of the component catalogue that the user gave, kept in ``components/``."""
+    """Number of the user's component catalogue files in ``components/``."""
     confirm: bool | None = None
     deep: bool | None = None
-    """Whether sslyze was asked, and for what (``--confirm``, ``--deep``). None: by a release that did not keep its
-    answers."""
+    """Use of sslyze (``--confirm``, ``--deep``). None: by a release that did not keep its results."""
     interrupted: str | None = None
-    """Why the scan stopped early: ``SIGTERM``."""
+    """The reason of an early stop: ``SIGTERM``."""
 
 
 def cluster_of(endpoint: str, clusters: Collection[str]) -> str | None:
-    """Of which of the scan's clusters the endpoint with this id is; None where it is of none of them.
+    """The cluster of the endpoint with this id; None if it belongs to none.
 
-    With several clusters, the ids of a scan begin with the name of each. A context may be called ``a/b`` beside
-    another one that is called ``a``: the longest name that fits is meant.
+    With several clusters, ids begin with the cluster's name. If contexts are called ``a`` and ``a/b``, the longest
+    matching name is right.
     """
     if len(clusters) == 1:
         (only,) = clusters
@@ -81,33 +80,33 @@ T = TypeVar("T")
 
 RECORD = "adhere.observation/v2"
 _FORMER = "adhere.observation/v1"
-"""Its endpoints have at most 20 origins, as text: not enough to judge by."""
+"""Its endpoints have at most 20 origins, as text: not enough to judge."""
 
 MOST_BYTES = 16 * 2**20
-"""Of one line: a hundred certificates of the largest size that TLS carries, and all that can be said of them."""
-_HINT = "this must be a file that adhere scan --save wrote, whole"
+"""Bytes of one line: a hundred certificates of the largest size in TLS, and all their results."""
+_HINT = "use a complete file of adhere scan --save"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """One endpoint and what it did."""
+    """One endpoint with its results."""
 
     endpoint: Endpoint
     observation: Observation
     opinion: Opinion | None = None
-    """What the second witness saw of it, where one was asked."""
+    """The result of sslyze, if it was used."""
 
 
 def encode(seen: Seen) -> str:
-    """One line, without its end, in ASCII."""
-    said = {
+    """One line in ASCII, without the line end."""
+    record = {
         "record": RECORD,
         "endpoint": codec(Endpoint).encode(seen.endpoint),
         "observation": codec(Observation).encode(seen.observation),
     }
     if seen.opinion is not None:
-        said["opinion"] = codec(Opinion).encode(seen.opinion)
-    return json.dumps(said, separators=(",", ":"), allow_nan=False)
+        record["opinion"] = codec(Opinion).encode(seen.opinion)
+    return json.dumps(record, separators=(",", ":"), allow_nan=False)
 
 
 def decode(line: str | bytes, where: str) -> Seen:
@@ -129,9 +128,9 @@ def decode(line: str | bytes, where: str) -> Seen:
     except DecodeError as error:
         raise InputError(f"{where}: {error.path}: {error.problem}", hint=_HINT) from error
     if not 0 < endpoint.port < 65536:
-        raise InputError(f"{where}: endpoint.port: {endpoint.port} is no port", hint=_HINT)
+        raise InputError(f"{where}: endpoint.port: {endpoint.port} is not a port", hint=_HINT)
     if observation.at.year not in YEARS:
-        raise InputError(f"{where}: observation.at: nothing was seen in the year {observation.at.year}", hint=_HINT)
+        raise InputError(f"{where}: observation.at: invalid year {observation.at.year}", hint=_HINT)
     return Seen(endpoint=endpoint, observation=observation, opinion=opinion)
 
 
@@ -143,8 +142,8 @@ def _member(value: dict[str, object], name: str, kind: type[T]) -> T:
 
 
 def read(path: Path) -> Iterator[Seen]:
-    """Everything in a file, one after another. Raises ``InputError`` with file and line for what is no record, and
-    for a last line that has no end: its writer was killed, and what it wanted to say is not known."""
+    """All records of a file. Raises ``InputError`` with file and line for an invalid record, and for a last line
+    without an end, whose writer was killed."""
     with opened(path) as source:
         for number, line in enumerate(_lines(source, path), start=1):
             yield decode(line, f"{path}:{number}")
@@ -157,5 +156,5 @@ def _lines(source: BinaryIO, path: Path) -> Iterator[bytes]:
         if len(line) > MOST_BYTES:
             raise InputError(f"{path}:{number}: longer than {MOST_BYTES} bytes", hint=_HINT)
         if not line.endswith(b"\n"):
-            raise InputError(f"{path}:{number}: cut off in the middle", hint=f"{_HINT}; delete that line to go on")
+            raise InputError(f"{path}:{number}: incomplete line", hint=f"{_HINT}, or delete that line")
         yield line.rstrip(b"\r\n")

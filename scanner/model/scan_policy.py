@@ -1,7 +1,7 @@
 """The user's policy for a scan (``adhere.yaml``, ``kind: ScanPolicy``): selectors, thresholds, waivers, requirements.
 
-And what ``--config`` sets. ``scanner/config`` reads both files: apart, because pydantic takes 60 ms to import and most
-scans have no file.
+Also the settings of ``--config``. ``scanner/config`` reads both files, in separate modules: pydantic takes 60 ms to
+import, and most scans have no file.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from scanner.model.finding import Severity
 from scanner.model.report import FailOn
 
 MOST_DAYS = 36_500
-"""Until a certificate ends: more is no threshold."""
+"""Days until expiry: more is no useful threshold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """Thresholds of the rules. The defaults are what ``adhere scan`` without ``--config`` uses."""
+    """Thresholds of the rules, with the defaults of ``adhere scan`` without ``--config``."""
 
     expires_within_days: int = 30
-    """A certificate that expires sooner is a finding of low severity."""
+    """Days before expiry for a finding of low severity."""
     expires_within_days_medium: int = 14
-    """Of medium severity."""
+    """Days for medium severity."""
     expires_within_days_high: int = 3
-    """Of high severity."""
+    """Days for high severity."""
     min_rsa_bits: int = 2048
     groups: Literal["informational", "enforced"] = "informational"
-    """Whether a group outside the profile's list is a violation."""
+    """Result of a group outside of the profile's list."""
     plaintext_candidate: Literal["not_applicable", "warn", "fail"] = "not_applicable"
-    """What plaintext on a merely discovered port means."""
+    """Result of plaintext on a merely discovered port."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selector:
-    """All that is given must hold; within one field, one of the alternatives. Patterns have ``*`` and ``?``."""
+    """All set fields must match, each with one of its alternatives. Patterns have ``*`` and ``?``."""
 
     namespaces: tuple[str, ...] = ()
     """Patterns of the owner's or the subject's namespace."""
@@ -56,7 +56,7 @@ class Selector:
     """Patterns of the endpoint's id."""
 
     def matches(self, endpoint: Endpoint) -> bool:
-        """Whether ``endpoint`` is meant. An empty selector means every endpoint."""
+        """True if it matches ``endpoint``. An empty selector matches every endpoint."""
         owner, subject = endpoint.owner, endpoint.subject
         kinds = {owner.kind} | ({subject.kind} if subject else set())
         namespaces = {owner.namespace or ""} | ({subject.namespace or ""} if subject else set())
@@ -73,7 +73,7 @@ class Selector:
 
 
 def any_matches(selectors: Iterable[Selector], endpoint: Endpoint) -> bool:
-    """Whether one of ``selectors`` means ``endpoint``; none of none does."""
+    """True if one of ``selectors`` matches ``endpoint``."""
     return any(each.matches(endpoint) for each in selectors)
 
 
@@ -90,17 +90,17 @@ class Override:
 
     selector: Selector
     profile: str
-    """As ``--profile`` takes it."""
+    """A value of ``--profile``."""
     justification: str
     source: str
     """``adhere.yaml:12:5``."""
     binding: bool = True
-    """Whether a deviation is a violation; False: readiness."""
+    """True if a deviation is a violation; False: readiness."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiver:
-    """A finding that somebody answers for, for some time."""
+    """A temporary acceptance of findings, with its owner."""
 
     rule: str
     """The rule's id, or a pattern."""
@@ -114,90 +114,90 @@ class Waiver:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What is scanned at all."""
+    """The endpoints to scan."""
 
     include: tuple[Selector, ...] = ()
-    """One of them must match; none given: everything."""
+    """Selectors; one must match. None: everything."""
     exclude: tuple[Selector, ...] = ()
     accept_unreadable: tuple[str, ...] = ()
-    """Resources (``secrets``, ``routes.route.openshift.io``) whose absence from the snapshot is accepted."""
+    """Resources (``secrets``, ``routes.route.openshift.io``) that may be unreadable."""
     endpoints_per_namespace: int = MOST_OF_NAMESPACE
-    """Of users: how many listeners of one namespace are asked."""
+    """Most listeners of one namespace of users."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Require:
-    """What must be true of the scan as a whole; what is not is a finding without an endpoint."""
+    """Requirements on the complete scan; each violated one is a finding without an endpoint."""
 
     min_endpoints: int | None = None
     strict_adherence: bool = False
     max_inconclusive: int | None = None
     pki_coverage: bool = False
-    """Whether every certificate name has to be seen and judged of which the PKI object requires something."""
+    """True if all certificate names that the PKI object governs must be found and judged."""
     pki_not_implemented: bool = False
-    """Whether a certificate is a violation whose operator does not follow the PKI object yet."""
+    """True if a certificate of an operator that does not follow the PKI object yet is a violation."""
     severity: Severity = "high"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CertificateMinimums:
-    """What certificates must be for which no PKI object says anything. None and (): no opinion."""
+    """Requirements on certificates without a PKI object. None and (): no requirement."""
 
     rsa_bits: int | None = None
-    """Of every RSA key."""
+    """Minimum bits of RSA keys."""
     curves: tuple[str, ...] = ()
-    """``P256``, ``P384``, ``P521``: of every ECDSA key, one of them."""
+    """Allowed curves of ECDSA keys: ``P256``, ``P384``, ``P521``."""
     signatures: tuple[str, ...] = ()
-    """``sha256WithRSAEncryption`` and so on: of everything that an issuer signed, one of them."""
+    """Allowed signature algorithms, such as ``sha256WithRSAEncryption``, of certificates that are not self-signed."""
     longest_days: int | None = None
-    """Of the life of everything that is no CA's."""
+    """Longest lifetime of certificates other than CAs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanPolicy:
-    """Everything that the file can say; the defaults are those of a scan without one."""
+    """The content of the file; the defaults are those of a scan without one."""
 
     source: str = ""
-    """The file; empty where there is none."""
+    """The file; empty if there is none."""
     profile: str | None = None
-    """What endpoints owe that the cluster says nothing of, and targets."""
+    """The profile of targets, and of endpoints without one from the cluster."""
     overrides: tuple[Override, ...] = ()
-    """The first that selects an endpoint decides."""
+    """Overrides; the first match applies."""
     layered: tuple[Selector, ...] = ()
-    """Layered products, beside those that OLM installed."""
+    """Layered products, besides those that OLM installed."""
     user_workloads_bound: bool = False
-    """Whether workloads of users owe the cluster's profile; else they are reported as readiness."""
+    """True if the cluster's profile binds workloads of users; else they are reported as readiness."""
     scope: Scope = Scope()
     waivers: tuple[Waiver, ...] = ()
     require: Require = Require()
     certificates: CertificateMinimums = CertificateMinimums()
     thresholds: Policy = Policy()
-    """What the rules compare with, plaintext on merely discovered ports among it."""
+    """Thresholds of the rules, and the result of plaintext on merely discovered ports."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """What ``--config FILE`` sets. None is "not set": then the option's own default holds; the command line wins."""
+    """The settings of ``--config FILE``. None is "not set": the option's default applies. The command line wins."""
 
     profile: str | None = None
-    """A profile's name, or a file; like every path in here as seen from the working directory."""
+    """A profile's name, or a file, relative to the working directory like all paths here."""
     mode: Literal["inventory", "verdict"] | None = None
     fail_on: FailOn | None = None
     timeout: float | None = None
-    """Of one connection, in seconds."""
+    """Seconds for one connection."""
     deadline: float | None = None
-    """Of one endpoint, in seconds."""
+    """Seconds for one endpoint."""
     concurrency: int | None = None
-    """Endpoints at once."""
+    """Concurrent endpoints."""
     per_host: int | None = None
-    """Connections at once to one host."""
+    """Concurrent connections to one host."""
     rate: float | None = None
-    """New connections per second, to all hosts together."""
+    """New connections per second to all hosts."""
     confirm: bool | None = None
     deep: bool | None = None
     active_http: bool | None = None
     sni: str | None = None
     targets: tuple[str, ...] | None = None
     formats: tuple[str, ...] | None = None
-    """As ``--format`` takes them: ``json=report.json``."""
+    """Values of ``--format``: ``json=report.json``."""
     policy: Policy | None = None

@@ -1,11 +1,11 @@
-"""Convert values of the model to JSON and back, by their types: exact, and strict about files that people edited.
+"""Conversion of values of the model to JSON and back, by their types: exact, and strict about edited files.
 
 Every field of a dataclass is a member; a tuple or set is a list, a mapping an object, an enumeration its value, a time
-RFC 3339, bytes base64, and ``Unknown`` is ``{"unknown": "the reason"}``. A member that is missing gets its default, so
-that a file of an older release can be read; an unknown one is refused, for it could have been meant to matter. Rows
-(``TypedDict``) are JSON already: they are checked, and an unknown member stays.
+RFC 3339, bytes base64, and ``Unknown`` is ``{"unknown": "the reason"}``. A missing member gets its default, so that
+files of older releases can be read; an unknown one is refused, for it may matter. Rows (``TypedDict``) are JSON
+already: they are checked, and unknown members stay.
 
-pydantic converts faster, but not in this format without annotations of its own on the types of ``tls`` and ``kube``.
+pydantic converts faster, but this format would need annotations on the types of ``tls`` and ``kube``.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from scanner.model.row import ObservedRow
 from scanner.tls.certificate import CertificateFacts, parsed_once
 
 _LARGEST = 2**53
-"""Beyond it JSON's readers disagree about whole numbers (RFC 8259, section 6)."""
+"""Larger whole numbers differ between readers of JSON (RFC 8259, section 6)."""
 
 
 class DecodeError(ValueError):
-    """JSON that is not a value of the type: ``path`` names the member, ``problem`` what is wrong with it."""
+    """JSON that is not a value of the type: ``path`` is the member, ``problem`` the error."""
 
     def __init__(self, problem: str, path: str = "") -> None:
         super().__init__(problem)
         self.problem, self.path = problem, path
 
     def inside(self, step: str) -> DecodeError:
-        """The same problem, seen from one level further out."""
+        """The same error, with a longer path."""
         joined = step + (self.path if self.path.startswith("[") or not self.path else f".{self.path}")
         return DecodeError(self.problem, joined)
 
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """How values of one type travel."""
+    """The conversion of one type."""
 
     encode: Callable[[Any], object]
     decode: Callable[[object], Any]
@@ -52,7 +52,7 @@ class Codec:
 
 
 def codec(kind: Any) -> Codec:  # noqa: ANN401 - a type, as ``typing`` has them
-    """The codec of a type. Raises ``TypeError`` for one that no value of the model has."""
+    """The codec of a type. Raises ``TypeError`` for an unsupported type."""
     return _made(kind)
 
 
@@ -145,7 +145,7 @@ _PLAIN: dict[Any, Codec] = {
     bytes: Codec(lambda value: b64encode(value).decode(), _bytes),
     CertificateFacts: Codec(lambda facts: b64encode(facts.der).decode(), lambda value: parsed_once(_bytes(value))),
     Unknown: Codec(lambda unknown: {"unknown": unknown.reason}, _unknown),
-    ObservedRow: Codec(_same, _exactly(dict, "an object")),  # most of a row, and never read back
+    ObservedRow: Codec(_same, _exactly(dict, "an object")),  # large, and never read back
 }
 
 
@@ -159,7 +159,7 @@ def _one_of(values: dict[Any, Any]) -> Callable[[object], Any]:
 
 
 def _union(kinds: tuple[Any, ...]) -> Codec:
-    """``Unknown`` and None are told apart by their looks; there is one other kind, or all others are texts."""
+    """A codec of ``Unknown``, None and one other type."""
     rest = [kind for kind in kinds if kind not in (Unknown, NoneType)]
     if len(rest) != 1:
         raise TypeError(f"no codec for one of {kinds}")
@@ -233,7 +233,7 @@ def _mapping(key: Any, kind: Any) -> Codec:  # noqa: ANN401 - types
 
 
 def _key(kind: type, name: str) -> object:
-    """JSON has texts for keys; code points are written in decimal."""
+    """The key of a mapping: text, or a code point in decimal."""
     if kind is not int:
         return name
     if not name.isascii() or not name.isdigit() or len(name) > 6:
@@ -252,8 +252,8 @@ def _dataclass(kind: type) -> Codec:
     def decode(value: object) -> object:
         if not isinstance(value, dict):
             raise DecodeError("not an object")
-        if strange := value.keys() - codecs.keys():
-            raise DecodeError(f"there is no such member: {min(strange)[:40]}")
+        if unknown := value.keys() - codecs.keys():
+            raise DecodeError(f"unknown member: {min(unknown)[:40]}")
         if missing := codecs.keys() - value.keys() - defaults.keys():
             raise DecodeError(f"{min(missing)} is missing")
         found = {}

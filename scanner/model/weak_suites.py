@@ -1,4 +1,4 @@
-"""Cipher suites that are weak whoever speaks them: a table of marks in the registry's names, with the reason."""
+"""Cipher suites that are weak under any profile: parts of their registered names, with the reason."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from scanner.tls.names import key_exchange, suite_name
 
 @dataclass(frozen=True, slots=True)
 class Weakness:
-    """One way in which suites are weak."""
+    """One weakness of suites."""
 
     severity: Severity
     why: str
-    """What is wrong, for people."""
+    """The reason, for people."""
     has: Callable[[int], bool]
-    """Whether a suite has it."""
+    """Test of a suite."""
 
 
 def _named(*marks: str) -> Callable[[int], bool]:
@@ -42,9 +42,9 @@ WEAKNESSES: Final = (
     Weakness("low", "has no forward secrecy (RFC 9325, section 4.1)", _exchanged("RSA", "DH", "ECDH")),
     Weakness("low", "has CBC, which padding oracles come back to (RFC 9325, section 4.2.1)", _named("_CBC_")),
 )
-"""The worst first: RFC 9325, section 4.1. What is high can be read or altered by a bystander today."""
+"""The worst first: RFC 9325, section 4.1. With high ones, an attacker on the network can read or change data today."""
 
 
 def weakness(code: int) -> Weakness | None:
-    """The worst of a suite, or None."""
+    """The worst weakness of a suite, or None."""
     return next((each for each in WEAKNESSES if each.has(code)), None)

@@ -1,4 +1,4 @@
-"""The certificates that a platform makes for itself: what each is called, how to recognise it, how it is renewed."""
+"""The certificates that a platform issues for itself: names, recognition, renewal."""
 
 from __future__ import annotations
 
@@ -12,100 +12,100 @@ from typing import Literal
 Category = Literal["signer", "serving", "client", "peer"]
 """``peer``: used at both ends of a connection. The enhancement has no such category, the shipped API has."""
 Rotation = Literal["operator", "day-1", "never"]
-"""``operator``: by itself, time after time. ``day-1``: an operator's certificate takes its place within 24 hours of
-installation. ``never``: only if somebody makes it happen."""
+"""``operator``: automatic, repeated. ``day-1``: replaced by an operator's certificate within 24 hours of
+installation. ``never``: manual only."""
 Origin = Literal["enhancement", "shipped", "unnamed", "registered"]
-"""Who names it: the enhancement, whose names an override may have; only its later text, as ``component.name``; no text,
-and the name is ours; a PKICertificateDefinition of the cluster, whose names an override may have too."""
+"""Source of a name: the enhancement, whose names an override may use; its later text only, as ``component.name``;
+none, so that the name is ours; a PKICertificateDefinition of the cluster, whose names an override may use too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
-    """Who makes certificates."""
+    """An issuer of certificates."""
 
     name: str
     operator: str = ""
     """Its ClusterOperator."""
     component: str = ""
-    """Its operator's Deployment, as the enhancement's metrics call it: ``kube-apiserver-operator``."""
+    """Deployment of its operator, as in the enhancement's metrics: ``kube-apiserver-operator``."""
     implements: bool
-    """Whether what it makes follows the PKI object, in the release at hand."""
+    """True if its certificates follow the PKI object, in this release."""
     since: str = ""
-    """The first release that follows it, or ``never``."""
+    """First release that follows it, or ``never``."""
     source: str = ""
-    """Where that was read."""
+    """Source of that fact."""
     note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recognition:
-    """How to tell that a certificate has a name. Patterns have ``*`` and ``?``; () asks for nothing in particular."""
+    """Criteria that identify a certificate of a name. Patterns have ``*`` and ``?``; () is no requirement."""
 
     secrets: tuple[str, ...] = ()
     """Patterns of ``namespace/name``."""
     config_maps: tuple[str, ...] = ()
-    """Bundles that hold it beside others."""
+    """Bundles with it and others."""
     listeners: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    """Component of the catalogue, and ports of it."""
+    """Component of the catalogue, and its ports."""
     subjects: tuple[str, ...] = ()
-    """Patterns of the subject's common name; (): no subject tells it."""
+    """Patterns of the subject's common name; (): not recognised by subject."""
     organizations: tuple[str, ...] = ()
-    """Of the subject, all of them."""
+    """Organizations of the subject, all required."""
     issuers: tuple[str, ...] = ()
     """Patterns of the issuer's common name."""
     sans: tuple[str, ...] = ()
-    """Patterns of names and addresses; it has one of them."""
+    """Patterns of names and addresses; one must match."""
     injected: bool = False
-    """It stands in the caBundles of webhooks, APIServices and CRDs."""
+    """True if it is in the caBundles of webhooks, APIServices and CRDs."""
     anywhere: bool = False
-    """Subject and issuer are believed in the namespaces of users too."""
+    """True if subject and issuer also identify it in users' namespaces."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WellKnown:
-    """One name, and what is known of what it names."""
+    """One name, and the facts about it."""
 
     name: str
     origin: Origin
     category: Category
     shipped_category: Category
-    """Of the later text, for the shipped API."""
+    """Category in the later text, for the shipped API."""
     aliases: tuple[str, ...] = ()
-    """Its names in the later text."""
+    """Names in the later text."""
     owner: Owner
     rotates: Rotation
     days: int | None = None
-    """Of its life, as it is usually issued."""
+    """Usual lifetime."""
     refresh_days: int | None = None
-    """Its age when its operator issues the next."""
+    """Age at which its operator issues the next one."""
     successor: str | None = None
-    """The name of what took its place: this one is deprecated."""
+    """Name of its replacement: this one is deprecated."""
     delete: tuple[str, ...] = ()
-    """The Secrets whose deletion makes the owner issue it anew, patterns of ``namespace/name``."""
+    """Secrets whose deletion makes the owner issue it again, patterns of ``namespace/name``."""
     kept_elsewhere: bool = False
-    """Whether no object of a running cluster has it, and no listener: nodes and people keep it in files."""
+    """True if no object or listener of a running cluster has it: nodes and people keep it in files."""
     only_on: str = ""
-    """The platform (``Infrastructure`` ``status.platformStatus.type``) that alone has it; "": every one."""
+    """The only platform with it (``Infrastructure`` ``status.platformStatus.type``); "": every one."""
     breaks: str = ""
-    """Who feels that, a clause for people."""
+    """The effect of its deletion, a clause for people."""
     recognition: Recognition
     place: str = ""
-    """The entry itself: ``profiles/pki/openshift.yaml:80:3``."""
+    """Place of the entry: ``profiles/pki/openshift.yaml:80:3``."""
 
     @property
     def overridable(self) -> bool:
-        """Whether an override of the enhancement's PKI object may name it."""
+        """True if an override of the enhancement's PKI object may name it."""
         return self.origin in ("enhancement", "registered")
 
     @property
     def namespace(self) -> str | None:
-        """Where its operator keeps it; None where its Secrets may be in several namespaces, or it has none."""
+        """Namespace of its operator's Secrets; None if there are several, or none."""
         found = {path.partition("/")[0] for path in self.delete or self.recognition.secrets}
         return found.pop() if len(found) == 1 and not any("*" in each or "?" in each for each in found) else None
 
 
 class Index:
-    """Names by the patterns that mean them. Most patterns are plain words or the head of one, which cost little."""
+    """Names by pattern. Most patterns are plain words or prefixes, which match fast."""
 
     def __init__(self, pairs: Iterable[tuple[WellKnown, tuple[str, ...]]]) -> None:
         self._plain: dict[str, list[tuple[str, WellKnown]]] = {}
@@ -124,9 +124,9 @@ class Index:
         self._any_loose = re.compile("|".join(translate(pattern) for pattern, _ in self._loose) or r"(?!)")
 
     def find(self, value: str) -> Iterator[tuple[str, WellKnown]]:
-        """Each name that ``value`` may mean, with the pattern that says so."""
+        """Names whose pattern matches ``value``, with the pattern."""
         yield from self._plain.get(value, ())
-        if value.startswith(self._heads):  # most values mean nothing, which one question for all patterns tells
+        if value.startswith(self._heads):  # most values match no pattern
             yield from ((pattern, each) for head, pattern, each in self._headed if value.startswith(head))
         else:
             yield from self._always
@@ -136,7 +136,7 @@ class Index:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outside:
-    """What the platform did not make, though it lies where the platform writes."""
+    """Certificates in places of the platform that it did not issue."""
 
     secrets: tuple[str, ...] = ()
     config_maps: tuple[str, ...] = ()
@@ -145,7 +145,7 @@ class Outside:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inside:
-    """Where one owner makes whatever has no name of its own."""
+    """Places whose unnamed certificates one owner issues."""
 
     secrets: tuple[str, ...] = ()
     owner: Owner
@@ -160,14 +160,13 @@ class Names:
     outside: tuple[Outside, ...] = ()
     inside: tuple[Inside, ...] = ()
     serves_for_users: tuple[str, ...] = ()
-    """Components whose listeners serve what users gave."""
+    """Components whose listeners serve certificates of users."""
     signers: Mapping[str, bytes] = field(default_factory=dict)
-    """DER of the signers that are known beyond the platform's namespaces, as these namespaces hold them, by the SHA-256
-    of the key."""
+    """DER of the signers that are trusted beyond the platform's namespaces, by the SHA-256 of their key."""
     release: str = ""
-    """The one in which ``Owner.implements`` holds; "": the newest that is known."""
+    """Release for ``Owner.implements``; "": the newest known one."""
     lifetimes: Mapping[Category, tuple[int, int]] = field(default_factory=dict)
-    """Least and most days that are typical."""
+    """Typical least and most days."""
     platform_namespaces: tuple[str, ...] = ()
     except_namespaces: tuple[str, ...] = ()
     _by_name: dict[str, WellKnown] = field(init=False, default_factory=dict, repr=False, compare=False)
@@ -188,31 +187,31 @@ class Names:
             object.__setattr__(self, name, Index(pairs))
 
     def by_name(self, name: str) -> WellKnown | None:
-        """The certificate of that name, in either text's spelling."""
+        """The certificate with that name, in either text."""
         return self._by_name.get(name)
 
     @property
     def aliases(self) -> dict[str, str]:
-        """Every name of the later text with the name that it has here."""
+        """Names of the later text, with the name here."""
         return {alias: each.name for each in self.all for alias in each.aliases}
 
     @property
     def overridable(self) -> tuple[str, ...]:
-        """The names that an override may have, in the file's order."""
+        """Names that an override may use, in the file's order."""
         return tuple(each.name for each in self.all if each.overridable)
 
     def is_platform(self, namespace: str) -> bool:
-        """Whether only the platform writes there."""
+        """True if only the platform writes into the namespace."""
         return fits(namespace, self.platform_namespaces) and not fits(namespace, self.except_namespaces)
 
     def without(self, layered: Iterable[str]) -> Names:
-        """The same, where a layered product was installed into these namespaces: what nobody knows there is not the
-        platform's. Where the platform keeps a certificate of a known name, it still writes alone."""
+        """The same, without the namespaces of layered products: unknown certificates there are not the platform's.
+        Namespaces with a known name's certificate stay."""
         known = {path.partition("/")[0] for each in self.all for path in each.recognition.secrets}
         return replace(self, except_namespaces=(*self.except_namespaces, *sorted(set(layered) - known)))
 
 
 @lru_cache(maxsize=16384)
 def fits(value: str, patterns: tuple[str, ...]) -> bool:
-    """Whether one of the patterns means ``value``."""
+    """True if one of the patterns matches ``value``."""
     return value in patterns or any(fnmatchcase(value, each) for each in patterns if "*" in each or "?" in each)

@@ -6,7 +6,7 @@ import click
 import pytest
 
 from scanner.cli.shared_options import COUNT, RATE, SECONDS
-from scanner.config.configuration import parse
+from scanner.config.scan_policy import parse_config
 from scanner.errors import InputError
 from scanner.files.yaml_values import load
 
@@ -32,8 +32,10 @@ def test_refused(kind: click.ParamType[float], text: str) -> None:
 def test_a_configuration_has_the_same_limits(field: str, most: int) -> None:
     kinds: dict[str, click.ParamType[float]] = {"rate": RATE, "concurrency": COUNT}
     kind = kinds.get(field, SECONDS)
-    assert kind.convert(str(most), None, None) == getattr(parse(load(f"{field}: {most}".encode(), "x.yaml")), field)
+    assert kind.convert(str(most), None, None) == getattr(
+        parse_config(load(f"{field}: {most}".encode(), "x.yaml")), field
+    )
     with pytest.raises(click.BadParameter):
         kind.convert(str(most + 1), None, None)
     with pytest.raises(InputError):
-        parse(load(f"{field}: {most + 1}".encode(), "x.yaml"))
+        parse_config(load(f"{field}: {most + 1}".encode(), "x.yaml"))

@@ -14,7 +14,7 @@ import click
 import pytest
 
 from scanner.cli.scan import Asked, owed_of, policy_of, scan, settings_of, targets_of
-from scanner.config.configuration import load_config
+from scanner.config.scan_policy import load_config
 from scanner.errors import ScannerError, UsageError
 from scanner.jobs import Owed
 from scanner.model.scan_policy import Config, Policy, ScanPolicy

@@ -169,7 +169,7 @@ def test_a_file_of_names() -> None:
         ('implements: "4.22"', "implements: soon", "'soon' is no release"),
         (", source: S}}", "}}", "source is missing"),
         ("component: me-operator, ", "", "component is missing"),
-        ("one-signer:", "One Signer:", "is no name"),
+        ("one-signer:", "One Signer:", "invalid name"),
         ("title: T\n", "", "title is missing"),
         (FILE, "", "no certificate names in this file"),
     ],

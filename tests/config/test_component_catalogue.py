@@ -368,12 +368,12 @@ REFUSED = {
     ),
     "a port that is none": (
         OWN_FILE.replace("8200", "82000"),
-        "own.yaml:11:21: components.vault.listeners.api.ports[0]: 82000 is no port",
+        "own.yaml:11:21: components.vault.listeners.api.ports[0]: 82000 is not a port",
         "a number from 1 to 65535",
     ),
     "a range that is turned round": (
         OWN_FILE.replace("9100-9102", "9102-9100"),
-        "own.yaml:11:27: components.vault.listeners.api.ports[1]: '9102-9100' is no port",
+        "own.yaml:11:27: components.vault.listeners.api.ports[1]: '9102-9100' is not a port",
         "a number from 1 to 65535",
     ),
     "no namespace": (
@@ -398,7 +398,7 @@ REFUSED = {
     ),
     "a name that is none": (
         OWN_FILE.replace("  vault:", "  Vault Ltd:"),
-        "own.yaml:5:3: components['Vault Ltd']: 'Vault Ltd' is no name",
+        "own.yaml:5:3: components['Vault Ltd']: invalid name 'Vault Ltd'",
         "lower case",
     ),
 }

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanner.config.configuration import load_config, parse
+from scanner.config.scan_policy import load_config, parse_config
 from scanner.errors import InputError
 from scanner.files.yaml_values import load
 from scanner.model.scan_policy import Config, Policy
@@ -51,7 +51,7 @@ OUR_NAMES = {
 
 
 def parsed(text: str) -> Config:
-    return parse(load(text.encode(), "c.yaml"))
+    return parse_config(load(text.encode(), "c.yaml"))
 
 
 ANYTHING = st.recursive(
@@ -126,7 +126,7 @@ REFUSED = {
     "unknown in policy": (
         "policy:\n  rsa: 2048\n",
         "c.yaml:2:3: policy.rsa: unknown field 'rsa'",
-        "known here: expiresWithinDays, expiresWithinDaysMedium",
+        "known: expiresWithinDays, expiresWithinDaysMedium",
     ),
     "number for text": ("profile: 5.8\n", "c.yaml:1:10: profile: must be text, not 5.8", "put it in quotes"),
     "empty": ("sni: ''\n", "c.yaml:1:6: sni: must be some text, not ''", ""),

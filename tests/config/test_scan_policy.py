@@ -321,7 +321,7 @@ REFUSED = {
     "no endpoint required": (HEAD + "require: {minEndpoints: 0}", "must be at least 1, not 0", ""),
     "a number in words": (HEAD + "require: {maxInconclusive: few}", "must be a whole number, not 'few'", ""),
     "true as a number": (HEAD + "require: {maxInconclusive: true}", "must be a whole number, not True", ""),
-    "a port that is none": (HEAD + "layered: [{ports: [0]}]", "layered[0].ports[0]: 0 is no port", "65535"),
+    "a port that is none": (HEAD + "layered: [{ports: [0]}]", "layered[0].ports[0]: 0 is not a port", "65535"),
     "one port": (HEAD + "layered: [{ports: 443}]", "layered[0].ports: must be a list, not 443", ""),
     "a label that is a number": (HEAD + "layered: [{labels: {a: 1}}]", "layered[0].labels.a: must be text", "quotes"),
     "text instead of a list": (HEAD + "layered: all", "3:10: layered: must be a list, not 'all'", ""),

@@ -188,16 +188,16 @@ def _changes() -> Iterator[tuple[Any, str]]:
     yield [], "not an adhere.observation/v2"
     yield {**value, "record": "adhere.observation/v1"}, "not an adhere.observation/v2"
     yield {"record": RECORD}, "endpoint: not an object"
-    yield with_("endpoint", surprise=1), "endpoint: there is no such member: surprise"
+    yield with_("endpoint", surprise=1), "endpoint: unknown member: surprise"
     yield with_("endpoint", port="443"), "endpoint.port: not a whole number"
     yield with_("endpoint", port=True), "endpoint.port: not a whole number"
-    yield with_("endpoint", port=0), "endpoint.port: 0 is no port"
+    yield with_("endpoint", port=0), "endpoint.port: 0 is not a port"
     yield with_("endpoint", owner={"kind": "Pod"}), "endpoint.owner: name is missing"
     yield with_("endpoint", labels=[["a"]]), "endpoint.labels[0]: not a list of 2"
     yield with_("endpoint", transport="gopher"), "endpoint.transport: none of tls, postgres"
     yield with_("observation", at="yesterday"), "observation.at: not a time with its offset"
     yield with_("observation", at="2026-01-01T00:00:00"), "observation.at: not a time with its offset"
-    yield with_("observation", at="9999-12-31T23:59:59+00:00"), "observation.at: nothing was seen in the year 9999"
+    yield with_("observation", at="9999-12-31T23:59:59+00:00"), "observation.at: invalid year 9999"
     yield with_("observation", reach="up"), "observation.reach: none of tls"
     yield with_("observation", chain=["!"]), "observation.chain[0]: not base64"
     yield with_("observation", alpn={"unknown": 1}), "observation.alpn: not {"
@@ -218,13 +218,13 @@ def test_a_strange_record_is_refused_with_its_place(value: object, problem: str)
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b"{", ":1: cut off"),
+        (b"{", ":1: incomplete line"),
         (b"{\n", ":1:2: "),
         (b"\n", ":1:1: "),
         (b"\xff\n", ":1: not a line of JSON in UTF-8"),
         (b"[" * 100_000 + b"\n", ":1: not a line of JSON"),
         (b'{"a":' + b"9" * 5000 + b"}\n", ":1: not a line of JSON"),
-        (encode(PLAIN).encode() + b"\n" + encode(PLAIN).encode()[:50], ":2: cut off in the middle"),
+        (encode(PLAIN).encode() + b"\n" + encode(PLAIN).encode()[:50], ":2: incomplete line"),
         (b"x" * (MOST_BYTES + 1), ":1: longer than"),
     ],
 )
