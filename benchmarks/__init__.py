@@ -1,1 +1,1 @@
-"""What a scan costs, measured side by side with other scanners. ``python -m benchmarks``; see docs/benchmarks.md."""
+"""Cost of a scan, measured side by side with other scanners. ``python -m benchmarks``; see docs/benchmarks.md."""

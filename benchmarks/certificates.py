@@ -1,4 +1,4 @@
-"""What the inventory of certificates costs: ``python -m benchmarks.certificates [NUMBER]`` (50,000).
+"""Cost of the certificate inventory: ``python -m benchmarks.certificates [NUMBER]`` (50,000).
 
 As many different certificates as asked for, leaves with RSA and ECDSA keys, in Secrets of a made-up cluster: half of
 them users', half of them etcd's, which its PKI object says should have other keys. Prints CPU and peak memory of
@@ -101,8 +101,8 @@ def _snapshot(number: int) -> Snapshot:
 
 
 def _secrets(number: int) -> Iterator[KubeObject]:
-    """One for each certificate. They differ in the serial number, which is in the signed part: the signature is not
-    theirs, and nobody verifies it here."""
+    """One Secret per certificate. They differ in the serial number, which is in the signed part: the signatures are
+    invalid, but nothing verifies them."""
     authority = Authority("Bench")
     templates = [
         authority.leaf(names=("web.example", "10.0.0.1"), key=key, serial=_SERIAL).der for key in ("rsa2048", "p256")

@@ -1,4 +1,4 @@
-"""What reading a large cluster and finding its listeners costs: ``python -m benchmarks.cluster [PODS SERVICES]``.
+"""Cost of reading a large cluster and finding its listeners: ``python -m benchmarks.cluster [PODS SERVICES]``.
 
 A process of its own generates an API on loopback (TLS, gzip, pages of 500, objects as a cluster sends them: managed
 fields, annotations, probes, volumes). This process reads it, pruned, discovers, and prints its own CPU time and peak memory.
@@ -95,7 +95,7 @@ def address(number: int) -> str:
 
 
 def networks(number: int) -> str:
-    """What OVN-Kubernetes and Multus write on each pod: its own addresses."""
+    """Annotations by OVN-Kubernetes and Multus on each pod: its own addresses."""
     return json.dumps({"default": {"ip_addresses": [f"{address(number)}/23"], "mac_address": f"0a:58:{number:06x}",
                                    "gateway_ips": ["10.128.0.1"], "routes": [{"dest": "10.128.0.0/14", "nextHop": "10.128.0.1"}],
                                    "ip_address": f"{address(number)}/23", "gateway_ip": "10.128.0.1", "role": "primary"}})  # fmt: skip

@@ -1,4 +1,4 @@
-"""What one conversation of adhere costs: a hello encoded, sent, its answer read, under a timeout; no plan, no judging.
+"""Cost of one exchange: a hello encoded, sent, its answer read, under a timeout; no plan, no judging.
 
 Like ``floor`` a program of its own: ``python -m benchmarks.conversation ADDRESS PORT COUNT`` prints microseconds of CPU
 for a conversation that ends in an alert, and for one that ends in ServerHelloDone.

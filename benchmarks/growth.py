@@ -1,4 +1,4 @@
-"""How lint's cost grows with odd shapes: ``python -m benchmarks.growth [NUMBER [WORD...]]`` (2,500).
+"""Growth of lint's cost with odd shapes: ``python -m benchmarks.growth [NUMBER [WORD...]]`` (2,500).
 
 Lints each of ``benchmarks/shapes.py`` at a size and at four times that, or those whose names have one of the words.
 """
@@ -37,7 +37,7 @@ def _spent(made: Callable[[int], str], number: int) -> float:
 
 
 def linted(directory: str) -> LintReport:
-    """What lint says of the manifests there."""
+    """Lint the manifests there."""
     given = read_manifests([directory], LINT_READS)
     return lint_report(declared(given, None), given, started=datetime.now(UTC), sources=(), arguments=())
 

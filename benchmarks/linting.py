@@ -1,8 +1,8 @@
-"""What lint costs: ``python -m benchmarks.linting [NUMBER]`` (10,000 objects).
+"""Cost of lint: ``python -m benchmarks.linting [NUMBER]`` (10,000 objects).
 
 Writes manifests as a platform team has them (``benchmarks/manifests.py``), and lints them: reading, the rules, each
-format, and the whole command as its users start it. Beside it the floor: libyaml's events of the same files, of which
-nothing is made. Then the same for as many Routes of one namespace, each with a Secret and rights of its own, which are
+format, and the whole command as its users start it. Beside it the floor: libyaml's events of the same files, without
+building objects. Then the same for as many Routes of one namespace, each with a Secret and rights of its own, which are
 four times as many objects and the worst that is known.
 """
 

@@ -1,6 +1,6 @@
-"""Run command lines and say what they cost, themselves and all that they started and waited for.
+"""Run command lines and measure their cost, with all child processes that they waited for.
 
-The running is done by a lean Python of its own (this file as a program): Linux counts the memory of whoever forked as
+The running is done by a lean Python of its own (this file as a program): Linux counts the memory of the parent as
 the child's first peak, and the benchmark's own 40 MiB would hide what a small scanner needs.
 """
 
@@ -24,7 +24,7 @@ Command = Sequence[str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """Of one or several processes."""
+    """Cost of one or several processes."""
 
     wall: float
     """Seconds from the first start to the last end."""
@@ -33,7 +33,7 @@ class Cost:
     peak: float
     """MiB of resident memory, of the largest single process."""
     failed: str | None
-    """How the first that failed ended, with its last words."""
+    """Exit of the first failed process, with its last output."""
 
 
 def run(commands: Sequence[Command], *, at_once: int, limit: float, fine: frozenset[int] = frozenset({0})) -> Cost:

@@ -18,7 +18,7 @@ from benchmarks.tools import TOOLS, Tool
 LIMIT = 900.0
 """Seconds that any one command may take."""
 FARM_CORE = -1
-"""Which of our cores serves: the last. The first one scans."""
+"""The core of the servers: the last. The first one scans."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

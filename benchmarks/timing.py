@@ -1,4 +1,4 @@
-"""What a part of a run costs, in this process."""
+"""Cost of a part of a run, in this process."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class Tool:
     fine: frozenset[int] = frozenset({0})
 
     def path(self) -> str | None:
-        """Where it is: beside this Python, or on PATH."""
+        """Path of the program: beside this Python, or on PATH."""
         beside = Path(sys.executable).with_name(self.program)
         return str(beside) if beside.exists() else shutil.which(self.program)
 
@@ -48,7 +48,7 @@ def _adhere(mode: str) -> Callable[[str, Targets, Path], list[Command]]:
 
 def _sslscan(*options: str) -> Callable[[str, Targets, Path], list[Command]]:
     def commands(program: str, targets: Targets, directory: Path) -> list[Command]:  # noqa: ARG001
-        # Without the tests for bugs of the past, which nobody else here does either.
+        # Without the tests for old bugs, which the other scanners do not run either.
         words = ["--no-colour", "--no-heartbleed", "--no-renegotiation", "--no-compression", "--no-fallback", *options]
         return [[program, *words, f"{address}:{port}"] for address, port in targets]
 

@@ -1,4 +1,4 @@
-"""What the zoo of real servers costs in connections, and how often adhere is right: ``python -m benchmarks.zoo``.
+"""Connections to the real servers of the zoo, and correct results: ``python -m benchmarks.zoo``.
 
 Every configuration is asked for its inventory, and for a verdict under each of three profiles; the answers are compared
 with what is configured, as the conformance tests do.

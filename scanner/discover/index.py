@@ -10,13 +10,13 @@ from scanner.discover.listener_claims import Claim, ClaimAuthority, Found, Place
 from scanner.discover.services import Service, ServicePort, Services
 from scanner.discover.truncation import Cuts, Omission
 from scanner.discover.workloads import Place, Pod, Workloads
-from scanner.kube.hostnames import port, server_name, sound
+from scanner.kube.hostnames import address, port, server_name, sound
 from scanner.kube.ingress import ROUTER_LABEL, ROUTER_NAMESPACE, IngressController
 from scanner.kube.kinds import INGRESS_CONTROLLER, Kind
 from scanner.kube.meta import LabelSelector
 from scanner.kube.snapshot import Snapshot
 from scanner.model.components import Catalogue, Listener
-from scanner.model.endpoint import Origin
+from scanner.model.endpoint import Origin, Owner
 
 _ROUTER_READS = (INGRESS_CONTROLLER,)
 
@@ -180,6 +180,14 @@ class Index:
                 yield PlacedClaim(claim, place)
             elif claim.beyond != "fronts" or self.authority.serving(place) != "unknown":
                 yield _untrusted(PlacedClaim(claim, place))
+
+    def behind_or_at(
+        self, host: str, number: int, claim: Claim, owner: Owner, *, sampled: bool = True, apart: str = ""
+    ) -> Iterator[Found]:
+        """``claim`` at what is ``behind`` a published address, else at the address itself, as ``owner``'s."""
+        where = address(host)
+        place = Place(where or "", number, host="" if where else host, owner=owner, sampled=sampled, apart=apart)
+        yield from list(self.behind(host, number, claim)) or [PlacedClaim(claim, place)]
 
     def router_at(self, host: str) -> Router | None:
         """The router with this published name."""

@@ -125,7 +125,7 @@ def _by_service_ca(facts: Facts, endpoint: Endpoint) -> bool:
     ports; discovery declares to be TLS the one that must be meant."""
     if endpoint.component is not None or endpoint.certainty != "declared":
         return False
-    hosts = {endpoint.server_name or endpoint.host} - {""} or {each.rpartition(":")[0] for each in endpoint.aliases}
+    hosts = {endpoint.server_name or endpoint.host} - {""} or set(endpoint.alias_hosts)
     services = (service_of(facts.snapshot, each) for each in hosts)
     return any(service_ca_secret(each) for each in services if each is not None)
 

@@ -206,8 +206,8 @@ def _behind(facts: Facts, endpoint: Endpoint, port: int) -> int | None:
 
 
 def _of_services(facts: Facts, endpoint: Endpoint, port: int) -> Iterator[int]:
-    for alias in endpoint.aliases:
-        service = service_of(facts.snapshot, alias.rpartition(":")[0])
+    for host in endpoint.alias_hosts:
+        service = service_of(facts.snapshot, host)
         if service is None:
             continue
         names = [each.name for each in service.ports if each.port == port]

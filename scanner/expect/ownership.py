@@ -86,7 +86,7 @@ def _owned(snapshot: Snapshot, endpoint: Endpoint) -> Iterator[KubeObject]:
     if workload is not None and workload in snapshot.objects:
         found.append(snapshot.get(workload, owner.name, owner.namespace))
     found += [snapshot.get(SERVICE, owner.name, owner.namespace)] if owner.kind == SERVICE.name else []
-    led = (service_of(snapshot, alias.rpartition(":")[0]) for alias in endpoint.aliases)
+    led = (service_of(snapshot, host) for host in endpoint.alias_hosts)
     found += [each for each in led if each is not None and each.namespace == owner.namespace]
     yield from filter(None, found)
 

@@ -260,9 +260,8 @@ def _named_beside(facts: Facts, endpoint: Endpoint) -> Iterator[KubeObject]:
 
 
 def _listens(listener: Listener, endpoint: Endpoint) -> bool:
-    aliases = {int(port) for each in endpoint.aliases if (port := each.rpartition(":")[2]).isdecimal()}
     # Contour listens on the port plus 8000, so that it needs no privilege.
-    return listener.port in {endpoint.port, endpoint.port - 8000, *aliases}
+    return listener.port in {endpoint.port, endpoint.port - 8000, *endpoint.alias_ports}
 
 
 def _serves(route: GatewayRoute, name: str | None) -> bool:

@@ -142,8 +142,17 @@ class Endpoint:
     @property
     def hosts(self) -> tuple[str, ...]:
         """All names and addresses of clients: SNI, ``host``, and the hosts of ``aliases``."""
-        aliases = (each.rpartition(":")[0] for each in self.aliases)
-        return tuple(dict.fromkeys(filter(None, (self.server_name, self.host, *aliases))))
+        return tuple(dict.fromkeys(filter(None, (self.server_name, self.host, *self.alias_hosts))))
+
+    @property
+    def alias_hosts(self) -> tuple[str, ...]:
+        """Hosts of ``aliases``; an IPv6 address in brackets, ``any-node`` for node ports."""
+        return tuple(each.rpartition(":")[0] for each in self.aliases)
+
+    @property
+    def alias_ports(self) -> frozenset[int]:
+        """Ports of ``aliases``."""
+        return frozenset(int(port) for each in self.aliases if (port := each.rpartition(":")[2]).isdecimal())
 
 
 def host_port(host: str, port: int) -> str:

@@ -8,7 +8,7 @@ with a modulus of at most ``MOST_BITS``. A step therefore ends soon, and cancell
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -123,31 +123,24 @@ class HandshakeEvents:
 
 async def do_handshake(line: Connection, engine: SSL.Connection, events: HandshakeEvents) -> None:
     """Complete a handshake. What follows from the server's bytes is computed in a worker thread."""
-
-    async def step() -> None:
-        if events.received:
-            await trio.to_thread.run_sync(engine.do_handshake, limiter=STEPS)
-        else:
-            engine.do_handshake()
-
-    await _pump(line, engine, events, step)
+    await pump(line, engine, events, engine.do_handshake, in_thread=True)
 
 
-async def pump(line: Connection, engine: SSL.Connection, events: HandshakeEvents, step: Callable[[], object]) -> None:
-    """Run ``step`` after the handshake, transferring bytes between OpenSSL and the connection until it succeeds."""
-
-    async def at_once() -> None:
-        step()
-
-    await _pump(line, engine, events, at_once)
-
-
-async def _pump(
-    line: Connection, engine: SSL.Connection, events: HandshakeEvents, step: Callable[[], Awaitable[None]]
+async def pump(
+    line: Connection,
+    engine: SSL.Connection,
+    events: HandshakeEvents,
+    step: Callable[[], object],
+    *,
+    in_thread: bool = False,
 ) -> None:
+    """Run ``step``, transferring bytes between OpenSSL and the connection until it succeeds."""
     while True:
         try:
-            await step()
+            if in_thread and events.received:
+                await trio.to_thread.run_sync(step, limiter=STEPS)
+            else:
+                step()
         except SSL.WantReadError:
             await flush(line, engine)
         except SSL.Error:

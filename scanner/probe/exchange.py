@@ -48,7 +48,7 @@ LEAN_SCHEMES = (0x0403, 0x0804, 0x0401, 0x0503, 0x0501, 0x0603, 0x0807, 0x0203, 
 _LIKELY_SCHEMES = (*LEAN_SCHEMES, 0x0805, 0x0806, 0x0601, 0x0809, 0x0808)
 """Likely signature algorithms: wolfSSL 5.7 stops reading between the 16th and the 21st."""
 
-ALL_SCHEMES = tuple(dict.fromkeys((*_LIKELY_SCHEMES, *(scheme.code for scheme in codepoints.SIGNATURE_SCHEMES))))
+ALL_SCHEMES = tuple(dict.fromkeys((*_LIKELY_SCHEMES, *codepoints.SIGNATURE_SCHEMES)))
 
 _FRAME = 4 + 2 + 32 + 1 + 2 + 2 + 2 + 4 + 1
 """Size in bytes of a ClientHello without session id, suites, extensions and padding: header, version, random, three

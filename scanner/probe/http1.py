@@ -58,21 +58,23 @@ async def header(receive: Callable[[], Awaitable[bytes]], seen: bytearray) -> bo
 class TlsSession:
     """A TLS connection for data. Its methods raise only ``Broken``."""
 
-    __slots__ = ("_engine", "_line", "_witness", "alpn")
-
     def __init__(self, line: Connection, engine: SSL.Connection, events: HandshakeEvents) -> None:
-        self._line, self._engine, self._witness = line, engine, events
+        self._line, self._engine, self._events = line, engine, events
         self.alpn = engine.get_alpn_proto_negotiated().decode("ascii", "backslashreplace") or None
         """The protocol that the server selected."""
 
     async def send(self, data: bytes) -> None:
-        await _step(self._line, self._engine, self._witness, lambda: self._engine.sendall(data))
+        await self._run(lambda: self._engine.sendall(data))
 
     async def receive(self) -> bytes:
         """At least one byte. An orderly close raises ``Broken`` with ``fin``, too."""
-        said = bytearray()
-        await _step(self._line, self._engine, self._witness, lambda: said.extend(self._engine.recv(RECEIVE)))
-        return bytes(said)
+        received = bytearray()
+        await self._run(lambda: received.extend(self._engine.recv(RECEIVE)))
+        return bytes(received)
+
+    async def _run(self, step: Callable[[], object]) -> None:
+        with _as_broken(self._events):
+            await pump(self._line, self._engine, self._events, step)
 
 
 @asynccontextmanager
@@ -87,20 +89,15 @@ async def tls_session(
     engine = client_engine(peer, alpn, events, identity)
     line = await connect(peer.where)
     try:
-        with _in_words(events):
+        with _as_broken(events):
             await do_handshake(line, engine, events)
         yield TlsSession(line, engine, events)
     finally:
         line.abort()
 
 
-async def _step(line: Connection, engine: SSL.Connection, events: HandshakeEvents, step: Callable[[], object]) -> None:
-    with _in_words(events):
-        await pump(line, engine, events, step)
-
-
 @contextmanager
-def _in_words(events: HandshakeEvents) -> Iterator[None]:
+def _as_broken(events: HandshakeEvents) -> Iterator[None]:
     """Raise every end of the connection as ``Broken``."""
     try:
         yield

@@ -144,22 +144,7 @@ def enumerate_codes(
     refusal. Every hello is padded to the length for ``room`` codes (at least one more than remain). ``first`` is a
     known answer to the first offer.
     """
-    room = max(room, len(removal.rest) + 1)
-    last = yield from _until_refused(removal, make, pick, refusals, control, room, first)
-    removal.tally.complete = True
-    return last
-
-
-def _until_refused(
-    removal: Removal,
-    make: Make,
-    pick: Pick,
-    refusals: RefusalEvidence,
-    control: Offer | None,
-    room: int,
-    first: Reply | None,
-) -> Plan[Reply | None]:
-    learns = control is not None
+    room, learns, last = max(room, len(removal.rest) + 1), control is not None, None
     while removal.rest:
         offered = tuple(removal.rest)
         offer = make(offered, room)
@@ -168,15 +153,17 @@ def _until_refused(
         if outcome is Outcome.REFUSED:
             removal.refused = offer, reply
             if (yield from _pair(removal, make, pick, refusals, reply, room)):
-                return None
+                break
         elif outcome is Outcome.ACCEPTED and removal.take(offered, pick(reply)):
             control = offer if learns else None
         elif (left := without_dead_end(removal, reply, offered, pick)) is not None:
             removal.rest = left
         else:
             removal.tally.unasked = removal.tally.unasked or undecided(reply)
-            return reply
-    return None
+            last = reply
+            break
+    removal.tally.complete = True
+    return last
 
 
 def without_dead_end(removal: Removal, reply: Reply, offered: Sequence[int], pick: Pick) -> list[int] | None:

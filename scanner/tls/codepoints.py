@@ -48,13 +48,6 @@ class Group(NamedTuple):
     """Names in OpenSSL and other software."""
 
 
-class SignatureScheme(NamedTuple):
-    """A signature scheme (RFC 8446 section 4.2.3), or a hash and signature pair (RFC 5246 section 7.4.1.4.1)."""
-
-    code: int
-    name: str
-
-
 EMPTY_RENEGOTIATION_INFO_SCSV: Final = 0x00FF
 """Signalling value, not a suite (RFC 5746 section 3.3)."""
 FALLBACK_SCSV: Final = 0x5600
@@ -540,68 +533,21 @@ GROUPS: Final[tuple[Group, ...]] = (
 EXPLICIT_CURVES: Final = (0xFF01, 0xFF02)
 """Not groups: they allow parameters of any curve (RFC 4492 section 5.1.1; removed by RFC 8422)."""
 
-SIGNATURE_SCHEMES: Final[tuple[SignatureScheme, ...]] = (
-    SignatureScheme(0x0101, "rsa_pkcs1_md5"),
-    SignatureScheme(0x0102, "dsa_md5"),
-    SignatureScheme(0x0103, "ecdsa_md5"),
-    SignatureScheme(0x0201, "rsa_pkcs1_sha1"),
-    SignatureScheme(0x0202, "dsa_sha1"),
-    SignatureScheme(0x0203, "ecdsa_sha1"),
-    SignatureScheme(0x0301, "rsa_pkcs1_sha224"),
-    SignatureScheme(0x0302, "dsa_sha224"),
-    SignatureScheme(0x0303, "ecdsa_sha224"),
-    SignatureScheme(0x0401, "rsa_pkcs1_sha256"),
-    SignatureScheme(0x0402, "dsa_sha256"),
-    SignatureScheme(0x0403, "ecdsa_secp256r1_sha256"),
-    SignatureScheme(0x0420, "rsa_pkcs1_sha256_legacy"),
-    SignatureScheme(0x0501, "rsa_pkcs1_sha384"),
-    SignatureScheme(0x0502, "dsa_sha384"),
-    SignatureScheme(0x0503, "ecdsa_secp384r1_sha384"),
-    SignatureScheme(0x0520, "rsa_pkcs1_sha384_legacy"),
-    SignatureScheme(0x0601, "rsa_pkcs1_sha512"),
-    SignatureScheme(0x0602, "dsa_sha512"),
-    SignatureScheme(0x0603, "ecdsa_secp521r1_sha512"),
-    SignatureScheme(0x0620, "rsa_pkcs1_sha512_legacy"),
-    SignatureScheme(0x0704, "eccsi_sha256"),
-    SignatureScheme(0x0705, "iso_ibs1"),
-    SignatureScheme(0x0706, "iso_ibs2"),
-    SignatureScheme(0x0707, "iso_chinese_ibs"),
-    SignatureScheme(0x0708, "sm2sig_sm3"),
-    SignatureScheme(0x0709, "gostr34102012_256a"),
-    SignatureScheme(0x070A, "gostr34102012_256b"),
-    SignatureScheme(0x070B, "gostr34102012_256c"),
-    SignatureScheme(0x070C, "gostr34102012_256d"),
-    SignatureScheme(0x070D, "gostr34102012_512a"),
-    SignatureScheme(0x070E, "gostr34102012_512b"),
-    SignatureScheme(0x070F, "gostr34102012_512c"),
-    SignatureScheme(0x0804, "rsa_pss_rsae_sha256"),
-    SignatureScheme(0x0805, "rsa_pss_rsae_sha384"),
-    SignatureScheme(0x0806, "rsa_pss_rsae_sha512"),
-    SignatureScheme(0x0807, "ed25519"),
-    SignatureScheme(0x0808, "ed448"),
-    SignatureScheme(0x0809, "rsa_pss_pss_sha256"),
-    SignatureScheme(0x080A, "rsa_pss_pss_sha384"),
-    SignatureScheme(0x080B, "rsa_pss_pss_sha512"),
-    SignatureScheme(0x081A, "ecdsa_brainpoolP256r1tls13_sha256"),
-    SignatureScheme(0x081B, "ecdsa_brainpoolP384r1tls13_sha384"),
-    SignatureScheme(0x081C, "ecdsa_brainpoolP512r1tls13_sha512"),
-    SignatureScheme(0x0904, "mldsa44"),
-    SignatureScheme(0x0905, "mldsa65"),
-    SignatureScheme(0x0906, "mldsa87"),
-    SignatureScheme(0x0911, "slhdsa_sha2_128s"),
-    SignatureScheme(0x0912, "slhdsa_sha2_128f"),
-    SignatureScheme(0x0913, "slhdsa_sha2_192s"),
-    SignatureScheme(0x0914, "slhdsa_sha2_192f"),
-    SignatureScheme(0x0915, "slhdsa_sha2_256s"),
-    SignatureScheme(0x0916, "slhdsa_sha2_256f"),
-    SignatureScheme(0x0917, "slhdsa_shake_128s"),
-    SignatureScheme(0x0918, "slhdsa_shake_128f"),
-    SignatureScheme(0x0919, "slhdsa_shake_192s"),
-    SignatureScheme(0x091A, "slhdsa_shake_192f"),
-    SignatureScheme(0x091B, "slhdsa_shake_256s"),
-    SignatureScheme(0x091C, "slhdsa_shake_256f"),
+SIGNATURE_SCHEMES: Final = (
+    *(0x0101, 0x0102, 0x0103, 0x0201, 0x0202, 0x0203),  # MD5 and SHA-1
+    *(0x0301, 0x0302, 0x0303, 0x0401, 0x0402),  # SHA-224 to SHA-512
+    *(0x0403, 0x0420, 0x0501, 0x0502, 0x0503),
+    *(0x0520, 0x0601, 0x0602, 0x0603, 0x0620),
+    *(0x0704, 0x0705, 0x0706, 0x0707, 0x0708, 0x0709),  # ECCSI, ISO/IEC 14888-3, SM2, GOST
+    *(0x070A, 0x070B, 0x070C, 0x070D, 0x070E, 0x070F),
+    *(0x0804, 0x0805, 0x0806, 0x0807, 0x0808, 0x0809),  # RSA-PSS, EdDSA, Brainpool
+    *(0x080A, 0x080B, 0x081A, 0x081B, 0x081C),
+    *(0x0904, 0x0905, 0x0906, 0x0911, 0x0912),  # ML-DSA, SLH-DSA
+    *(0x0913, 0x0914, 0x0915, 0x0916, 0x0917),
+    *(0x0918, 0x0919, 0x091A, 0x091B, 0x091C),
 )
-"""Every registered scheme, and the MD5, SHA-224 and DSA pairs of TLS 1.2 that the registry keeps reserved."""
+"""Code points of all registered signature schemes, ascending, and of the MD5, SHA-224 and DSA pairs of TLS 1.2 that the
+registry keeps reserved (RFC 8446 section 4.2.3, RFC 5246 section 7.4.1.4.1)."""
 
 ALERTS: Final[dict[int, str]] = {
     0: "close_notify",

@@ -6,7 +6,7 @@ up to TLS 1.2 ServerKeyExchange and CertificateRequest (RFC 5246 sections 7.4.3 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from struct import Struct
 from typing import Final, Literal, NamedTuple
 
@@ -264,56 +264,38 @@ def looks_like_tls(start: bytes) -> bool:
     return records.starts_record(start) or records.starts_ssl2(start)
 
 
+@dataclass(slots=True, eq=False)
 class ServerFlight:
-    """Parses a server's answer until it is complete.
+    """Parser of a server's answer.
 
-        It is complete after a ServerHello or HelloRetryRequest, or up to TLS 1.2 after the ServerHelloDone;
-    or after an alert that closes the connection. Parsed messages stay available after ``Malformed``.
+    The answer is complete after a ServerHello or HelloRetryRequest, or up to TLS 1.2 after the ServerHelloDone; or
+    after an alert that closes the connection. Parsed messages stay available after ``Malformed``.
     """
 
-    __slots__ = (
-        "_alert_bytes",
-        "_fed",
-        "_limit",
-        "_messages",
-        "_records",
-        "_ssl2",
-        "alert",
-        "certificate_request",
-        "chain",
-        "done",
-        "finished",
-        "hello",
-        "key_exchange",
-        "ssl2",
-        "ssl2_error",
-        "version",
-    )
-
-    def __init__(self, *, limit: int = 65536) -> None:
-        self.hello: ServerHello | None = None
-        """A ServerHello or HelloRetryRequest."""
-        self.version = 0
-        """The selected version; 0 before the ServerHello."""
-        self.ssl2: Ssl2ServerHello | None = None
-        self.ssl2_error: int | None = None
-        """Code of an SSLv2 ERROR message: 1 is "no cipher"."""
-        self.alert: Alert | None = None
-        """The last alert; a warning does not end the flight."""
-        self.chain: tuple[bytes, ...] | None = None
-        """Certificates as served, up to TLS 1.2."""
-        self.key_exchange: ServerKeyExchange | None = None
-        self.certificate_request: CertificateRequest | None = None
-        self.done = False
-        """ServerHelloDone was received: the server continues with what it selected."""
-        self.finished = False
-        """The answer is complete."""
-        self._limit = limit
-        self._fed = 0
-        self._records = records.RecordReader()
-        self._messages = b""
-        self._alert_bytes = b""
-        self._ssl2: bytes | None = None
+    limit: int = 65536
+    """Longest answer in bytes."""
+    hello: ServerHello | None = None
+    """A ServerHello or HelloRetryRequest."""
+    version: int = 0
+    """The selected version; 0 before the ServerHello."""
+    ssl2: Ssl2ServerHello | None = None
+    ssl2_error: int | None = None
+    """Code of an SSLv2 ERROR message: 1 is "no cipher"."""
+    alert: Alert | None = None
+    """The last alert; a warning does not end the flight."""
+    chain: tuple[bytes, ...] | None = None
+    """Certificates as served, up to TLS 1.2."""
+    key_exchange: ServerKeyExchange | None = None
+    certificate_request: CertificateRequest | None = None
+    done: bool = False
+    """ServerHelloDone was received: the server continues with what it selected."""
+    finished: bool = False
+    """The answer is complete."""
+    _fed: int = 0
+    _records: records.RecordReader = field(default_factory=records.RecordReader)
+    _messages: bytes = b""
+    _alert_bytes: bytes = b""
+    _ssl2: bytes | None = None
 
     def feed(self, data: bytes) -> bool:
         """Parse received bytes; True once the answer is complete.
@@ -324,14 +306,14 @@ class ServerFlight:
             return self.finished
         if not self._fed and not records.starts_record(data[:1]):
             self._ssl2 = b""
-        allowed = data[: self._limit - self._fed]
+        allowed = data[: self.limit - self._fed]
         self._fed += len(data)
         if self._ssl2 is None:
             self._read_records(allowed)
         else:
             self._read_ssl2(allowed)
-        if self._fed > self._limit and not self.finished:
-            raise Malformed(f"answer not complete after {self._limit} bytes")
+        if self._fed > self.limit and not self.finished:
+            raise Malformed(f"answer not complete after {self.limit} bytes")
         return self.finished
 
     def _read_ssl2(self, data: bytes) -> None:
@@ -370,8 +352,8 @@ class ServerFlight:
         pending, at = self._messages + fragment, 0
         while len(pending) >= at + 4 and not self.finished:
             size = 4 + int.from_bytes(pending[at + 1 : at + 4], "big")
-            if size > self._limit:
-                raise Malformed(f"handshake message of {size} bytes, {self._limit} allowed")
+            if size > self.limit:
+                raise Malformed(f"handshake message of {size} bytes, {self.limit} allowed")
             if len(pending) < at + size:
                 break
             self._take(pending[at : at + size])

@@ -62,7 +62,7 @@ def of_objects(raws: list[dict[str, Any]], *, gaps: Mapping[Kind, str] | None = 
     objects: dict[Kind, list[KubeObject]] = {kind: [] for kind in READS}
     for raw in raws:
         kind = KIND[raw["kind"]]
-        # As a scan has them: a field that is lost on the way is one that no source can look at.
+        # Pruned like in a scan: no source can read a dropped field.
         objects[kind].append(kept(kind, raw, Pruner()) or KubeObject(raw, kind))
     return Snapshot(
         taken_at=datetime(2026, 11, 21, tzinfo=UTC),
@@ -96,7 +96,7 @@ def found(
 
 
 def instances(discovery: Discovery) -> list[str]:
-    """What would be dialled."""
+    """The instances that would be probed."""
     return [each.instance for each in discovery.endpoints]
 
 
@@ -112,7 +112,7 @@ def only(discovery: Discovery) -> Endpoint:
 
 
 def origins(endpoint: Endpoint) -> list[str]:
-    """What led to an endpoint, as reports show it."""
+    """The origins of an endpoint, as reports show them."""
     return [origin_text(each) for each in endpoint.origins]
 
 

@@ -1,4 +1,4 @@
-"""What the API server calls: webhooks, conversion, aggregated APIs."""
+"""Servers that the API server calls: webhooks, conversion, aggregated APIs."""
 
 from __future__ import annotations
 

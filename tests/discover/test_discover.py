@@ -1,4 +1,4 @@
-"""The whole of discovery: the sources, what is chosen, the order."""
+"""Discovery from all sources: selection and order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is asked first: the platform, then every namespace in turn; and no more of one namespace than its share."""
+"""Order of probes: the platform, then every namespace in turn, each up to its limit."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_who_points_at_what_is_not_theirs_pays_for_it(address: str) -> None:
 
 
 def test_a_listener_that_its_own_namespace_declares_too_takes_that_one_s_share() -> None:
-    """A foreign object without a known place names nobody who could pay instead."""
+    """A foreign object without a known place has no namespace that could be charged instead."""
     endpoint = next(each for each in of(*pods("aaa", 1)).endpoints)
     own = origin("Service/aaa/web")
     foreign = replace(origin("Route/zoo/r"), foreign=True)

@@ -84,7 +84,7 @@ def test_listeners_that_the_controller_refuses_are_left_out(condition: str) -> N
 
 
 def test_a_port_of_which_every_listener_is_refused_is_looked_at_all_the_same() -> None:
-    """Nobody says that anything is there; the Service's port has a name that hints at it."""
+    """No object declares a listener; the Service's port has a name that hints at it."""
     status = 'listeners: [{name: a, conditions: [{type: Accepted, status: "False"}]}]'
     endpoint = only(found(SERVICE + gateway(HTTPS, status=status)))
     assert (endpoint.server_name, endpoint.certainty) == ("shop.ex.com", "hinted")
@@ -110,7 +110,7 @@ def test_an_address_of_which_nothing_is_known_is_a_sample(value: str, address: s
     one = only(discovery)
     assert (one.id, one.address, one.sampled) == ("Gateway/infra/edge:443#shop.ex.com", address, True)
     assert one.host == (host or "shop.ex.com")
-    assert discovery.scope.refusal("198.51.100.1")  # its class is nobody's
+    assert discovery.scope.refusal("198.51.100.1")  # its class does not exist
 
 
 def test_a_gateway_without_an_address_is_counted() -> None:
@@ -212,7 +212,7 @@ def test_a_listener_for_every_name_is_asked_without_one_beside_the_others() -> N
 
 @pytest.mark.parametrize(("route", "asked"), [("", False), (ROUTE, True)])
 def test_what_passes_every_name_on_to_nobody_is_not_asked_without_one(route: str, asked: bool) -> None:
-    """Whoever comes without a name gets nowhere: nobody ends TLS there."""
+    """A client without a server name is not served: TLS is not terminated there."""
     through = "{name: p, port: 443, protocol: TLS, tls: {mode: Passthrough}}"
     route = route.replace("hostnames", "nothing")  # a TLSRoute for all names
     endpoints = by_id(found(SERVICE + gateway(HTTPS, through) + route))
@@ -282,7 +282,7 @@ def test_a_listener_set_counts_if_its_gateway_takes_it(rest: str, status: str, i
     ],
 )
 def test_a_route_gives_its_names_to_listeners_that_take_it(allowed: str, namespace: str, names: list[str]) -> None:
-    """Where the labels of a Namespace decide and it was not read, the route may be attached."""
+    """If a Namespace's labels decide and it was not read, the route may be attached."""
     route = f"""
 ---
 {{kind: TLSRoute, metadata: {{name: db, namespace: {namespace}}},

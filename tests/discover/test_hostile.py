@@ -1,4 +1,4 @@
-"""Whoever may write an object may write anything into it: discovery never fails, and what it says stays bounded."""
+"""Hostile objects: discovery never fails, and its results stay bounded."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_discovery_takes_any_objects(found: list[tuple[Kind, dict[str, Any]]], t
 
 
 def check(discovery: Discovery) -> None:
-    """What holds whatever the objects say."""
+    """Invariants for any objects."""
     for each in discovery.endpoints:
         assert 0 < each.port < 65536
         assert each.address or each.host

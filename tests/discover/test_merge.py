@@ -1,4 +1,4 @@
-"""What several objects say of one listener: the strongest certainty counts, whichever comes first."""
+"""Several claims on one listener: the strongest certainty counts, in any order."""
 
 from __future__ import annotations
 

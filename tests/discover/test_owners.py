@@ -1,4 +1,4 @@
-"""Whose a pod is."""
+"""Owners of pods."""
 
 from __future__ import annotations
 

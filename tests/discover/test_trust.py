@@ -1,4 +1,4 @@
-"""Who decides about a listener: its own namespace, the platform, administrators; others are noted."""
+"""Authority over a listener: its own namespace, the platform, administrators; other claims are recorded."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_a_tenant_s_word_does_not_confirm_what_only_the_catalogue_suggests() -> 
 @pytest.mark.parametrize(
     ("namespace", "owner", "may"),
     [
-        ("shop", None, True),  # nobody's
+        ("shop", None, True),  # without an owner
         ("shop", Owner(kind="Service", name="web", namespace="shop"), True),
         ("shop", Owner(kind="Service", name="web", namespace="corp"), False),
         ("shop", Owner(kind="Router", name="f5"), True),
@@ -169,7 +169,7 @@ def test_plaintext_that_the_catalogue_knows_stays_left_out_whoever_points_there(
     discovery = found(PLAIN + tenant(6080), KNOWN)
     assert not [each for each in discovery.endpoints if each.port == 6080]
     assert left_out(discovery)["ports without TLS by the component catalogue"] == 1
-    assert discovery.omitted == ()  # nobody wanted everything
+    assert discovery.omitted == ()  # without ``everything``
 
 
 POD = """
@@ -289,7 +289,7 @@ def test_what_nobody_is_known_to_be_behind_is_each_owner_s_own() -> None:
 
 @pytest.mark.parametrize(("governor", "asked"), [("ingress", True), ("gateway", True), ("own", False)])
 def test_routers_and_gateways_of_the_platform_have_the_names_of_all_namespaces(governor: Governor, asked: bool) -> None:
-    """Of what the catalogue knows, they alone; where it knows nothing, no pod of the platform."""
+    """Known routers count alone; without a catalogue entry, no pod of the platform."""
     known = Catalogue(
         listeners=(
             Listener(component="front", listener="tls", namespaces=("openshift-x",), ports=(443,), governor=governor),
@@ -329,7 +329,7 @@ def test_a_port_of_a_node_that_a_router_shares_with_another_is_not_a_routers() -
 def test_what_a_load_balancer_of_the_platform_leads_to_has_the_names_that_are_published_there(
     where: str, *, asked: bool
 ) -> None:
-    """A pod of the platform that nothing else tells to be a router: its own address alone says nothing of that."""
+    """A pod of the platform without evidence that it is a router: its address alone proves nothing."""
     front = """
 ---
 {kind: Service, metadata: {name: front, namespace: openshift-x}, spec: {type: LoadBalancer, clusterIP: 172.30.0.9,

@@ -52,7 +52,7 @@ OBSOLETE_GROUPS = frozenset({*range(0x01, 0x17), 0x1A, 0x1B, 0x1C, 0xFF01, 0xFF0
 HYBRIDS = frozenset({*range(0x11E9, 0x11EF), 0x6399, 0x639A, 0x0200, 0x0201, 0x0202})
 FINITE_FIELDS = frozenset(range(0x0100, 0x0105))
 KNOWN_CURVES = frozenset({0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1A, 0x1B, 0x1C, 0x1D, 0x1E})
-"""What mbedTLS 2.28 counts."""
+"""Group that mbedTLS 2.28 counts."""
 SCHEMES = {
     "RSA": frozenset({0x0201, 0x0401, 0x0501, 0x0601, 0x0804, 0x0805, 0x0806}),
     "PSS": frozenset({0x0804, 0x0805, 0x0806}),
@@ -101,7 +101,7 @@ def certificate(suite: int) -> str:
 
 
 def needs_group(suite: int) -> bool:
-    """Whether the key exchange happens on a named curve (TLS 1.2 and below)."""
+    """True if the key exchange uses a named curve (TLS 1.2 and below)."""
     return key_exchange(suite) in ("ECDHE", "ECDH_anon", "ECDHE_PSK")
 
 
@@ -124,9 +124,9 @@ class ModelServer:
     """The server_name that the client sends."""
 
     refusal: Reply = HANDSHAKE_FAILURE
-    """What nothing in common ends in."""
+    """Ending of an offer without a common suite."""
     version_refusal: Reply = PROTOCOL_VERSION
-    """What a version that is not spoken ends in."""
+    """Ending of an offer without a supported version."""
 
     reads: int | None = None
     """It looks at so many suites only, from the first."""
@@ -139,7 +139,7 @@ class ModelServer:
     hangs: bool = False
     """A ClientHello of 256 to 511 bytes is never answered (the reason for RFC 7685)."""
     srp: Literal["chosen", "anywhere"] = "chosen"
-    """Whether an SRP suite among its own ends the conversation when it is chosen, or when it is listed at all."""
+    """An SRP suite ends the connection when it is selected, or when it is offered at all."""
     needs: frozenset[int] = frozenset()
     """Extensions without which it refuses."""
     no_retry: Literal["", "empty", "ever"] = ""
@@ -169,7 +169,7 @@ class ModelServer:
     strict: bool = False
     """A hello for TLS 1.3 that breaks RFC 8446, sections 4.2.7 or 4.2.8, ends in alert 47 (tlslite-ng)."""
     accident: Reply = RST
-    """What happens to any connection ..."""
+    """Ending of any connection ..."""
     accidents: float = 0.0
     """... with this probability ..."""
     alternates: Literal["", "odd", "even"] = ""
@@ -258,7 +258,7 @@ class ModelServer:
         return not needs_group(suite) or self._group(version, offer) is not None
 
     def _signs(self, suite: int, version: int, offer: Offer) -> bool:
-        """Whether there is a signature scheme for it. TLS 1.3 has no RSA signature other than PSS."""
+        """True if a signature scheme fits. TLS 1.3 has no RSA signature other than PSS."""
         if self.schemes_read is None or (version < TLS13 and key_exchange(suite) not in ("DHE", "ECDHE")):
             return True
         kind = "PSS" if version == TLS13 else authentication(suite)
@@ -318,7 +318,7 @@ class ModelServer:
         return tuple(code for code in self.groups if code < 0x0100)
 
     def reachable(self, version: int) -> bool:
-        """Whether any hello leads to ``version``."""
+        """True if any hello leads to ``version``."""
         if version in (SSL2, TLS13):
             return version in self.suites and version <= self.tolerates
         return any(
@@ -341,7 +341,7 @@ class ModelServer:
         }
 
     def _has_finite_field(self, version: int) -> bool:
-        """Whether a hello with groups leads to ``version``, one of which is its own: one of SSLv3 has none."""
+        """True if a hello with a supported group leads to ``version``: SSLv3 has no groups."""
         leads = any(self.negotiated(offered) == version for offered in _TLS_UP_TO_12 if offered > SSL3)
         return leads and not FINITE_FIELDS.isdisjoint(self.groups)
 
@@ -373,17 +373,17 @@ class ModelServer:
 
 
 def is_srp(suite: int) -> bool:
-    """Whether the suite needs a user and a password."""
+    """True if the suite needs a user and a password."""
     return key_exchange(suite) == "SRP"
 
 
 def is_psk(suite: int) -> bool:
-    """Whether the suite needs a pre-shared key."""
+    """True if the suite needs a pre-shared key."""
     return key_exchange(suite).endswith("PSK")
 
 
 def is_dhe(suite: int) -> bool:
-    """Whether the key exchange happens in a finite field, with fresh keys."""
+    """True for an ephemeral key exchange in a finite field."""
     return key_exchange(suite) in ("DHE", "DH_anon", "DHE_PSK")
 
 
@@ -408,12 +408,12 @@ class Interview:
 
     @property
     def connections(self) -> int:
-        """How many offers it took."""
+        """Number of offers."""
         return len(self.asked)
 
 
 class Listener(Protocol):
-    """Whatever answers offers."""
+    """A server that answers offers."""
 
     def answer(self, offer: Offer) -> Reply:
         """One connection."""
@@ -448,7 +448,7 @@ def handshake(server: ModelServer, evidence: Evidence) -> bool:
 
 
 def passes(server: ModelServer, question: Question) -> bool:
-    """Whether a whole conversation leads to a pass: nothing forbidden is accepted, and all of it is refused."""
+    """True if the result is a pass: nothing forbidden is accepted, and all of it is refused."""
     evidence = interview(server, question).evidence
     if not evidence.versions.accepted or not handshake(server, evidence):
         return False

@@ -135,7 +135,7 @@ async def test_a_tls_server_does_not_serve_it() -> None:
 
 
 async def beside(part: Handler, path: str = "/", *, seconds: float = 20.0) -> tuple[Known[str | None], bytes]:
-    """Nobody is at the port that speaks TLS."""
+    """The port beside the TLS port is closed."""
     attempts: list[Attempt] = []
     with closed_port() as closed:
         async with scripted(part, address=closed[0]) as server:

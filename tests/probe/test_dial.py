@@ -110,7 +110,7 @@ async def test_ipv6() -> None:
 
 
 async def test_a_zone_is_part_of_the_address() -> None:
-    """An address that nobody has, on the interface that everybody has; without its zone it is EINVAL."""
+    """An unused address on the loopback interface; without its zone it is EINVAL."""
     index, name = next(each for each in socket.if_nameindex() if each[1].startswith("lo"))
     words = set()
     for zone in (name, str(index)):
@@ -211,7 +211,7 @@ TABLE = [
     (errno.EAFNOSUPPORT, "unreachable", "unreachable"),
     (errno.EPROTO, "unreachable", "unreachable"),
 ]
-"""What an error means while connecting, and afterwards."""
+"""The meaning of an error while connecting, and afterwards."""
 
 
 class Failing:

@@ -1,4 +1,4 @@
-"""What a conversation amounts to, whenever it ends."""
+"""The observation of a probe, complete or interrupted."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ def test_a_client_certificate_is_not_known_to_be_required_by_one_version_of_two(
 
 @pytest.mark.parametrize("asked_for", ["required", "requested", "none"])
 def test_a_client_certificate_that_is_asked_for_now_and_then(asked_for: ClientCertificate) -> None:
-    """Whoever may choose the version or suite may choose whether one is needed."""
+    """A client that can choose the version or suite can choose whether a certificate is needed."""
     for in_clear in (True, False):
         evidence = noted(Reply("hello", version=TLS12, suite=0xC02F, done=True, certificate_requested=in_clear))
         evidence.client_certificate = asked_for
@@ -263,7 +263,7 @@ def test_suites_without_a_certificate_say_nothing_of_the_clients(suite: int) -> 
 
 @pytest.mark.parametrize(("count", "size"), [(30, 10), (4, CHAINS_LENGTH // 3)])
 def test_a_certificate_for_each_connection_fills_no_memory(count: int, size: int) -> None:
-    """What was left out may be wrong in a way in which nothing else is, so that what is kept proves nothing."""
+    """An unread certificate may have any fault, so the others prove nothing."""
     served = [(b"%06d" % number + b"\0" * size,) for number in range(count)]
     evidence = noted(*(Reply("hello", version=TLS12, suite=0xC02F, done=True, chain=each) for each in served))
     seen = conclude(evidence)
@@ -304,7 +304,7 @@ def test_the_full_handshake_is_a_control(accepted: int, doubtful: set[str]) -> N
 
 
 async def test_every_certificate_is_parsed_before_anything_is_concluded() -> None:
-    """One step each, so that nobody else waits for all of them."""
+    """One step each, so that other tasks do not wait for all of them."""
     evidence = noted()
     evidence.add_chain((b"leaf", b"issuer"))
     evidence.add_chain((b"other", b"issuer"))

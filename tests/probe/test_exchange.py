@@ -89,7 +89,7 @@ async def asked(
     reads_hello: bool = True,
     transport: Transport = "tls",
 ) -> Reply:
-    """What ``script`` is taken for."""
+    """The reply to an offer from ``script``."""
     async with scripted(script, reads_hello=reads_hello) as server:
         reply = await exchange(peer(server.sockaddr, seconds, transport), offer)
     return reply._replace(seconds=0.0)

@@ -1,4 +1,4 @@
-"""Other names and clients that nobody trusts, against real TLS servers and scripted ends."""
+"""Other server names and untrusted clients, against real TLS servers and scripted endings."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def test_who_asks_for_none_has_accepted_none(version: int) -> None:
 
 
 def trusting(version: int, *, said: bytes = b"") -> Handler:
-    """Asks for a certificate, goes on with anybody's and with none, and answers the first request with ``said``."""
+    """A server that requests a certificate, accepts any or none, and answers the first request with ``said``."""
     leaf = authority().leaf(names=("localhost",))
     context = tls_context(TlsSettings(credential=leaf, min_version=version, max_version=version))
     context.set_verify(SSL.VERIFY_PEER, lambda *_: True)
@@ -84,7 +84,7 @@ async def test_who_goes_on_with_a_certificate_of_nobodys_accepts_it(version: int
 
 
 async def test_whom_tls_lets_in_is_asked_for_the_status_of_a_request() -> None:
-    """Of the answer only the status: what marks the content says nothing of clients."""
+    """Only the status is kept: the content proves nothing about clients."""
     said = b"HTTP/1.1 400 Bad Request\r\nServer: nginx\r\n\r\n"
     evidence = await asked(trusting(TLS12, said=said), untrusted_client=True, client_requests=True)
     assert (evidence.untrusted_client, evidence.request_untrusted) == ("accepted", "400")

@@ -101,7 +101,7 @@ async def test_version_suite_and_chain(version: int) -> None:
 
 
 async def test_the_chain_is_kept_as_sent_also_in_the_wrong_order() -> None:
-    """Roots, strangers and all: what is served is what is judged."""
+    """All served certificates are judged, also roots and unrelated ones."""
     untrusted_identity = Authority("Stranger")
     leaf = authority().leaf(names=("localhost",))
     sent = type(leaf)(
@@ -186,8 +186,8 @@ async def test_client_certificates(version: int, wanted: Literal["none", "reques
 
 
 async def test_a_server_that_asks_and_then_says_nothing(clock: MockClock) -> None:
-    """TLS 1.3, all of its own said, and no answer to our Finished: nobody can tell whether it insists, however long
-    that takes."""
+    """TLS 1.3 without an answer to our Finished: whether the server requires a certificate is unknown, however long one
+    waits."""
     full = await with_script(first_flight_only(await_more=True), reads_hello=False)
     assert full.completed
     assert full.seconds < 2 * MIN_CLOSE_WAIT
@@ -352,7 +352,7 @@ async def test_no_more_is_read_than_a_handshake_has() -> None:
     async with scripted(endless(b"", b"\x16\x03\x03\x00\x04\x00\x00\x00\x00" * 2000)) as server:
         full = await handshake(peer(server.sockaddr))
         with trio.fail_after(20):
-            while server.listening.open:  # until our RST has ended it
+            while server.listening.open:  # until our RST
                 await trio.lowlevel.checkpoint()
     assert full.failure == "the connection ended: malformed more than 524288 bytes in a handshake"
 

@@ -1,4 +1,4 @@
-"""What ``client_hello`` makes of offers, read back by the codec."""
+"""Hellos of ``client_hello``, parsed by the codec."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_no_hello_without_tls13_names_a_hybrid_and_each_names_finite_fields(vers
 def test_likely_signature_schemes_stand_first() -> None:
     """wolfSSL 5.7 stops reading between the 16th and the 21st."""
     assert {0x0403, 0x0503, 0x0603, 0x0804, 0x0805, 0x0806, 0x0401, 0x0501, 0x0601, 0x0807} <= {*ALL_SCHEMES[:15]}
-    assert sorted(ALL_SCHEMES) == sorted(scheme.code for scheme in c.SIGNATURE_SCHEMES)
+    assert sorted(ALL_SCHEMES) == sorted(c.SIGNATURE_SCHEMES)
     assert ALL_SCHEMES[: len(LEAN_SCHEMES)] == LEAN_SCHEMES
 
 

@@ -276,7 +276,7 @@ async def test_what_was_answered_before_somebody_else_ended_it_is_kept(clock: Mo
 
 
 class Wire(TlsSession):
-    """What comes out of TLS, in pieces; what goes in is forgotten."""
+    """Decrypted data in pieces; sent data is dropped."""
 
     __slots__ = ("pieces",)
 

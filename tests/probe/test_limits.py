@@ -1,4 +1,4 @@
-"""How much at once, how often, how long: on a clock that jumps."""
+"""Concurrency, rate and deadlines, on a mock clock."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ async def test_a_host_that_nobody_asks_is_forgotten(autojump_clock: MockClock) -
 
 
 async def admitted(gate: Gate, held: Endpoint, other: Endpoint) -> bool:
-    """Whether ``other`` may be asked while ``held`` is."""
+    """True if ``other`` may be probed while ``held`` is."""
     async with gate.host(held):
         with trio.move_on_after(1):
             async with gate.host(other):

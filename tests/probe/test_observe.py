@@ -96,7 +96,7 @@ def certificate_settings(version: int, wanted: Literal["requested", "required"])
 
 
 def is_unknown(observation: Observation) -> bool:
-    """Whether nothing is claimed of versions, suites, groups and the certificate."""
+    """True if nothing is concluded about versions, suites, groups and the certificate."""
     silent_on = (observation.chain, observation.negotiated, observation.client_certificate, observation.alpn)
     answers = (observation.versions, *observation.suites.values(), *observation.groups.values())
     return all(isinstance(each, Unknown) for each in silent_on) and not any(a.accepted or a.refused for a in answers)
@@ -252,7 +252,7 @@ async def no_starttls(stream: trio.SocketStream) -> None:
 
 
 async def test_starttls_refused_is_plaintext(clock: MockClock) -> None:
-    """Nobody is told to use STARTTLS where STARTTLS was asked for."""
+    """STARTTLS is not recommended to a client that used it."""
     async with scripted(no_starttls, reads_hello=False) as server:
         observation = await seen(endpoint(server.sockaddr, transport="smtp"))
     assert (observation.reach, observation.protocol) == (Reach.PLAINTEXT, "smtp")
@@ -386,7 +386,7 @@ async def test_a_deadline_in_the_full_handshake(clock: MockClock) -> None:
 @pytest.mark.parametrize("then", [abort, say(b""), silent, say(HTTP_400), say(MALFORMED)])
 @pytest.mark.parametrize("visits", [1, 2, 5, 8])
 async def test_a_server_that_turns_bad_midway(visits: int, then: Handler, clock: MockClock) -> None:
-    """Whatever it does from some connection on, nothing that it accepts is called refused."""
+    """A listener that changes its behaviour: nothing that it accepts counts as refused."""
     async with scripted(after(visits, tls_handler(WEAK), after_hello(then)), reads_hello=False) as server:
         observation = await seen(endpoint(server.sockaddr), Limits(deadline=300))
     assert observation.reach is Reach.TLS
@@ -422,7 +422,7 @@ async def test_so_many_connections_at_once_to_one_host(most: int, clock: MockClo
         nonlocal waiting, seen_waiting
         waiting += 1
         seen_waiting = max(seen_waiting, waiting)
-        await wait_all_tasks_blocked(0.001)  # everybody comes who may
+        await wait_all_tasks_blocked(0.001)  # at the limit
         waiting -= 1
         await say(alert(40))(stream)
 

@@ -1,4 +1,4 @@
-"""When a reply counts as accepted, and what two endings are compared by."""
+"""Accepted replies, and the comparison of endings."""
 
 from __future__ import annotations
 

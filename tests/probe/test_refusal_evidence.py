@@ -1,4 +1,4 @@
-"""When an ending is a refusal."""
+"""Endings that count as refusals."""
 
 from __future__ import annotations
 

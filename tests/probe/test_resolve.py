@@ -65,7 +65,7 @@ async def test_a_name_in_another_script_is_asked_for_in_ascii() -> None:
 
 
 async def test_none_of_very_many_addresses_is_left_out() -> None:
-    """What is left out is not judged, and would have to be said."""
+    """A dropped address would not be judged, which would have to be reported."""
     with_answer(*(f"192.0.2.{number}" for number in range(200)))
     assert await addresses("listener.example", 443) == tuple(f"192.0.2.{number}" for number in range(200))
 

@@ -246,7 +246,7 @@ async def stuck() -> AsyncIterator[Stuck]:
 
 
 def alive(pid: str | None) -> bool:
-    """Whether a child with this id is there, be it as a zombie."""
+    """True if a child with this id exists, even as a zombie."""
     return pid is not None and Path("/proc", pid).exists()
 
 

@@ -25,7 +25,7 @@ from scanner.probe.starttls import (
 from scanner.tls.wire import Malformed
 
 Script = tuple[tuple[bytes, bytes], ...]
-"""What the client must say (b"": nothing) and what the peer says then."""
+"""Bytes that the client must send (b"": none) and the peer's answer."""
 
 EHLO = b"EHLO adhere.invalid\r\n"
 LDAP_REQUEST = bytes.fromhex("301d 020101 7718 8016") + b"1.3.6.1.4.1.1466.20037"
@@ -90,7 +90,7 @@ HAPPY: dict[str, tuple[Transport, Script]] = {
 }
 
 LAST_WORDS = {"mysql": "20000001 008a0000 00000001 21" + "00" * 23}
-"""What is sent without waiting for an answer: only MySQL's SSLRequest (sequence 1, after the greeting's 0)."""
+"""Bytes sent without waiting for an answer: only MySQL's SSLRequest (sequence 1, after the greeting)."""
 
 
 def whole(reply: bytes) -> Iterable[bytes]:
@@ -276,7 +276,7 @@ TRANSPORTS = st.sampled_from([t for t in get_args(Transport) if t != "tls"])
 
 
 def feed(transport: Transport, pieces: Iterable[bytes]) -> None:
-    """Whatever comes, a dialog ends, waits, or raises one of its exceptions."""
+    """For any input a dialog ends, waits, or raises one of its exceptions."""
     conversation = dialog(transport, "chat.example")
     next(conversation)
     try:

@@ -214,7 +214,7 @@ def conclude(asked: Interview) -> Observation:
 
 
 def false_refusals(server: ModelServer, seen: Observation) -> list[str]:
-    """What is said to be refused, and is not. SRP suites and dead ends are not refused either."""
+    """Codes that are wrongly reported as refused. SRP suites and suites without continuation are not refused either."""
     versions = {v for v in VERSIONS if server.known(v)} | server.versions()
     wrong = [f"version {v:#06x}" for v in seen.versions.refused & versions]
     for version, answers in seen.suites.items():
@@ -225,7 +225,7 @@ def false_refusals(server: ModelServer, seen: Observation) -> list[str]:
 
 
 def false_acceptances(server: ModelServer, seen: Observation) -> list[str]:
-    """What is said to be accepted, and is not."""
+    """Codes that are wrongly reported as accepted."""
     wrong = [f"version {v:#06x}" for v in set(seen.versions.accepted) - server.versions()]
     for version, answers in seen.suites.items():
         wrong += [f"{version:#06x} suite {code:#06x}" for code in set(answers.accepted) - server.selectable(version)]
@@ -578,7 +578,7 @@ def test_with_few_groups_an_ecdsa_certificate_shows_itself_or_stays_open(ecdsa: 
 
 
 def test_a_version_with_suites_for_users_and_for_keys_alone_is_found() -> None:
-    """What ends in a question for a user is asked again without the suites that make it ask."""
+    """An offer that ends in a request for a user is repeated without the suites that cause it."""
     server = ModelServer(suites={TLS12: ECDHE_RSA_AEAD, TLS11: (0xC01E, 0x008C)}, groups=GROUPS)
     assert TLS11 in conclude(interview(server, VERDICT)).versions.accepted
 
@@ -845,7 +845,7 @@ def test_before_a_version_is_called_refused_a_lean_hello_was_sent(refusal: Reply
 
 @pytest.mark.parametrize("refusal", [HANDSHAKE_FAILURE, INTERNAL_ERROR, FIN])
 def test_a_listener_that_takes_only_a_lean_hello_speaks_the_version(refusal: Reply) -> None:
-    """What both wide hellos for TLS 1.3 ended in would refuse the version, were it not for the lean one."""
+    """The ending of both wide hellos for TLS 1.3 would refuse the version, but for the lean one."""
     for question in BOTH:
         for below in ({}, {TLS12: ECDHE_RSA_AEAD[:2]}):
             server = ModelServer(suites={TLS13: TLS13_SUITES[:2], **below}, most=3, too_many=refusal)
@@ -998,7 +998,7 @@ RUNS = 500
         (HANDSHAKE_FAILURE, FIN, 0.006),
         (INTERNAL_ERROR, RST, 0.002),
         (FIN, RST, 0.002),
-        (RST, RST, 0.05),  # nobody can tell these two apart, but that the second is not repeated
+        (RST, RST, 0.05),  # the two differ only in that the second is not repeated
         (FIN, FIN, 0.05),
     ],
     ids=lambda value: value.ending_kind if isinstance(value, Reply) else str(value),

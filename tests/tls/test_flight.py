@@ -248,7 +248,7 @@ def test_what_does_not(start: bytes) -> None:
 
 # From here on a real library answers: the standard library's ssl (OpenSSL), in memory.
 
-SCHEMES = tuple(scheme.code for scheme in c.SIGNATURE_SCHEMES)
+SCHEMES = c.SIGNATURE_SCHEMES
 GROUPS = tuple(group.code for group in c.GROUPS)
 BASE = (
     ext.push_server_name("a.example"),

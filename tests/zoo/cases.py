@@ -23,10 +23,10 @@ class Program:
     launch: Callable[[Settings, Pki, str, int, Path], Launch]
     truth: Callable[[Settings], Truth]
     lacks: Callable[[], str | None] = lambda: None
-    """Why something else than a program is not at hand, or None."""
+    """Reason why a dependency other than a program is missing, or None."""
 
     def missing(self) -> str | None:
-        """Why it cannot run here, or None."""
+        """Reason why it cannot run here, or None."""
         absent = [name for name in self.needs if not (golang.go() if name == _GO else program(name))]
         return f"not installed: {', '.join(absent)}" if absent else self.lacks()
 
@@ -77,7 +77,7 @@ class Case:
 
     @property
     def id(self) -> str:
-        """How tests are called."""
+        """Name in tests."""
         return f"{self.program}-{self.name}"
 
 

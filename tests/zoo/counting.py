@@ -11,7 +11,7 @@ import trio
 
 @dataclass(slots=True)
 class Counter:
-    """Where to connect instead, and how often someone did."""
+    """Address to connect to instead, and the number of connections."""
 
     address: str
     port: int

@@ -27,22 +27,22 @@ from scanner.scan import Settings, scan
 from tests.expect.stories import CLUSTERS
 
 WHOLE = (REFERENCE_GRANT, TLS_CERTIFICATE_DELEGATION, HEPTIO_DELEGATION, TLS_ROUTE)
-"""Kinds of which there are no others than a story has."""
+"""Kinds that exist only in the test cluster."""
 SETTINGS = Settings(mode="verdict", limits=Limits(timeout=10, deadline=120, concurrency=4))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
-    """What a scan says of the listeners of a story."""
+    """Results of a scan for the listeners of a test cluster."""
 
     rows: Mapping[str, Mapping[str, FindingRow]]
     """Findings by server name (or ``port 443``), with ``behind`` before those of backends, and by rule."""
     across: tuple[FindingRow, ...]
     reaches: Mapping[str, str]
     verdicts: Mapping[str, str]
-    """Of the endpoints."""
+    """Findings of the endpoints."""
     fails: bool
-    """Whether the exit code is 1, by findings of medium severity."""
+    """True if the exit code is 1, by findings of medium severity."""
 
     def verdict(self, name: str, rule: str) -> str | None:
         """None: the rule says nothing."""
@@ -50,7 +50,7 @@ class Told:
         return found["verdict"] if found else None
 
     def passages(self) -> list[tuple[str, str]]:
-        """Of what is passed through: whose, and the verdict. It stands on the endpoint, and a failure counts there."""
+        """Findings about passthrough: owner and verdict. They are on the endpoint, and a failure counts there."""
         found = [
             (name, told["passthrough-backend"]) for name, told in self.rows.items() if "passthrough-backend" in told
         ]
@@ -65,7 +65,7 @@ async def told(
     *secrets: dict[str, object],
     settings: Settings = SETTINGS,
 ) -> Told:
-    """Scan the story's cluster, in which ``places`` (texts of its file) are others, with these Secrets in it."""
+    """Scan the test cluster with ``places`` (texts of its file) replaced, and these Secrets added."""
     text = (CLUSTERS / story / "cluster.yaml").read_text()
     for old, new in places.items():
         assert old in text, old

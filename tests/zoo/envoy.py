@@ -26,18 +26,18 @@ def found() -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Chain:
-    """What happens to some server names; none: to all others."""
+    """Behaviour for some server names; without any, for all."""
 
     names: tuple[str, ...] = ()
     credential: Credential | None = None
     """None: passed through to ``to``."""
     to: str = ""
     clients: Authority | None = None
-    """Whose certificates clients must have."""
+    """The CA of accepted client certificates."""
     trusting: bool = False
-    """Whether anybody's will do."""
+    """True if any client certificate is accepted."""
     optional: bool = False
-    """Whether none will do."""
+    """True if no client certificate is needed."""
     answers: Mapping[str, int] = field(default_factory=dict)
     """Statuses by the request's authority; all others get 421, and where there are none, everything gets 204."""
     least: str = _TLS12

@@ -1,4 +1,4 @@
-"""GnuTLS: ``gnutls-serv`` by priority string. It listens on every address; the zoo talks to it over loopback."""
+"""GnuTLS: ``gnutls-serv`` by priority string. It listens on every address; the zoo connects to it over loopback."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _VERIFY = {"none": "--disable-client-cert", "requested": "--verify-client-cert",
 
 @cache
 def listed(priority: str) -> str:
-    """What ``gnutls-cli --list --priority`` prints: suites with the lowest version of each, groups, protocols."""
+    """Output of ``gnutls-cli --list --priority``: suites with the lowest version of each, groups, protocols."""
     argv = [program("gnutls-cli") or "gnutls-cli", "--list", "--priority", priority]
     return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
 
@@ -39,7 +39,7 @@ def priority(settings: Settings) -> str:
 def truth(settings: Settings) -> Truth:
     """From the listing: a suite belongs to its lowest version and those above it up to TLS 1.2, or to TLS 1.3.
 
-    DHE needs one of the groups of RFC 7919 in the priority string: gnutls-serv has no other parameters unless told.
+    DHE needs one of the groups of RFC 7919 in the priority string: gnutls-serv has no other parameters by default.
     """
     text = listed(priority(settings))
     rows = [

@@ -34,7 +34,7 @@ class Listener(TypedDict, total=False):
     client_auth: int
     stub: bool
     statuses: dict[str, int]
-    """Of an HTTP server, by host."""
+    """Answers of an HTTP server, by host."""
     strict: bool
 
 

@@ -76,7 +76,7 @@ def keys(settings: Settings) -> tuple[Key, ...]:
 
 
 def truth(settings: Settings, *, by_version: bool = True) -> Truth:
-    """What is configured, for programs that do not start when one of its suites is not built in.
+    """Configured suites, for programs that do not start when one of its suites is not built in.
 
     ``by_version``: whether the program selects a suite only in the versions that have it.
     """
@@ -129,7 +129,7 @@ JAVA_GROUP = {"X25519": "x25519", "X448": "x448", "P-256": "secp256r1", "P-384":
 
 
 def tomcat_missing() -> str | None:
-    """Why Tomcat cannot run here, or None."""
+    """Reason why Tomcat cannot run here, or None."""
     if not program("java"):
         return "not installed: java"
     return None if all(path.exists() for path in _JARS) else "not installed: libtomcat10-embed-java"
@@ -152,7 +152,7 @@ _LIGHTTPD_VERSION = {TLS10: "TLSv1", TLS11: "TLSv1.1", TLS12: "TLSv1.2", TLS13: 
 
 
 def lighttpd_missing(module: str) -> str | None:
-    """Why lighttpd with this module cannot run here, or None."""
+    """Reason why lighttpd with this module cannot run here, or None."""
     if not program("lighttpd"):
         return "not installed: lighttpd"
     return None if Path(f"/usr/lib/lighttpd/mod_{module}.so").exists() else f"not installed: lighttpd-mod-{module}"
@@ -219,7 +219,7 @@ def launch_inspircd(settings: Settings, pki: Pki, address: str, port: int, direc
     return Launch(argv=argv)
 
 
-# --- Erlang's ssl: ends with alert 80 what it would take a PSK suite for, without anybody's key at hand --------------
+# --- Erlang's ssl: ends with alert 80 what it would take a PSK suite for, without any key --------------
 
 _ERLANG = SOURCES / "erlang.escript"
 _ERLANG_VERSION = {TLS10: "tlsv1", TLS11: "tlsv1.1", TLS12: "tlsv1.2", TLS13: "tlsv1.3"}
@@ -254,7 +254,7 @@ def forge() -> Path:
 
 
 def launch_forge(settings: Settings, pki: Pki, address: str, port: int, directory: Path) -> Launch:
-    """What it speaks is written into it."""
+    """Its settings are in its source."""
     argv = [program("node") or "node", str(forge() / "server.js"), address, str(port)]
     return Launch(argv=[*argv, str(pki.certificate(settings.key)), str(pki.key(settings.key))])
 
@@ -267,7 +267,7 @@ _TLSLITE_GROUP = {"X25519": "x25519", "X448": "x448", "P-256": "secp256r1", "P-3
 
 
 def tlslite_missing() -> str | None:
-    """Why tlslite-ng cannot run here, or None."""
+    """Reason why tlslite-ng cannot run here, or None."""
     return None if find_spec("tlslite") else "not installed: tlslite-ng"
 
 

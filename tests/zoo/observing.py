@@ -19,7 +19,7 @@ from scanner.probe.session import Mode, Question
 from tests.zoo.truth import TLS10, TLS12, TLS13
 
 PATIENT = Limits(timeout=20, deadline=240)
-"""What a busy machine needs: a deadline that strikes here would say nothing of the probe."""
+"""Generous limits for a busy machine: a deadline would prove nothing about the probe."""
 
 
 class Listening(Protocol):
@@ -69,7 +69,7 @@ async def ask(target: Endpoint, mode: Mode, profile: Profile = PROFILES["interme
 
 
 def judged(target: Endpoint, observation: Observation, profile: Profile) -> Judgement:
-    """What all rules say of it under ``profile``, for a listener whose TLS 1.3 suites are of no concern."""
+    """Findings of all rules under ``profile``, for a listener whose TLS 1.3 suites do not matter."""
     return judge(
         Case(
             endpoint=target,

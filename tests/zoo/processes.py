@@ -20,15 +20,14 @@ START_WITHIN = 60.0
 
 
 SERVER_PORTS = (19_000, 30_000)
-"""Below Linux's usual ip_local_port_range, and above the ports that stories have in their files: a test that replaces
-those by others must not meet one of its own."""
+"""Ports below Linux's usual ip_local_port_range and above those in the test clusters."""
 _TAKEN: set[int] = set()
 """Ports that ``free_address`` has returned: no two of one run are the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """What to start. ``argv[0]`` is a path."""
+    """Command to start. ``argv[0]`` is a path."""
 
     argv: Sequence[str]
     env: Mapping[str, str] = field(default_factory=dict)
@@ -57,7 +56,7 @@ def free_address() -> tuple[str, int]:
     while True:
         port = draw.randrange(*SERVER_PORTS)
         with socket.socket() as everywhere, suppress(OSError):
-            everywhere.bind(("", port))  # only to see that nobody has it: nothing listens
+            everywhere.bind(("", port))  # only to check that it is free: nothing listens
             if port not in _TAKEN:
                 _TAKEN.add(port)
                 return address, port

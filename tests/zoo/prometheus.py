@@ -23,7 +23,7 @@ INTERVAL = "2s"
 
 
 def missing() -> str | None:
-    """Why it cannot run here, or None."""
+    """Reason why it cannot run here, or None."""
     absent = [name for name in ("prometheus", "promtool") if not program(name)]
     return f"not installed: {', '.join(absent)} (Debian's package prometheus)" if absent else None
 
@@ -45,7 +45,7 @@ class Prometheus:
         return {_labels(each["metric"]): float(each["value"][1]) for each in found["result"]}
 
     def scraped(self) -> bool:
-        """Whether it has seen the file."""
+        """True if it has read the file."""
         try:
             return bool(self.query(f'up{{job="{JOB}"}} == 1'))
         except URLError:

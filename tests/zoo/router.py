@@ -1,7 +1,7 @@
 """HAProxy configured as OpenShift's router does it, with the pods behind it in the same process.
 
 One TCP front looks at the server name: names in the map of what is passed through go straight to their pod, other names
-to a TLS front with a certificate for each, and whoever gives none to a front with the default one (openshift/router,
+to a TLS front with a certificate for each, and clients without one to a front with the default one (openshift/router,
 ``images/router/haproxy/conf/haproxy-config.template``).
 """
 
@@ -24,13 +24,13 @@ _SUITES = ":".join(
 
 @dataclass(frozen=True, kw_only=True)
 class Router:
-    """What the router is told, which need not be what the cluster's objects say."""
+    """Configuration of the router, which may differ from the cluster's objects."""
 
     default: Credential
     certificates: Mapping[str, Credential] = field(default_factory=dict)
     """By the host."""
     passed: Mapping[str, str] = field(default_factory=dict)
-    """Of the hosts that are passed through: ``address:port``."""
+    """Backends of passthrough hosts: ``address:port``."""
     reencrypted: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """By the host: ``address:port``, and what the router verifies."""
     pods: Mapping[str, Credential] = field(default_factory=dict)
@@ -38,11 +38,11 @@ class Router:
     plain: str = ""
     """``address:port`` for requests without TLS; empty: none."""
     insecure: Mapping[str, Literal["Allow", "Redirect"]] = field(default_factory=dict)
-    """What the hosts that say anything have there; all others get 503."""
+    """Contents of hosts; all others get 503."""
     first: Credential | None = None
-    """What is shown under names that are not in ``certificates``; None: ``default``."""
+    """Certificate for names that are not in ``certificates``; None: ``default``."""
     strict: bool = False
-    """Whether such names are refused."""
+    """True if such names are rejected."""
     h2: frozenset[str] = frozenset()
     """Hosts with whose certificates HTTP/2 is spoken; "": with the default one."""
     verify: str = ""

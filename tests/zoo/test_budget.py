@@ -1,4 +1,4 @@
-"""What a compliant Intermediate endpoint costs, counted on the server's side of the wire."""
+"""Connections that a compliant Intermediate endpoint costs, counted at the server."""
 
 from __future__ import annotations
 

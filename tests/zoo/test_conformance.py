@@ -60,7 +60,7 @@ def skip_without(case: Case) -> None:
 
 
 def never_wrong(seen: Observation, truth: Truth) -> None:
-    """Whatever is claimed is true; what is left open is not looked at here."""
+    """Every claim is true; unknown facts are not checked here."""
     assert set(seen.versions.accepted) <= truth.versions
     assert not seen.versions.refused & truth.versions
     for version, answers in seen.suites.items():
@@ -86,7 +86,7 @@ def named(suites: set[int] | frozenset[int]) -> list[str]:
 
 
 def story(seen: Observation, server: Running) -> str:
-    """What happened, for a failure's message."""
+    """The attempts, for a failure's message."""
     lines = [f"{attempt.offer}: {attempt.reply}" for attempt in seen.attempts]
     unknown = seen.client_certificate
     lines += [f"client certificate: {unknown.reason}"] if isinstance(unknown, Unknown) else []

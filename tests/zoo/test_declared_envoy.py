@@ -1,4 +1,4 @@
-"""What HTTPProxies and Gateways declare, against Envoy as Contour and Gateway API controllers configure it."""
+"""Declarations of HTTPProxies and Gateways, against Envoy as configured by Contour and Gateway API controllers."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def trusting(case: Contour) -> None:
 
 
 def another(case: Contour) -> None:
-    """The Secret of somebody else."""
+    """The Secret of another user."""
     case.front(1, credential=case.leaves["strict"])
 
 
@@ -135,7 +135,7 @@ def strangers_backend(case: Contour) -> None:
 
 
 def refused_too(case: Contour) -> None:
-    """What Contour says it does not serve."""
+    """HTTPProxies that Contour reports as not served."""
     case.chains["front"].append(Chain(names=("bad.example",), credential=case.leaves["plain"]))
 
 
@@ -215,7 +215,7 @@ async def test_what_holds_for_all_virtual_hosts_beats_one_that_says_less(
     [(True, True, "pass"), (True, False, "fail"), (False, True, "fail")],
 )
 async def test_a_client_certificate_may_be_optional(tmp_path: Path, optional: bool, chain: bool, verdict: str) -> None:
-    """As the HTTPProxy has it, and as Envoy has it; one that nobody trusts is refused in any case."""
+    """As in the HTTPProxy, and as in Envoy; an untrusted one is refused in any case."""
     case = Contour(tmp_path)
     case.front(0, optional=chain)
     said = {"{caSecret: clients}": f"{{caSecret: clients, optionalClientCertificate: {str(optional).lower()}}}"}
@@ -336,7 +336,7 @@ async def test_a_gateway_that_does_what_is_declared(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("optional", "verdict"), [(True, "pass"), (False, "fail")])
 async def test_a_gateway_that_lets_everybody_in_asks_all_the_same(tmp_path: Path, optional: bool, verdict: str) -> None:
-    """``AllowInsecureFallback``: nobody has to have a certificate, and any will do."""
+    """``AllowInsecureFallback``: a client certificate is optional, and any is accepted."""
     case = Gateway(tmp_path)
     case.chains["front"] = [replace(each, optional=optional, trusting=True) for each in case.chains["front"]]
     lax = {"name: clients}]}}": "name: clients}], mode: AllowInsecureFallback}}"}
@@ -432,7 +432,7 @@ async def test_a_backend_that_answers_without_tls_fails(tmp_path: Path) -> None:
 async def test_a_client_that_tls_lets_in_may_be_refused_in_http(
     tmp_path: Path, spoil: Callable[[Gateway], None], rule: str
 ) -> None:
-    """Envoy answers the request; another controller's proxy may not, and without one nobody can tell."""
+    """Envoy answers the request; another controller's proxy may not, and without one it is unknown."""
     case = Gateway(tmp_path)
     spoil(case)
     assert (await case.all()).verdict("two.example", rule) == "inconclusive"
@@ -519,14 +519,14 @@ async def test_a_backend_asks_for_what_its_gateway_has(
 
 
 async def test_contour_is_not_taken_to_verify_its_backends(tmp_path: Path) -> None:
-    """Whatever the backend shows."""
+    """For any backend certificate."""
     contour = {"gateway.envoyproxy.io/gatewayclass-controller": "projectcontour.io/gateway-controller"}
     found = (await Gateway(tmp_path).all(contour)).rows["behind sent.example"]
     assert (found[CALLERS]["verdict"], found[OPEN]["verdict"], found[OPEN]["severity"]) == ("pass", "fail", "low")
 
 
 async def test_a_backend_for_which_no_ca_is_to_be_had_is_open(tmp_path: Path) -> None:
-    """It was asked for, and is not there, or nobody may read it: that is no pass."""
+    """It was requested, and is missing or unreadable: that is no pass."""
     case = Gateway(tmp_path)
     found = (await case.all({"name: backend-ca, namespace: shop": "name: another-ca, namespace: shop"})).rows
     assert found["behind sent.example"][CALLERS]["verdict"] == "inconclusive"

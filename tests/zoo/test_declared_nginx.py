@@ -1,4 +1,4 @@
-"""What an Ingress declares, against nginx as its controller."""
+"""Declarations of an Ingress, against nginx as its controller."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STORED, CHAIN, CLEARTEXT = "cert-stored", "cert-stored-chain", "tls-cleartext"
 SIGNER = Authority("Intermediate", issuer=Authority("Public"))
 LEAVES = {name: SIGNER.leaf(names=(f"{name}.example",)) for name in ("one", "two")}
 FAKE = Authority("Fake").leaf(names=("ingress.local",))
-"""What a controller shows where it has no certificate."""
+"""The certificate of a controller without a configured one."""
 
 
 def launch(address: str, port: int, served: Mapping[str, Credential], directory: Path, directives: str = "") -> Launch:
@@ -92,7 +92,7 @@ ENFORCED = {
 
 
 async def gateway(directory: Path, directives: str, *, active_http: bool) -> Told:
-    """A Gateway with ``AllowValidOnly``, in front of which nginx stands."""
+    """A Gateway with ``AllowValidOnly``, behind nginx."""
     address, port = free_address()
     clients = directory / "clients.pem"
     clients.write_bytes(Authority("Clients").pem)

@@ -1,4 +1,4 @@
-"""What is had without TLS, against HAProxy as OpenShift's router and Envoy as Contour's proxy."""
+"""Plaintext HTTP, against HAProxy as OpenShift's router and Envoy as Contour's proxy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Routes and an IngressController declare, against HAProxy as OpenShift's router configures it."""
+"""Declarations of Routes and an IngressController, against HAProxy as configured by OpenShift's router."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OTHERS = "tls-other-names"
 
 @dataclass(frozen=True)
 class Pki:
-    """Who signs for whom; names are as in the story."""
+    """Issuers and certificates, with the names in the test cluster."""
 
     directory: Path
     ingress: Authority = field(default_factory=lambda: Authority("Ingress"))
@@ -82,7 +82,7 @@ class Case:
             return await declared.told("declared-router", self.directory, places, *secrets, settings=settings)
 
     def nameless(self, name: str) -> str:
-        """How a pod is called that is asked without a name; other names stay."""
+        """Endpoint of a pod without a server name; others stay."""
         return f"behind port {self.places[name].rpartition(':')[2]}" if name in self.places else name
 
     def _replaced(self) -> dict[str, str]:
@@ -144,14 +144,14 @@ def unasked(case: Case) -> None:
 
 
 def trusting(case: Case) -> None:
-    """Asks, verifies, and lets everybody in."""
+    """Requests a certificate, verifies it, and accepts every client."""
     clients = case.pki.file(case.pki.clients)
     verify = f"ca-file {clients} verify optional crt-ignore-err all ca-ignore-err all"
     case.router = replace(case.router, verify=verify)
 
 
 def strangers_pod(case: Case) -> None:
-    """Signed by somebody whom the router does not trust for that Route."""
+    """Signed by a CA that the router does not trust for that Route."""
     other = Authority("Other").leaf(names=("whatever.example",))
     case.router = replace(case.router, pods={**case.router.pods, case.places["private"]: other})
 
@@ -220,7 +220,7 @@ OTHERS, SUBDOMAIN = "tls-other-names", "tls-subdomain"
 
 
 def unnamed(case: Case) -> str:
-    """How the router is called that is asked without a name."""
+    """Endpoint of the router without a server name."""
     return f"port {case.places['router'].rpartition(':')[2]}"
 
 
@@ -231,7 +231,7 @@ async def test_names_that_no_route_has_show_the_default_certificate_or_none(case
 
 
 async def test_names_that_no_route_has_show_another_certificate(case: Case) -> None:
-    """The first one of the list is not the one that is shown to whoever gives no name."""
+    """The first certificate of the list is not the default one."""
     case.router = replace(case.router, first=case.pki.ingress.leaf(names=("somebody.example",)))
     found = (await case.told()).rows[unnamed(case)][OTHERS]
     assert (found["verdict"], found["severity"]) == ("fail", "medium")

@@ -23,7 +23,7 @@ DHE = {
     for code, name in names(version, "ALL").items()
     if name.startswith("DHE-")
 }
-"""What needs a group of RFC 7919 in the hello of GnuTLS without parameters: OpenSSL names none below TLS 1.3."""
+"""Suites that need a group of RFC 7919 in the hello of GnuTLS without parameters: OpenSSL names none below TLS 1.3."""
 
 pytestmark = pytest.mark.zoo
 
@@ -52,5 +52,5 @@ def test_the_page_on_accuracy_counts_these_configurations() -> None:
 
 
 def all_need_a_group(suites: frozenset[int]) -> bool:
-    """Whether a handshake with one group offered tells something of the group: no RSA or DHE key exchange instead."""
+    """True if a handshake with one offered group proves something about it: no RSA or DHE key exchange instead."""
     return all(suite >> 8 in (0x13, 0xC0, 0xCC) and suite not in (0xC09C, 0xC09D, 0xCCAA) for suite in suites)

@@ -1,4 +1,4 @@
-"""What a server of the zoo is set to, and what it therefore must be seen to do."""
+"""Configuration of a server of the zoo, and the results that a probe of it must have."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FINITE = frozenset(code for name, code in GROUPS.items() if name.startswith("ffd
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How one server is configured. Suites are written in the language of the program that reads them."""
+    """Configuration of one server. Suites are written in the syntax of the program that reads them."""
 
     versions: tuple[int, ...] = (TLS12, TLS13)
     suites: str = ""
@@ -60,16 +60,16 @@ class Settings:
     server_name: str | None = None
     """The name to ask for, where the answer depends on it."""
     scoped: Settings | None = None
-    """What the server does for every other name, where ``server_name`` has settings of its own."""
+    """Behaviour for all other names, if ``server_name`` has separate settings."""
     handshake: bool = True
-    """Whether a client as OpenSSL is can get to the end of a handshake: else nothing is known that only that shows."""
+    """True if a client like OpenSSL can complete a handshake; else the facts that need one are unknown."""
     srp: bool = False
-    """Give the server accounts for SRP (RFC 5054): its suites refuse whoever names no user."""
+    """Give the server accounts for SRP (RFC 5054): its suites refuse clients without a user name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Truth:
-    """What is configured *and* built in, said by the program itself or computed from its own lists."""
+    """Configured and built-in capabilities, by the program itself or computed from its lists."""
 
     suites: Mapping[int, frozenset[int]]
     """By version, with the kind of certificate taken into account. A version with no usable suite is no key."""
@@ -79,7 +79,7 @@ class Truth:
     """None: the program's order depends on more than one side, so nothing is claimed."""
     client_certificate: ClientCertificate = "none"
     credentialed: frozenset[int] = frozenset()
-    """Suites that serve only who has an account. Nobody else can tell that they are off."""
+    """Suites that only serve clients with an account, so a scanner cannot find out if they are enabled."""
 
     @property
     def versions(self) -> frozenset[int]:

@@ -1,7 +1,4 @@
-"""A second witness for the zoo's own claims: OpenSSL as a client, which knows nothing of adhere.
-
-It sees only what its build has: no 3DES, RC4, SSLv3 or ML-KEM with Debian's OpenSSL 3.0. What it sees must be true.
-"""
+"""OpenSSL as an independent client, to verify the zoo's own claims."""
 
 from __future__ import annotations
 

@@ -58,22 +58,15 @@ def _of_url(view: Index, url: str, origin: Origin, subject: KubeObject) -> Itera
     if not (where or name) or parts.scheme.lower() != "https":
         yield Omission("URLs of webhooks other than https://host")
         return
-    yield from _elsewhere(view, where or "", name, number, origin, subject)
-
-
-def _elsewhere(
-    view: Index, where: str, name: str | None, number: int, origin: Origin, subject: KubeObject
-) -> Iterator[Found]:
+    host = where or name or ""
     claim = Claim(certainty="declared", origin=origin, name=name, naming="only" if name else "soft", subject=subject)
-    known = list(view.behind(where or name or "", number, claim))
-    # One object may call many that are no replicas of each other.
+    # One object may call several servers that are not replicas of each other.
     owner = Owner(kind=subject.kind.name, name=subject.name)
-    place = Place(where, number, host="" if where else name or "", owner=owner, apart=where or name or "")
-    yield from known or [PlacedClaim(claim, place)]
+    yield from view.behind_or_at(host, number, claim, owner, sampled=False, apart=host)
 
 
 def _missing(namespace: str, name: str, number: int, origin: Origin, subject: KubeObject) -> PlacedClaim:
-    """A Service that does not exist, or not with that port: every call fails, and the report has to say so."""
+    """A Service that does not exist, or not with that port: every call fails, which the report must show."""
     dns = server_name(f"{name}.{namespace}.svc")
     owner = Owner(kind="Service", name=name, namespace=namespace)
     claim = Claim(certainty="declared", origin=origin, name=dns, naming="only" if dns else "soft", subject=subject)

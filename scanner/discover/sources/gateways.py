@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from scanner.discover.index import Index, Source
-from scanner.discover.listener_claims import Claim, Found, PlacedClaim, backend, reached
+from scanner.discover.listener_claims import Claim, Found, backend, reached
 from scanner.discover.services import READS, Service, ServicePort
 from scanner.discover.services import READS as BALANCED
 from scanner.discover.truncation import Omission
-from scanner.discover.workloads import Place
 from scanner.kube.gateway import (
     GATEWAY_NAME,
     MAX_LISTENERS,
@@ -194,12 +193,9 @@ def _at(view: Index, gateway: Gateway, number: int, claim: Claim) -> Iterator[Fo
     found = [each for each in _hosts(view, gateway) if each]
     if not found:
         yield Omission("Gateways without an address")
+    owner = Owner(kind="Gateway", name=gateway.name, namespace=gateway.namespace)
     for host in found:
-        behind = list(view.behind(host, number, claim))
-        where = address(host)
-        owner = Owner(kind="Gateway", name=gateway.name, namespace=gateway.namespace)
-        place = Place(where or "", number, host="" if where else host, owner=owner, sampled=True)
-        yield from behind or [PlacedClaim(claim, place)]
+        yield from view.behind_or_at(host, number, claim, owner)
 
 
 def _hosts(view: Index, gateway: Gateway) -> Iterator[str | None]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scanner.discover.index import Index, Source
-from scanner.discover.listener_claims import Claim, Found, PlacedClaim, frontend
+from scanner.discover.listener_claims import Found, frontend
 from scanner.discover.services import READS, published
 from scanner.discover.truncation import Omission
-from scanner.discover.workloads import Place
-from scanner.kube.hostnames import MAX_NAMES, address, server_name, sound
+from scanner.kube.hostnames import MAX_NAMES, server_name, sound
 from scanner.kube.ingress import Ingress
 from scanner.kube.kinds import INGRESS
 from scanner.model.endpoint import Origin, Owner
@@ -29,28 +28,19 @@ def ingress_claims(view: Index, ingress: Ingress, origin: Origin) -> Iterator[Fo
     if not hosts:
         yield Omission("Ingresses without a published address")
         return
+    owner = Owner(kind="Ingress", name=ingress.name, namespace=ingress.namespace)
     for name in _names(view, ingress):
         if name is None:
             yield Omission("server names that are not DNS names")
             continue
         for host in hosts:
-            yield from _at(view, ingress, host, frontend(origin, name, ingress))
+            yield from view.behind_or_at(host, 443, frontend(origin, name, ingress), owner)
 
 
 def _names(view: Index, ingress: Ingress) -> list[str | None]:
     given = dict.fromkeys(host for each in ingress.tls for host in each.hosts)
     chosen = view.cuts.first(given, MAX_NAMES, "hosts of one Ingress", ingress)
     return list(dict.fromkeys(map(server_name, chosen)))
-
-
-def _at(view: Index, ingress: Ingress, host: str, claim: Claim) -> Iterator[Found]:
-    found = list(view.behind(host, 443, claim))
-    if found:
-        yield from found
-        return
-    where = address(host)
-    owner = Owner(kind="Ingress", name=ingress.name, namespace=ingress.namespace)
-    yield PlacedClaim(claim, Place(where or "", 443, host="" if where else host, owner=owner, sampled=True))
 
 
 SOURCE = Source(name="Ingresses", reads=(INGRESS, *READS), find=_find)

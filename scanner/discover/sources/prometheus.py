@@ -17,7 +17,6 @@ from scanner.discover.index import Index, Source
 from scanner.discover.listener_claims import Claim, Found, PlacedClaim
 from scanner.discover.sources.ingresses import ingress_claims
 from scanner.discover.truncation import Omission
-from scanner.discover.workloads import Place
 from scanner.kube.contour import HTTPProxy
 from scanner.kube.hostnames import address, port, server_name, sound
 from scanner.kube.ingress import Ingress, Route
@@ -183,16 +182,13 @@ def _static(view: Index, probe: Probe, target: _Target, known: frozenset[str | N
         return
     origin = Origin(role="target", reference=probe.reference, part=target.host[:300])
     claim = _claim(probe, origin, target.certainty, name)
-    found = _behind(view, where or name or "", target.port, claim)
-    if found:
-        yield from found
-        return
-    if name in known:
-        return
-    claim.certainty = "candidate"
-    owner = Owner(kind="Probe", name=probe.name, namespace=probe.namespace)
-    host = "" if where else name or ""
-    yield PlacedClaim(claim, Place(where or "", target.port, host=host, owner=owner, apart=where or host))
+    host = where or name or ""
+    found = _behind(view, host, target.port, claim)
+    if not found and name not in known:
+        claim.certainty = "candidate"
+        owner = Owner(kind="Probe", name=probe.name, namespace=probe.namespace)
+        yield from view.behind_or_at(host, target.port, claim, owner, sampled=False, apart=host)
+    yield from found
 
 
 def _behind(view: Index, host: str, number: int, claim: Claim) -> list[Found]:
