@@ -1,5 +1,4 @@
-"""OpenShift: Routes and the Secrets that they name, objects that hold a ``tlsSecurityProfile``, and the certificates of
-its configuration."""
+"""Rules on OpenShift: Routes and their Secrets, ``tlsSecurityProfile``, and certificates of the configuration."""
 
 from __future__ import annotations
 

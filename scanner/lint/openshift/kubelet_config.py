@@ -1,4 +1,4 @@
-"""KubeletConfigs and the MachineConfigPools that they select: none, or one that another selects too."""
+"""KubeletConfigs: the MachineConfigPools that they select, and their TLS fields (kubelet.config.k8s.io/v1beta1)."""
 
 from __future__ import annotations
 
@@ -27,17 +27,18 @@ _SELECTOR: Final = ("spec", "machineConfigPoolSelector")
 _SPEC: Final = ("spec",)
 _SHOWN: Final = 5
 _OTHERS: Final = 10
-"""KubeletConfigs of one pool that are looked at: the operator takes no more."""
+"""KubeletConfigs of one pool that are checked: the operator accepts no more."""
 _MOST_POOLS: Final = 100
-"""Pools that are looked at. A cluster has a handful; each is held against each KubeletConfig."""
+"""Pools that are checked. A cluster has a handful; each is compared with each KubeletConfig."""
 
 
 def check_pool(subject: Subject) -> Iterator[Flaw]:
-    """A KubeletConfig that says something of TLS selects a pool."""
+    """A KubeletConfig with TLS settings selects a pool."""
     config = KubeletConfig.of(subject.object)
     if not config.speaks_of_tls:
         return
-    at, label = _at(config), "pools.operator.machineconfiguration.openshift.io/worker"
+    at = _SELECTOR if config.has_pool_selector else _SPEC
+    label = "pools.operator.machineconfiguration.openshift.io/worker"
     correction = f'machineConfigPoolSelector:\n  matchLabels:\n    {label}: ""'
     fix = "select a pool by a label that a MachineConfigPool has"
     if is_empty(config.pool_selector):
@@ -56,22 +57,17 @@ def check_pool(subject: Subject) -> Iterator[Flaw]:
 
 
 def known_pools(declared: Declared) -> tuple[tuple[KubeObject, ...], str | None]:
-    """The pools that are looked at, and why there may be others."""
+    """The pools that are checked, and the reason if there may be others."""
     every = declared.every(MACHINE_CONFIG_POOL)
-    return every[:_MOST_POOLS], f"there are more than {_MOST_POOLS}" if len(every) > _MOST_POOLS else declared.gap(
-        MACHINE_CONFIG_POOL
-    )
-
-
-def _at(config: KubeletConfig) -> Steps:
-    return _SELECTOR if config.has_pool_selector else _SPEC
+    gap = f"there are more than {_MOST_POOLS}" if len(every) > _MOST_POOLS else declared.gap(MACHINE_CONFIG_POOL)
+    return every[:_MOST_POOLS], gap
 
 
 POOL = ObjectRule(id="kubelet-config-pool", subjects=(KUBELET_CONFIG,), check=check_pool, reads=(MACHINE_CONFIG_POOL,))
 
 
 def check_conflict(subject: Subject) -> Iterator[Flaw]:
-    """One KubeletConfig for each pool, where TLS matters."""
+    """A pool has one KubeletConfig, if that has TLS settings."""
     config, declared = KubeletConfig.of(subject.object), subject.declared
     if not config.speaks_of_tls or is_empty(config.pool_selector):
         return
@@ -90,17 +86,16 @@ def check_conflict(subject: Subject) -> Iterator[Flaw]:
 
 @dataclass(frozen=True, slots=True)
 class _Choices:
-    """Who selects what: a pool, or the pools of one selector, wherever they are."""
+    """KubeletConfigs and the pools that they select, by pool and by selector."""
 
     every: tuple[KubeletConfig, ...]
     by: Mapping[str, list[KubeletConfig]]
     of: Mapping[str, list[str]]
     gap: str | None
-    """Why there may be other pools."""
+    """The reason if there may be other pools."""
 
 
 def _choices(declared: Declared) -> _Choices:
-    """Made once, the pools first: what is known of a pair by a pool is told by it."""
     every = tuple(
         each for each in map(KubeletConfig.of, declared.every(KUBELET_CONFIG)) if not is_empty(each.pool_selector)
     )
@@ -118,10 +113,10 @@ def _choices(declared: Declared) -> _Choices:
 def _conflict(config: KubeletConfig, others: Sequence[KubeletConfig], shared: str) -> Flaw:
     every = in_order((config, *others))
     known = any(each.annotations.get(SUFFIX) for each in every)  # the operator's own count
-    last = f"{every[-1].reference}, the later one, takes effect alone"
+    last = f"only {every[-1].reference}, the later one, takes effect"
     names = ", ".join(str(each.reference) for each in others[:_SHOWN]) + (" and others" if others[_SHOWN:] else "")
     return Flaw(
-        message=f"{names}: for {shared}, too: {last if known else 'only the one that is created last takes effect'}",
+        message=f"{names}: also for {shared}: {last if known else 'only the one that is created last takes effect'}",
         at=_SELECTOR,
         observed=tuple(str(each.reference) for each in others[:_SHOWN]),
         fix="combine the settings in one KubeletConfig for each pool",
@@ -136,20 +131,22 @@ CONFLICT = ObjectRule(
 )
 
 
+# --- TLS fields of kubeletConfig --------------------------------------------------------------------------------------
+
 RAW: Final = ("spec", "kubeletConfig")
 _MINIMUM: Final = (*RAW, "tlsMinVersion")
 _SUITES: Final = (*RAW, "tlsCipherSuites")
 _FILES: Final = ("tlsCertFile", "tlsPrivateKeyFile")
 _SWITCHES: Final = ("rotateCertificates", "serverTLSBootstrap")
 _GO: Final = GO_SUITES | {0x0005, 0xC007, 0xC011}
-"""What crypto/tls has: library-go maps all but those with RC4, and component-base takes these as well."""
+"""The suites of crypto/tls: library-go maps all but those with RC4, which component-base accepts too."""
 _NAMES: Final = tuple(suite_name(code) for code in sorted(_GO))
 _VERSIONS: Final = {version_code(name): name for name in VERSIONS}
 _MOST_NAMES: Final = 200
 
 
 def check_raw(subject: Subject) -> Iterator[Flaw]:
-    """What `kubeletConfig` says of TLS is what a kubelet takes, and no less than the profile."""
+    """The TLS fields of `kubeletConfig` are valid, and no weaker than the profile."""
     raw = KubeletConfig.of(subject.object).configuration
     yield from _minimum(raw)
     yield from _suites(raw)
@@ -157,7 +154,7 @@ def check_raw(subject: Subject) -> Iterator[Flaw]:
     yield from _files(raw)
     for name, value in zip(_SWITCHES, (raw.rotate_certificates, raw.server_tls_bootstrap), strict=True):
         if value is False:
-            message = f"{name}: false counts as not said when the operator merges it: true stays"
+            message = f"{name}: false has no effect: the operator merges it as unset, and true remains"
             yield Flaw(message=message, at=(*RAW, name), severity="low", fix=f"remove {name}")
     port = raw.read_only_port
     if isinstance(port, int) and port:
@@ -166,17 +163,17 @@ def check_raw(subject: Subject) -> Iterator[Flaw]:
 
 
 def _minimum(raw: KubeletConfiguration) -> Iterator[Flaw]:
-    said = raw.said_min_version
-    if said in (None, "") or said in VERSIONS[2:]:
+    version = raw.said_min_version
+    if version in (None, "") or version in VERSIONS[2:]:
         return
-    old = said in VERSIONS
+    old = version in VERSIONS
     yield Flaw(
-        message=f"{said} allows deprecated TLS versions" if old else f"no kubelet starts with {shown(said)}",
+        message=f"{version} allows deprecated TLS versions" if old else f"no kubelet starts with {shown(version)}",
         at=_MINIMUM,
         severity="medium" if old else "high",
         expected=VERSIONS[2:],
-        observed=(shown(said),),
-        fix="write VersionTLS12" if old or not isinstance(said, str) else did_you_mean(said, VERSIONS),
+        observed=(shown(version),),
+        fix="set VersionTLS12" if old or not isinstance(version, str) else did_you_mean(version, VERSIONS),
         correction="tlsMinVersion: VersionTLS12",
     )
 
@@ -187,16 +184,16 @@ def _suites(raw: KubeletConfiguration) -> Iterator[Flaw]:
         return
     if not isinstance(value, list):
         message = f"no kubelet starts with {shown(value)}: it must be a list"
-        yield Flaw(message=message, at=_SUITES, severity="high", fix="write a list of IANA's names")
+        yield Flaw(message=message, at=_SUITES, severity="high", fix="set a list of IANA suite names")
         return
-    alone = raw.tls_min_version == VERSIONS[-1]
-    if alone:
-        message = "with VersionTLS13 tlsCipherSuites means nothing: Go speaks the three suites of TLS 1.3"
+    only_tls13 = raw.tls_min_version == VERSIONS[-1]
+    if only_tls13:
+        message = "tlsCipherSuites has no effect with VersionTLS13: Go always uses the three suites of TLS 1.3"
         yield Flaw(message=message, at=_SUITES, severity="low", fix="remove tlsCipherSuites")
     for index, name in enumerate(value[:_MOST_NAMES]):
         yield from _suite(name, (*_SUITES, index))
     names = {suite_name(code) for code in HTTP2_SUITES}
-    if not alone and names.isdisjoint(each for each in value if isinstance(each, str)):
+    if not only_tls13 and names.isdisjoint(each for each in value if isinstance(each, str)):
         message = "no kubelet starts with these suites: HTTP/2 requires one that is not listed"
         yield Flaw(message=message, at=_SUITES, severity="high", fix=f"add {' or '.join(sorted(names))}")
 
@@ -205,73 +202,74 @@ def _suite(name: object, at: Steps) -> Iterator[Flaw]:
     code = suite_named(name) if isinstance(name, str) else None
     if code is None or code not in _GO or suite_name(code) != name:
         known = code is not None and code in _GO
-        fix = f"write {suite_name(code)}" if known and code is not None else did_you_mean(str(name), _NAMES)
-        message = f"no kubelet starts with {shown(name)}: Go has no suite of that name"
+        fix = f"use {suite_name(code)}" if known and code is not None else did_you_mean(str(name), _NAMES)
+        message = f"no kubelet starts with {shown(name)}: Go has no suite with that name"
         yield Flaw(message=message, at=at, severity="high", fix=fix)
     elif is_tls13(code):
-        yield Flaw(message=f"{name} is always on with TLS 1.3", at=at, severity="low", fix="remove it")
+        yield Flaw(message=f"{name} is always enabled with TLS 1.3", at=at, severity="low", fix="remove it")
     elif found := weakness(code):
         yield Flaw(message=f"{name} {found.why}", at=at, severity=found.severity, fix="remove it")
 
 
 def _files(raw: KubeletConfiguration) -> Iterator[Flaw]:
     files = zip(_FILES, (raw.tls_cert_file, raw.tls_private_key_file), strict=True)
-    given = [name for name, value in files if value]
-    if len(given) == 1:
-        other = next(name for name in _FILES if name not in given)
-        message = f"no kubelet starts with {given[0]} and without {other}"
-        yield Flaw(message=message, at=(*RAW, given[0]), severity="high", fix=f"remove {given[0]}")
-    elif given:
-        message = "a certificate from a file replaces the one that the cluster signs: it is not renewed"
-        yield Flaw(message=message, at=(*RAW, given[0]), severity="medium", fix=f"remove {' and '.join(given)}")
+    named = [name for name, value in files if value]
+    if len(named) == 1:
+        other = next(name for name in _FILES if name not in named)
+        message = f"no kubelet starts with {named[0]} but without {other}"
+        yield Flaw(message=message, at=(*RAW, named[0]), severity="high", fix=f"remove {named[0]}")
+    elif named:
+        message = "a certificate from a file replaces the cluster's: it is not renewed"
+        yield Flaw(message=message, at=(*RAW, named[0]), severity="medium", fix=f"remove {' and '.join(named)}")
 
 
-# --- What takes the place of a profile: the operator merges ``kubeletConfig`` over it ---------------------------------
+# --- Overrides of the profile: the operator merges ``kubeletConfig`` over it ------------------------------------------
 
 
 def _overrides(subject: Subject, raw: KubeletConfiguration) -> Iterator[Flaw]:
-    """What of ``raw`` takes the place of the object's own profile, or else the cluster's."""
-    config, said = subject.object, raw.tls_min_version
+    """Report fields that override the object's own profile, or else the cluster's."""
+    config, version = subject.object, raw.tls_min_version
     own = tls_profile.declared(config, PROFILE, MACHINE_CONFIG, str(config.reference), _meaning)
     if own.profile is not None:
-        yield from _least(own, said, "tlsSecurityProfile")
+        yield from _minimum_override(own, version, "tlsSecurityProfile")
         if raw.listed_cipher_suites:
             message = f"tlsCipherSuites overrides tlsSecurityProfile ({own.said})"
             yield Flaw(message=message, at=_SUITES, severity="medium", fix="remove tlsCipherSuites")
-    elif said in VERSIONS:
-        yield from _inherited(subject, said)
+    elif version in VERSIONS:
+        yield from _inherited(subject, version)
 
 
 def _meaning(name: str) -> Known[Profile]:
-    return load_profile(name, release="4.23")  # of every release the versions are the same
+    return load_profile(name, release="4.23")  # the versions are the same in every release
 
 
-def _inherited(subject: Subject, said: str) -> Iterator[Flaw]:
+def _inherited(subject: Subject, version: str) -> Iterator[Flaw]:
     server = subject.declared.find(API_SERVER, "cluster")
     if not isinstance(server, Missing):
-        called = str(server.reference)
-        yield from _least(tls_profile.declared(server, PROFILE, LIBRARY_GO, called, _meaning), said, called)
+        name = str(server.reference)
+        profile = tls_profile.declared(server, PROFILE, LIBRARY_GO, name, _meaning)
+        yield from _minimum_override(profile, version, name)
     elif server.gap:
-        flaw = undecided(server, _MINIMUM, f"whether {said} is what the cluster's profile says")
+        flaw = undecided(server, _MINIMUM, f"whether {version} is the minimum of the cluster's profile")
         yield Flaw(message=flaw.message, at=flaw.at, verdict=flaw.verdict, severity="info")
 
 
-def _least(found: tls_profile.Declared, said: str, source: str) -> Iterator[Flaw]:
-    if said not in VERSIONS or found.profile is None:
+def _minimum_override(found: tls_profile.Declared, version: str, source: str) -> Iterator[Flaw]:
+    if version not in VERSIONS or found.profile is None:
         return
     if isinstance(found.profile, Unknown):
-        message = f"not decided: whether {said} is what {source} says; {found.profile.reason}"
+        message = f"not decided: whether {version} is the minimum of {source}; {found.profile.reason}"
         yield Flaw(message=message, at=_MINIMUM, verdict="inconclusive", severity="info")
         return
     least = found.profile.min_version
-    severity: Severity = "low" if version_code(said) > least else "medium"
-    if version_code(said) != least:
+    severity: Severity = "low" if version_code(version) > least else "medium"
+    if version_code(version) != least:
         yield Flaw(
-            message=f"{said} overrides {source} ({found.said}), {_VERSIONS[least]}",
+            message=f"{version} overrides {source} ({found.said}), {_VERSIONS[least]}",
             at=_MINIMUM,
             severity=severity,
             expected=(_VERSIONS[least],),
-            observed=(said,),
+            observed=(version,),
             fix="remove tlsMinVersion",
         )
 

@@ -1,4 +1,4 @@
-"""The suites of a Custom profile: weak ones, those for one kind of key only, and what FIPS mode leaves of them."""
+"""The suites of a Custom profile: weak ones, those for one key type only, and those that FIPS mode removes."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ _MOST: Final = 500
 _TLS13: Final = VERSIONS[-1]
 _KEYS: Final = ("RSA", "ECDSA")
 _MOSTLY: Final[Mapping[Kind, str]] = {API_SERVER: "RSA", INGRESS_CONTROLLER: "RSA", KUBELET_CONFIG: "ECDSA"}
-"""The keys of most certificates that are served under the profile of such an object. Operators make RSA keys unless PKI
-configures others; a kubelet gets a certificate for an ECDSA key, whatever is configured."""
+"""The key type of most certificates under such a profile. Operators create RSA keys unless PKI configures others; a
+kubelet always has an ECDSA key."""
 
 
 def check_weak(subject: Subject) -> Iterator[Flaw]:
@@ -59,14 +59,14 @@ def check_weak(subject: Subject) -> Iterator[Flaw]:
 def _weak(kind: Kind, name: str, at: Steps) -> Flaw | None:
     code = suite_named(name)
     if kind == INGRESS_CONTROLLER and is_a_set(name):
-        message = f"{name} stands for suites among which are broken ones"
+        message = f"{name} includes broken suites"
         return Flaw(message=message, at=at, severity="high", fix="list the required suites") if is_open(name) else None
     found = weakness(code) if code is not None else None
     if code is None or found is None:
         return None
     dropped = code not in GO_SUITES and kind not in (API_SERVER, INGRESS_CONTROLLER)
     return Flaw(
-        message=f"{name} {found.why}" + (", and its reader drops it" if dropped else ""),
+        message=f"{name} {found.why}" + (", and the component ignores it" if dropped else ""),
         at=at,
         severity="low" if dropped else found.severity,
         observed=(name,),
@@ -78,13 +78,13 @@ def check_keys(subject: Subject) -> Iterator[Flaw]:
     """A Custom profile has TLS 1.2 suites for RSA and for ECDSA keys."""
     for each in held_profiles(subject.object):
         if each.custom and each.custom.minimum != _TLS13:
-            yield from _one_sided(subject.object.kind, each.custom)
+            yield from _key_flaws(subject.object.kind, each.custom)
 
 
-def _one_sided(kind: Kind, custom: CustomProfile) -> Iterator[Flaw]:
+def _key_flaws(kind: Kind, custom: CustomProfile) -> Iterator[Flaw]:
     names, at = custom.ciphers[:_MOST], (*custom.steps, "ciphers")
-    if odd := next(filter(is_a_set, names), None):
-        message = f"not decided: for which keys {odd} has suites, which OpenSSL decides"
+    if group := next(filter(is_a_set, names), None):
+        message = f"not decided: which key types the suites of {group} have; OpenSSL decides that"
         yield Flaw(message=message, at=at, verdict="inconclusive")
         return
     codes = [suite_named(name) for name in names]
@@ -96,7 +96,7 @@ def _one_sided(kind: Kind, custom: CustomProfile) -> Iterator[Flaw]:
         severity: Severity = "medium" if _MOSTLY.get(kind) == lacking[0] else "low"
         yield Flaw(message=message, at=at, severity=severity, fix=f"add ECDHE-{lacking[0]}-AES128-GCM-SHA256")
     elif lacking and not all(code is not None and is_tls13(code) for code in codes):
-        message = "it has no TLS 1.2 suite for RSA or ECDSA keys, and no server has another kind"
+        message = "it has no TLS 1.2 suite for RSA or ECDSA keys, and servers have no other key types"
         yield Flaw(message=message, at=at, severity="high", fix="add ECDHE-RSA-AES128-GCM-SHA256")
 
 
@@ -104,11 +104,11 @@ WEAK = ObjectRule(id="tls-profile-weak-suites", subjects=SUBJECTS, check=check_w
 KEYS = ObjectRule(id="tls-profile-key-types", subjects=SUBJECTS, check=check_keys)
 
 
-# --- FIPS mode ---
+# --- FIPS mode --------------------------------------------------------------------------------------------------------
 
 
 class _Loss(NamedTuple):
-    """Something of which nothing is left in FIPS mode."""
+    """A list whose entries FIPS mode removes, all of them."""
 
     field: str
     message: str
@@ -116,7 +116,7 @@ class _Loss(NamedTuple):
 
 
 def check_fips(subject: Subject) -> Iterator[Flaw]:
-    """FIPS mode leaves something of a Custom profile."""
+    """A Custom profile has suites and groups that FIPS mode allows."""
     profiles = [each.custom for each in held_profiles(subject.object)]
     lost = [(each, loss) for each in profiles for loss in _losses(subject.object.kind, each)]
     mode = _mode(subject) if lost else False
@@ -131,7 +131,7 @@ def check_fips(subject: Subject) -> Iterator[Flaw]:
 
 
 def _mode(subject: Subject) -> Known[bool]:
-    """Of a hosted control plane its own object says it (hypershift ``HostedClusterSpec.FIPS``)."""
+    """True in FIPS mode. A hosted control plane has its own field (hypershift ``HostedClusterSpec.FIPS``)."""
     if subject.object.kind in (HOSTED_CLUSTER, HOSTED_CONTROL_PLANE):
         return HostedCluster.of(subject.object).fips
     return in_fips_mode(subject.declared.known)
@@ -142,15 +142,15 @@ def _losses(kind: Kind, custom: CustomProfile) -> Iterator[_Loss]:
     codes = {name: code for name in names if (code := suite_named(name)) is not None}
     thirteen = [code for name, code in codes.items() if name in TLS13_NAMES]
     if kind in (INGRESS_CONTROLLER, API_SERVER) and thirteen and FIPS_TLS13.isdisjoint(thirteen):
-        heir = " that inherits it" if kind == API_SERVER else ""
-        message = f"FIPS mode leaves none of its TLS 1.3 suites, and an IngressController{heir} is not admitted"
+        inheriting = " that inherits it" if kind == API_SERVER else ""
+        message = f"FIPS mode allows none of its TLS 1.3 suites, and an IngressController{inheriting} is not admitted"
         yield _Loss("ciphers", message, "add TLS_AES_128_GCM_SHA256")
     old = [code for code in codes.values() if not is_tls13(code)]
     if old and CHACHA20.issuperset(old) and custom.minimum != VERSIONS[-1]:
-        yield _Loss("ciphers", "none of its TLS 1.2 suites is left", "add ECDHE-RSA-AES128-GCM-SHA256")
+        yield _Loss("ciphers", "none of its TLS 1.2 suites is allowed", "add ECDHE-RSA-AES128-GCM-SHA256")
     groups = [group_code(name) for name in custom.groups[:_MOST] if name in GROUPS]
     if groups and NOT_FIPS_GROUPS.issuperset(groups):
-        yield _Loss("groups", "none of its groups is left, and others are spoken", "add secp256r1")
+        yield _Loss("groups", "none of its groups is allowed, and servers use others", "add secp256r1")
 
 
 FIPS = ObjectRule(id="tls-profile-fips", subjects=SUBJECTS, check=check_fips, reads=(CONFIG_MAP,))

@@ -1,4 +1,4 @@
-"""Rights that a Route needs: the router's and others' on the Secret of its certificate, and of who applies it."""
+"""Permissions around a Route: of the router and of others on the Secret, and of the user who applies the Route."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from scanner.model.declared import Declared
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _ROUTER: Final = account("openshift-ingress", "router")
-"""The name is written into library-go's validation; an IngressController of another account does not count there."""
+"""The account in library-go's validation, which ignores IngressControllers with another account."""
 _GROUPS: Final = ("system:serviceaccounts", "system:serviceaccounts:openshift-ingress", "system:authenticated")
 _VERBS: Final = ("get", "list", "watch")
 _WRITES: Final = ("update", "patch", "delete")
 _HOST: Final = "routes/custom-host"
 _ROUTES: Final = "route.openshift.io"
-_EVERYBODY: Final = 500
-"""Subjects of one namespace that are looked at."""
+_MOST_SUBJECTS: Final = 500
+"""Subjects of one namespace that are checked."""
 _NAMED: Final = 5
 _PLATFORM: Final = (
     "system:kube-",
@@ -46,14 +46,14 @@ _PLATFORM: Final = (
     "system:serviceaccounts:kube-",
     "system:serviceaccounts:openshift-",
 )
-"""What the names of the platform's own users, service accounts and groups begin with: they need no Route for harm."""
+"""Prefixes of the platform's own users, service accounts and groups, which may do more without a Route."""
 
 _Candidate: TypeAlias = tuple[Identity, frozenset[str] | None]
 _HOST_FIELD: Final = ("spec", "host")
 _SUBDOMAIN: Final = ("spec", "subdomain")
-_SAYS_HOST: Final = "you do not have permission to set the host field of the route"
-_SAYS_SUBDOMAIN: Final = "you do not have permission to set the subdomain field of the route"
-_SAYS_TLS: Final = "you do not have permission to set certificate fields on the route"
+_HOST_ERROR: Final = "you do not have permission to set the host field of the route"
+_SUBDOMAIN_ERROR: Final = "you do not have permission to set the subdomain field of the route"
+_TLS_ERROR: Final = "you do not have permission to set certificate fields on the route"
 _TLS: Final = ("spec", "tls")
 
 # --- The router -------------------------------------------------------------------------------------------------------
@@ -70,18 +70,18 @@ def check_access(subject: Subject) -> Iterator[Flaw]:
     if all(answers.values()):
         return
     by_group = {verb: _by_group(declared, request) for verb, request in requests.items()}
-    meant = any(each.grants for each in found.values()) or any(by_group.values())
+    some_granted = any(each.grants for each in found.values()) or any(by_group.values())
     refused = [
         verb
         for verb, each in found.items()
-        if answers[verb] is False or (answers[verb] is None and meant and each.known is False)
+        if answers[verb] is False or (answers[verb] is None and some_granted and each.known is False)
     ]
     for verb in refused:
         yield Flaw(
             message=f"router serviceaccount does not have permission to {verb} this secret",
             at=EXTERNAL,
             expected=_VERBS,
-            fix=f"a Role with get, list and watch on Secret {name}, bound to {_ROUTER.name}",
+            fix=f"bind a Role with get, list and watch on Secret {name} to {_ROUTER.name}",
             correction=_role(subject, name),
             evidence=by_group[verb],
         )
@@ -92,7 +92,7 @@ def check_access(subject: Subject) -> Iterator[Flaw]:
 
 
 def route_reviews(route: KubeObject) -> Iterator[Review]:
-    """What the API server's own validation of a Route asks of itself: of the router's account, without groups."""
+    """The access reviews in the API server's validation of a Route: for the router's account, without groups."""
     name = Route.of(route).external_secret
     for verb in _VERBS if name and route.namespace else ():
         request = Request(verb=verb, resource="secrets", namespace=route.namespace, name=name)
@@ -105,7 +105,7 @@ def _reading(subject: Subject, verb: str, name: str) -> Request:
 
 def _by_group(declared: Declared, request: Request) -> tuple[str, ...]:
     found = access(declared, Identity(name=_ROUTER.name, groups=_GROUPS), request).grants
-    return tuple(f"{each} allows it to a group, which the API server's check leaves out" for each in found[:1])
+    return tuple(f"{each} allows it to a group, but the API server's check ignores groups" for each in found[:1])
 
 
 def _role(subject: Subject, name: str) -> str:
@@ -125,7 +125,7 @@ def _role(subject: Subject, name: str) -> str:
 
 
 def check_wide(subject: Subject) -> Iterator[Flaw]:
-    """The router may read no more Secrets than it must."""
+    """The router may read only the Secrets that it needs."""
     name = Route.of(subject.object).external_secret
     if not name:
         return
@@ -134,11 +134,11 @@ def check_wide(subject: Subject) -> Iterator[Flaw]:
         for grant in access(subject.declared, _ROUTER, _reading(subject, verb, name)).grants:
             if not grant.by_name or grant.cluster_wide:
                 wide.setdefault(str(grant), grant)
-    for said, grant in wide.items():
-        where = "of every namespace" if grant.cluster_wide else "of the namespace"
-        what = f"Secrets called {name} {where}" if grant.by_name else f"all Secrets {where}"
+    for source, grant in wide.items():
+        where = "in every namespace" if grant.cluster_wide else "in the namespace"
+        what = f"Secrets with the name {name} {where}" if grant.by_name else f"all Secrets {where}"
         yield Flaw(
-            message=f"the router may read {what}, by {said}",
+            message=f"the router may read {what}, by {source}",
             at=EXTERNAL,
             severity="high" if grant.cluster_wide and not grant.by_name else "low",
             fix=f"{grant.role.reference}: name the Secret in resourceNames, in a Role of the Route's namespace",
@@ -150,18 +150,23 @@ def check_wide(subject: Subject) -> Iterator[Flaw]:
 
 
 def check_writers(subject: Subject) -> Iterator[Flaw]:
-    """Who may replace a Route's external certificate may also set one in the Route."""
+    """A user who may replace a Route's external certificate may also set one in the Route."""
     name, declared = Route.of(subject.object).external_secret, subject.declared
     if not name:
         return
-    found = list(_writers(declared, subject.object.namespace, name))
+    found = [
+        who.name or f"group {_name(who)}"
+        for who, names in _candidates(declared, subject.object.namespace)
+        if names is None or name in names
+    ]
     if found:
+        count = f"{len(found)} user or group" if len(found) == 1 else f"{len(found)} users or groups"
         yield Flaw(
-            message=f"{_counted(len(found))} may change Secret {name}, and so the Route's certificate, without the "
-            f"permission {_HOST} that a certificate in the Route needs",
+            message=f"{count} may change Secret {name}, and so the Route's certificate, without the permission {_HOST} "
+            "that a certificate in the Route needs",
             at=EXTERNAL,
             observed=tuple(found[:_NAMED]),
-            fix=f"leave Secret {name} out of what they may write, or allow them {_HOST}",
+            fix=f"remove their write access to Secret {name}, or allow them {_HOST}",
         )
     elif any(declared.gap(kind) for kind in authorization.READS):
         yield Flaw(
@@ -172,19 +177,9 @@ def check_writers(subject: Subject) -> Iterator[Flaw]:
         )
 
 
-def _counted(count: int) -> str:
-    return f"{count} user or group" if count == 1 else f"{count} users or groups"
-
-
-def _writers(declared: Declared, namespace: str | None, name: str) -> Iterator[str]:
-    for who, names in _candidates(declared, namespace):
-        if names is None or name in names:
-            yield who.name or f"group {_called(who)}"
-
-
 def _candidates(declared: Declared, namespace: str | None) -> tuple[_Candidate, ...]:
-    """Who lacks the right on Routes in a namespace, and which Secrets they may write there (None: all); worked out once
-    for each namespace."""
+    """Subjects without the permission on Routes in a namespace, and the Secrets that they may write there (None: all);
+    computed once for each namespace."""
     known = declared.once(_by_namespace)
     if namespace not in known:
         hosts = [
@@ -192,15 +187,15 @@ def _candidates(declared: Declared, namespace: str | None) -> tuple[_Candidate, 
         ]
         lacking = (
             who
-            for who in subjects(declared, namespace)[:_EVERYBODY]
-            if not _called(who).startswith(_PLATFORM)
+            for who in subjects(declared, namespace)[:_MOST_SUBJECTS]
+            if not _name(who).startswith(_PLATFORM)
             and all(access(declared, who, request).known is False for request in hosts)
         )
         known[namespace] = tuple((who, _written(declared, who, namespace)) for who in lacking)
     return known[namespace]
 
 
-def _called(who: Identity) -> str:
+def _name(who: Identity) -> str:
     return who.name or who.groups[0]
 
 
@@ -218,11 +213,11 @@ def _written(declared: Declared, who: Identity, namespace: str | None) -> frozen
     return found
 
 
-# --- Who applies the Route --------------------------------------------------------------------------------------------
+# --- The user who applies the Route -----------------------------------------------------------------------------------
 
 
 def identity(user: str, groups: tuple[str, ...] = ()) -> Identity:
-    """Somebody as the API server sees them: in the groups that everybody is in, and service accounts in theirs."""
+    """A user with the groups that the API server adds: for all users, and for service accounts."""
     own: tuple[str, ...] = ()
     if user.startswith(ACCOUNT):
         namespace = user.removeprefix(ACCOUNT).partition(":")[0]
@@ -231,23 +226,23 @@ def identity(user: str, groups: tuple[str, ...] = ()) -> Identity:
 
 
 def check_custom_host(subject: Subject) -> Iterator[Flaw]:
-    """Whoever applies a Route may set its host and certificates."""
+    """The user who applies a Route may set its host and certificates."""
     user = subject.declared.user
     if user is None:
         return
     who = identity(user, subject.declared.groups)
     before = Route.of(subject.before) if subject.before is not None else None
-    for at, says, verbs in _asked(Route.of(subject.object), before):
+    for at, error, verbs in _required(Route.of(subject.object), before):
         requests = [_request(subject.object, verb) for verb in verbs]
         found = [access(subject.declared, who, each) for each in requests]
         answers = [decide(subject.declared, who, request, each) for request, each in zip(requests, found, strict=True)]
         if not any(answers):
             open_ones = [each for each, known in zip(found, answers, strict=True) if known is None]
-            yield from _not_allowed(user, at, says, verbs, open_ones, named=any(each.named for each in found))
+            yield _not_allowed(user, at, error, verbs, open_ones, named=any(each.named for each in found))
 
 
 def custom_host_reviews(item: KubeObject, user: str, groups: tuple[str, ...]) -> Iterator[Review]:
-    """What the API server asks of itself when ``user`` applies the Route."""
+    """The access reviews of the API server when ``user`` applies the Route."""
     route = Route.of(item)
     if route.namespace and (route.host or route.subdomain or any(_certificates(route))):
         for verb in ("create", "update"):
@@ -258,21 +253,21 @@ def _request(route: KubeObject, verb: str) -> Request:
     return Request(verb=verb, resource=_HOST, group=_ROUTES, namespace=route.namespace)
 
 
-def _asked(route: Route, before: Route | None) -> Iterator[tuple[tuple[str, ...], str, tuple[str, ...]]]:
-    """Field, the API server's words, and the verbs of which one will do (library-go ``hostassignment``)."""
+def _required(route: Route, before: Route | None) -> Iterator[tuple[tuple[str, ...], str, tuple[str, ...]]]:
+    """Field, the API server's error, and the verbs, one required (library-go ``hostassignment``)."""
     certified = _certificates(route)
     if before is None:
         if route.host:
-            yield _HOST_FIELD, _SAYS_HOST, ("create",)
+            yield _HOST_FIELD, _HOST_ERROR, ("create",)
         elif any(certified):
-            yield _TLS, _SAYS_TLS, ("create",)
+            yield _TLS, _TLS_ERROR, ("create",)
         return
     if route.host and route.host != before.host:
-        yield _HOST_FIELD, _SAYS_HOST, ("update",)
+        yield _HOST_FIELD, _HOST_ERROR, ("update",)
     if route.subdomain != before.subdomain:
-        yield _SUBDOMAIN, _SAYS_SUBDOMAIN, ("update",)
+        yield _SUBDOMAIN, _SUBDOMAIN_ERROR, ("update",)
     if any(certified) and (certified != _certificates(before) or route.tls.external):
-        yield _TLS, _SAYS_TLS, ("update", "create")
+        yield _TLS, _TLS_ERROR, ("update", "create")
 
 
 def _certificates(route: Route) -> tuple[str, ...]:
@@ -281,18 +276,16 @@ def _certificates(route: Route) -> tuple[str, ...]:
 
 
 def _not_allowed(
-    user: str, at: tuple[str, ...], says: str, verbs: tuple[str, ...], open_ones: list[Access], *, named: bool
-) -> Iterator[Flaw]:
-    """``open_ones``: rights of which nobody can tell. ``named``: whether bindings that were seen name the user."""
+    user: str, at: tuple[str, ...], error: str, verbs: tuple[str, ...], open_ones: list[Access], *, named: bool
+) -> Flaw:
+    """``open_ones``: undecided permissions. ``named``: true if bindings that were seen name the user."""
     unseen = next((each.unseen for each in open_ones if not (named and each.known is False)), None)
     if unseen is not None:
-        yield undecided(unseen, at, f"whether {user} may set it")
-        return
-    listed = " or ".join(verbs)
-    yield Flaw(
-        message=f"the API server refuses it from {user}: {says}",
+        return undecided(unseen, at, f"whether {user} may set it")
+    return Flaw(
+        message=f"the API server refuses it from {user}: {error}",
         at=at,
-        fix=f"allow {user} to {listed} routes/custom-host in the namespace, or leave the field out",
+        fix=f"allow {user} to {' or '.join(verbs)} routes/custom-host in the namespace, or remove the field",
         correction=f"apiGroups: [route.openshift.io]\nresources: [routes/custom-host]\nverbs: [{', '.join(verbs)}]",
     )
 

@@ -35,7 +35,7 @@ _KEY: Final = ("spec", "tls", "key")
 _AUTHORITY: Final = ("spec", "tls", "caCertificate")
 
 KEYS: Final = ("RSA", "ECDSA")
-"""Of private keys that the router takes (openshift/router ``pkg/router/routeapihelpers/validation.go``)."""
+"""Key types that the router accepts (openshift/router ``pkg/router/routeapihelpers/validation.go``)."""
 _OLD: Final = ("SHA1", "MD5", "MD2")
 _LABEL: Final = re.compile(r"-----BEGIN ([^\n-]{1,60})-----[^-]*-----END \1-----")
 _BLOCKS: Final = frozenset(
@@ -44,47 +44,47 @@ _BLOCKS: Final = frozenset(
         *("PUBLIC KEY", "RSA PUBLIC KEY", "DSA PUBLIC KEY", "ECDSA PUBLIC KEY"),
     }
 )
-"""What the router knows in PEM (``knownBlockDecoders``, the same file)."""
+"""PEM blocks that the router accepts (``knownBlockDecoders``, the same file)."""
 
 
-# --- What the router takes --------------------------------------------------------------------------------------------
+# --- The router's own checks, with its messages -----------------------------------------------------------------------
 
 
 def _rejected_signature(certificate: CertificateFacts) -> str | None:
-    """Why the router takes none of what the certificate is in, in its words, or None. What signed itself it takes."""
-    signed = certificate.signature_hash
-    if signed in _OLD and not certificate.self_issued:
-        return f"router does not support CA-signed certs using {signed}"
+    """The router's error about an old signature. It accepts old ones of self-signed certificates."""
+    algorithm = certificate.signature_hash
+    if algorithm in _OLD and not certificate.self_issued:
+        return f"router does not support CA-signed certs using {algorithm}"
     return None
 
 
 def _unrecognized(text: str) -> str | None:
-    """Why the router takes none of a text in PEM: a block that it does not know."""
+    """The router's error about an unknown PEM block."""
     label = next((match[1] for match in _LABEL.finditer(text) if match[1] not in _BLOCKS), None)
     return f"unrecognized PEM block {label}" if label else None
 
 
 def _beside_key(holder: KeyHolder) -> str | None:
-    """Why the router takes no key of a Route or Secret: something else stands there too."""
+    """The router's error about other PEM blocks beside the key of a Route or Secret."""
     labels = holder.key_blocks
     return f"field contains invalid types {', '.join(labels)}" if labels else None
 
 
 def unknown_block(text: str, at: Steps) -> Iterator[Flaw]:
-    """That a field has a block in PEM that the router does not know."""
-    if says := _unrecognized(text):
-        yield Flaw(message=f"the router rejects it: {says}", at=at, severity="high", fix=f"remove it from {at[-1]}")
+    """Report a PEM block that the router does not know."""
+    if error := _unrecognized(text):
+        yield Flaw(message=f"the router rejects it: {error}", at=at, severity="high", fix=f"remove it from {at[-1]}")
 
 
 def old_signature(certificate: CertificateFacts, at: Steps) -> Iterator[Flaw]:
-    """That a certificate in a field is signed in a way that the router does not take."""
-    if says := _rejected_signature(certificate):
+    """Report a signature that the router rejects."""
+    if error := _rejected_signature(certificate):
         yield Flaw(
-            message=f"the router rejects it: {says}",
+            message=f"the router rejects it: {error}",
             at=at,
             severity="high",
             observed=(display_name(certificate),),
-            fix="get it signed with SHA-256",
+            fix="replace it with a certificate signed with SHA-256",
         )
 
 
@@ -92,7 +92,7 @@ def old_signature(certificate: CertificateFacts, at: Steps) -> Iterator[Flaw]:
 
 
 def check_key(subject: Subject) -> Iterator[Flaw]:
-    """A Route does not hold a private key."""
+    """A Route does not contain a private key."""
     if Route.of(subject.object).tls.key:
         yield Flaw(
             message="the Route contains a private key, which every reader of Routes can read",
@@ -103,7 +103,7 @@ def check_key(subject: Subject) -> Iterator[Flaw]:
 
 
 def check_inline(subject: Subject) -> Iterator[Flaw]:
-    """A Route's own certificate, key and CA are what the router takes."""
+    """The router accepts a Route's own certificate, key and CA."""
     route = Route.of(subject.object)
     tls = route.tls
     if not route.is_terminated:
@@ -111,13 +111,13 @@ def check_inline(subject: Subject) -> Iterator[Flaw]:
     if not tls.certificate:
         for at, text in ((_KEY, tls.key), (_AUTHORITY, tls.ca_certificate)):
             if text:
-                message = f"{at[-1]} is of no use without a certificate, and the router serves its default one"
+                message = f"{at[-1]} has no effect without a certificate: the router serves its default one"
                 yield Flaw(message=message, at=at, severity="low", fix=f"add the certificate, or remove {at[-1]}")
         return
     chain = of_text(tls.certificate)
     if not chain:
         message = f"the router rejects it: no certificate in PEM{other_format_of(tls.certificate)}"
-        yield Flaw(message=message, at=_CERTIFICATE, fix="write the certificate in PEM")
+        yield Flaw(message=message, at=_CERTIFICATE, fix="set the certificate in PEM")
         return
     yield from unreadable_flaws(route, chain, _CERTIFICATE, name="certificate")
     yield from _pair(route)
@@ -135,31 +135,31 @@ def check_inline(subject: Subject) -> Iterator[Flaw]:
 
 def _pair(route: Route) -> Iterator[Flaw]:
     matches = route.key_matches
-    if says := _beside_key(route):
-        yield Flaw(message=f"the router rejects it: {says}", at=_KEY, fix="keep nothing but the private key in key")
+    if error := _beside_key(route):
+        yield Flaw(message=f"the router rejects it: {error}", at=_KEY, fix="keep only the private key in key")
         if matches is not False:
             return
     if matches is False:
         yield Flaw(
             message="the router rejects it: private key does not match public key",
             at=_KEY,
-            fix="give the key that the first certificate was made for",
+            fix="set the private key of the first certificate",
         )
     elif isinstance(matches, str) and matches == "there is no tls.key":
         yield Flaw(message="the router rejects it: no key specified", at=_KEY, fix="add the key")
     elif isinstance(matches, str) and matches.startswith("tls.key "):
         message = f"the router rejects it: key {matches.removeprefix('tls.key ')}"
-        yield Flaw(message=message, at=_KEY, fix="give the key in PEM, not encrypted")
+        yield Flaw(message=message, at=_KEY, fix="set the key in PEM, not encrypted")
     elif matches is not True:
-        said = f" ({matches})" if isinstance(matches, str) else ""
-        message = f"not decided: whether the key belongs to the certificate{said}"
+        reason = f" ({matches})" if isinstance(matches, str) else ""
+        message = f"not decided: whether the key belongs to the certificate{reason}"
         yield Flaw(message=message, at=_KEY, verdict="inconclusive")
 
 
 def _rejected(certificate: CertificateFacts, *, leaf: bool) -> Iterator[Flaw]:
     algorithm = certificate.key_algorithm
     if leaf and algorithm is not None and algorithm not in KEYS:
-        message = f"the router rejects it: it takes no {algorithm} key (block private key is not valid)"
+        message = f"the router rejects it: it accepts no {algorithm} key (block private key is not valid)"
         yield Flaw(message=message, at=_KEY, expected=KEYS, observed=(algorithm,), fix="use an RSA or ECDSA key")
     yield from old_signature(certificate, _CERTIFICATE)
 
@@ -168,10 +168,10 @@ def _chained(chain: Sequence[CertificateFacts], authorities: Sequence[Certificat
     subjects = {each.subject for each in authorities}
     if not authorities:
         message = "the router rejects it: failed to parse CA certificate"
-        yield Flaw(message=message, at=_AUTHORITY, fix="give CA certificates in PEM")
+        yield Flaw(message=message, at=_AUTHORITY, fix="set CA certificates in PEM")
     elif chain[0].issuer is not None and chain[0].issuer not in subjects and chain[0] not in authorities:
         yield Flaw(
-            message="the router rejects it: caCertificate has none that issued the certificate",
+            message="the router rejects it: caCertificate does not contain the issuer of the certificate",
             at=_AUTHORITY,
             expected=(chain[0].issuer[:200],),
             observed=tuple(display_name(each) for each in authorities[:5]),
@@ -191,36 +191,35 @@ def check_secret(subject: Subject) -> Iterator[Flaw]:
     yield from secret_flaws(subject.declared, secret, EXTERNAL)
     if isinstance(secret, Missing):
         return
-    chain, keeper = chain_of(secret), editable(subject.declared, name, subject.object.namespace)
+    chain, owner = chain_of(secret), editable(subject.declared, name, subject.object.namespace)
     yield from unreadable_flaws(secret, chain, EXTERNAL)
     rejected = {
         "tls.key": _beside_key(Secret.of(secret)),
         "tls.crt": _unrecognized(entry(secret, "tls.crt") or ""),
     }
-    for entry_, says in rejected.items():
-        if says:
-            fix = f"{keeper}: keep nothing else in {entry_}"
-            yield Flaw(message=f"{secret.reference}: the router rejects {entry_}: {says}", at=EXTERNAL, fix=fix)
+    for entry_, error in rejected.items():
+        if error:
+            fix = f"{owner}: remove everything else from {entry_}"
+            yield Flaw(message=f"{secret.reference}: the router rejects {entry_}: {error}", at=EXTERNAL, fix=fix)
     for place, each in enumerate(chain):
         for message in _rejected_from_secret(each, leaf=place == 0):
-            fix = f"{keeper}: another certificate"
+            fix = f"{owner}: replace the certificate"
             yield Flaw(message=f"{secret.reference}: {display_name(each)} {message}", at=EXTERNAL, fix=fix)
 
 
 def _rejected_from_secret(certificate: CertificateFacts, *, leaf: bool) -> Iterator[str]:
-    """What the router takes of no Route, in its words where it has some."""
     algorithm = certificate.key_algorithm
     if leaf and algorithm is not None and algorithm not in KEYS:
-        yield f"has an {algorithm} key, which the router does not take: block private key is not valid"
-    if says := _rejected_signature(certificate):
-        yield f"is rejected: {says}"
+        yield f"has an {algorithm} key, which the router does not accept: block private key is not valid"
+    if error := _rejected_signature(certificate):
+        yield f"is rejected: {error}"
 
 
 def check_chain(subject: Subject) -> Iterator[Flaw]:
-    """The Secret of a Route's external certificate holds one serving certificate."""
+    """The Secret of a Route's external certificate contains one certificate."""
     secret = secret_of(subject, name) if (name := Route.of(subject.object).external_secret) else None
     if isinstance(secret, Missing) and secret.gap and not secret.promised:
-        flaw = undecided(secret, EXTERNAL, "whether it holds one certificate")  # another rule counts that
+        flaw = undecided(secret, EXTERNAL, "whether it contains one certificate")  # route-external-secret counts it
         yield Flaw(message=flaw.message, at=flaw.at, verdict=flaw.verdict, severity="info")
     if secret is None or isinstance(secret, Missing):
         return
@@ -243,11 +242,11 @@ def check_chain(subject: Subject) -> Iterator[Flaw]:
         )
 
 
-# --- Wherever it is ---------------------------------------------------------------------------------------------------
+# --- In either --------------------------------------------------------------------------------------------------------
 
 
 def check_certificate(subject: Subject) -> Iterator[Flaw]:
-    """A Route's certificate is one that clients take."""
+    """Clients accept a Route's certificate."""
     found = _served(subject)
     if found is not None:
         holder, at = found
@@ -260,13 +259,13 @@ def check_host(subject: Subject) -> Iterator[Flaw]:
     found = _served(subject)
     if found is not None:
         holder, at = found
-        fix = f"{_where(subject, holder)}: a certificate with these names"
+        fix = f"{_where(subject, holder)}: use a certificate with these names"
         yield from name_flaws(holder, Route.of(subject.object).hosts, at, fix=fix)
 
 
 def _served(subject: Subject) -> tuple[KubeObject, Steps] | None:
-    """What holds the certificate of a Route in ``tls.crt``, and the field that says so; None where it has none, or
-    nobody saw it."""
+    """The object with a Route's certificate in ``tls.crt``, and the Route's field; None if it has none, or it was not
+    seen."""
     route = Route.of(subject.object)
     if name := route.external_secret:
         found = secret_of(subject, name)
@@ -291,6 +290,8 @@ CHAIN = ObjectRule(id="route-external-chain", subjects=(ROUTE,), check=check_cha
 CERTIFICATE = ObjectRule(id="route-certificate", subjects=(ROUTE,), check=check_certificate, reads=references.READS)
 HOST = ObjectRule(id="route-certificate-host", subjects=(ROUTE,), check=check_host, reads=references.READS)
 
+
+# --- Verification of the backend --------------------------------------------------------------------------------------
 
 _DESTINATION: Final = ("spec", "tls", "destinationCACertificate")
 _BACKENDS: Final = 4
@@ -322,9 +323,9 @@ def check_backend_trust(subject: Subject) -> Iterator[Flaw]:
 def _anchors(subject: Subject, text: str) -> Iterator[Flaw]:
     found = of_text(text)
     if not found:
-        says = f"the router rejects it: failed to parse destination CA certificate{other_format_of(text)}"
-        yield Flaw(message=says, at=_DESTINATION, severity="high", fix="give CA certificates in PEM")
-    fix = f"{subject.object.reference}: give the CA of the backend's certificate"
+        message = f"the router rejects it: failed to parse destination CA certificate{other_format_of(text)}"
+        yield Flaw(message=message, at=_DESTINATION, severity="high", fix="set CA certificates in PEM")
+    fix = f"{subject.object.reference}: set destinationCACertificate to the CA of the backend's certificate"
     yield from unreadable_flaws(
         subject.object, found, _DESTINATION, name="destinationCACertificate", severity="high", fix=fix
     )
@@ -338,7 +339,7 @@ def _anchors(subject: Subject, text: str) -> Iterator[Flaw]:
 
 
 def _issued(subject: Subject, name: str, subjects: set[str | None]) -> Iterator[Flaw]:
-    """Whether the certificate that the service CA made for a Service is of one of the CAs, by the names."""
+    """Report a Service's certificate from the service CA if none of the CAs has the name of its issuer."""
     service = subject.find(SERVICE, name)
     named = "" if isinstance(service, Missing) else service_ca_secret(service)
     secret = secret_of(subject, named) if named else None
@@ -347,10 +348,10 @@ def _issued(subject: Subject, name: str, subjects: set[str | None]) -> Iterator[
     chain = chain_of(secret)
     if chain and not subjects.intersection(each.issuer for each in chain):
         yield Flaw(
-            message=f"no CA of it has issued the certificate in {secret.reference}, which the backend serves",
+            message=f"none of these CAs issued the certificate in {secret.reference}, which the backend serves",
             at=_DESTINATION,
             expected=((chain[0].issuer or "")[:200],),
-            fix="remove destinationCACertificate, for the service CA made the backend's certificate",
+            fix="remove destinationCACertificate: the service CA issued the backend's certificate",
         )
 
 
@@ -364,9 +365,9 @@ def _services(subject: Subject) -> Iterator[Flaw]:
                 yield Flaw(message=f"{service.name} does not exist", at=steps, fix=f"create {service.name}")
         elif not service_ca_secret(service):
             yield Flaw(
-                message=f"{service.reference} has no certificate of the service CA, which the router uses to verify it",
+                message=f"{service.reference} has no certificate of the service CA, which the router verifies it with",
                 at=steps,
-                fix=f"annotate {service.reference} with {SERVICE_CA[0]}, or give destinationCACertificate",
+                fix=f"annotate {service.reference} with {SERVICE_CA[0]}, or set destinationCACertificate",
                 correction=f"metadata:\n  annotations:\n    {SERVICE_CA[0]}: {name}-tls",
             )
 

@@ -1,5 +1,5 @@
-"""Fields of a Route that exclude each other, as the API server and the router check them; what it says of plain text;
-and the annotations by which an Ingress becomes a Route (ingress-to-route controller)."""
+"""Fields of a Route: those that exclude each other, plaintext, annotations of an Ingress that becomes a Route
+(ingress-to-route controller), and the status that routers write."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ class _Refusal:
 
     at: tuple[str, ...]
     when: Callable[[Route], object]
-    says: str
-    """In its own words."""
+    error: str
+    """The API server's own message."""
     fix: str
 
 
-def _with(termination: str, said: Callable[[Route], object]) -> Callable[[Route], object]:
-    """Whether a Route of that termination says it."""
-    return lambda route: route.termination == termination and said(route) not in (None, "", {}, [])
+def _with(termination: str, field: Callable[[Route], object]) -> Callable[[Route], object]:
+    """True for a Route of that termination with the field."""
+    return lambda route: route.termination == termination and field(route) not in (None, "", {}, [])
 
 
 def _both(route: Route) -> bool:
@@ -68,8 +68,8 @@ def _both(route: Route) -> bool:
 
 _REFUSALS: Final = (
     *(
-        _Refusal((*_TLS, name), _with("passthrough", said), _WITHOUT, f"remove {name}, or terminate at the router")
-        for name, said in _CERTIFICATES.items()
+        _Refusal((*_TLS, name), _with("passthrough", field), _WITHOUT, f"remove {name}, or terminate at the router")
+        for name, field in _CERTIFICATES.items()
     ),
     _Refusal(
         EXTERNAL,
@@ -81,72 +81,70 @@ _REFUSALS: Final = (
         (*_TLS, "destinationCACertificate"),
         _with("edge", lambda route: route.tls.destination_ca),
         "edge termination does not support destination certificates",
-        "remove it, or write 'termination: reencrypt'",
+        "remove it, or set 'termination: reencrypt'",
     ),
     _Refusal(EXTERNAL, _both, "cannot specify both tls.certificate and tls.externalCertificate", "keep one of the two"),
     _Refusal(
         ("spec", "path"),
         _with("passthrough", lambda route: route.path),
         "passthrough termination does not support paths",
-        "remove the path: who does not decrypt sees none",
+        "remove the path: the router does not decrypt the request",
     ),
     *(
         _Refusal(
             ("spec", "httpHeaders", "actions", name),
-            _with("passthrough", said),
+            _with("passthrough", field),
             "only edge and re-encrypt routes are supported for providing customized headers.",
-            "remove the actions: who does not decrypt sees no header",
+            "remove the actions: the router does not decrypt the headers",
         )
-        for name, said in _ACTIONS.items()
+        for name, field in _ACTIONS.items()
     ),
     _Refusal(
         ("spec", "wildcardPolicy"),
         lambda route: route.is_subdomain and not route.host,
         "host name not specified for wildcard policy",
-        "give spec.host",
+        "set spec.host",
     ),
 )
 """openshift/library-go ``pkg/route/validation/validation.go``."""
 
 
 def check_fields(subject: Subject) -> Iterator[Flaw]:
-    """A Route's TLS fields go together."""
+    """A Route's TLS fields do not exclude each other."""
     route = Route.of(subject.object)
     if route.has_tls:
-        yield from _unknown(route)
+        yield from _termination(route)
         yield from _insecure(route)
         yield from _nameless(route)
     for each in _REFUSALS:
         if each.when(route):
-            yield _refused(each.at, each.says, each.fix)
+            yield _refused(each.at, each.error, each.fix)
 
 
-def _refused(at: Steps, says: str, fix: str, *values: str, meant: str | None = None) -> Flaw:
-    correction = f"{at[-1]}: {meant}" if meant else None
-    return Flaw(message=f"the API server refuses it: {says}", at=at, fix=fix, expected=values, correction=correction)
+def _refused(at: Steps, error: str, fix: str, *values: str, correct: str | None = None) -> Flaw:
+    correction = f"{at[-1]}: {correct}" if correct else None
+    return Flaw(message=f"the API server refuses it: {error}", at=at, fix=fix, expected=values, correction=correction)
 
 
-def _unknown(route: Route) -> Iterator[Flaw]:
-    said = route.termination
-    if said not in _TERMINATIONS:
+def _termination(route: Route) -> Iterator[Flaw]:
+    if route.termination not in _TERMINATIONS:
         listed = ", ".join(f'"{each}"' for each in _TERMINATIONS)
-        written = route.tls.any_termination
-        says = f"Unsupported value: {shown(written or '')}: supported values: {listed}"
-        meant = nearest(written, _TERMINATIONS) if isinstance(written, str) else None
-        fix = f"write {meant}" if meant else "write one of the three"
-        yield _refused((*_TLS, "termination"), says, fix, *_TERMINATIONS, meant=meant)
+        value = route.tls.any_termination
+        error = f"Unsupported value: {shown(value or '')}: supported values: {listed}"
+        near = nearest(value, _TERMINATIONS) if isinstance(value, str) else None
+        fix = f"set {near}" if near else "set one of the three"
+        yield _refused((*_TLS, "termination"), error, fix, *_TERMINATIONS, correct=near)
 
 
 def _insecure(route: Route) -> Iterator[Flaw]:
-    said, allowed = route.tls.any_insecure_policy, _POLICIES.get(route.termination, ())
-    if said in (None, "") or not allowed or said in allowed:
+    value, allowed = route.tls.any_insecure_policy, _POLICIES.get(route.termination, ())
+    if value in (None, "") or not allowed or value in allowed:
         return
     listed = ", ".join(allowed)
-    says = f"invalid value for InsecureEdgeTerminationPolicy option, acceptable values are {listed}, or empty"
-    fix = "write Redirect, so that who comes in plain text is sent to https"
-    meant = nearest(said, allowed) if isinstance(said, str) else None
-    meant = None if meant == "Allow" else meant  # which another rule is against
-    yield _refused(_POLICY, says, fix, *allowed, meant=meant)
+    error = f"invalid value for InsecureEdgeTerminationPolicy option, acceptable values are {listed}, or empty"
+    near = nearest(value, allowed) if isinstance(value, str) else None
+    near = None if near == "Allow" else near  # route-insecure reports Allow
+    yield _refused(_POLICY, error, "set Redirect, which sends plaintext clients to https", *allowed, correct=near)
 
 
 def _nameless(route: Route) -> Iterator[Flaw]:
@@ -156,7 +154,7 @@ def _nameless(route: Route) -> Iterator[Flaw]:
     refused = "cannot have both spec.tls.certificate and spec.tls.externalCertificate"
     yield Flaw(
         message=(
-            f"externalCertificate without a name counts as unset, and where Routes are a CRD it is refused: {refused}"
+            f"externalCertificate without a name counts as unset; a cluster with Routes as a CRD refuses it: {refused}"
             if beside
             else "externalCertificate without a name counts as unset: the router serves its default certificate"
         ),
@@ -167,19 +165,19 @@ def _nameless(route: Route) -> Iterator[Flaw]:
     )
 
 
-# --- Plain text -------------------------------------------------------------------------------------------------------
+# --- Plaintext --------------------------------------------------------------------------------------------------------
 
 
 def check_insecure(subject: Subject) -> Iterator[Flaw]:
-    """A Route does not answer in plain text beside TLS."""
+    """A Route with TLS is not served in plaintext too."""
     route = Route.of(subject.object)
     if route.is_terminated and route.tls.insecure_policy == "Allow":
         yield Flaw(
-            message="the router serves the same content in plain text on port 80",
+            message="the router serves the same content in plaintext on port 80",
             at=_POLICY,
             expected=("Redirect", "None"),
             observed=("Allow",),
-            fix="write insecureEdgeTerminationPolicy: Redirect",
+            fix="set insecureEdgeTerminationPolicy: Redirect",
             correction="insecureEdgeTerminationPolicy: Redirect",
         )
 
@@ -188,7 +186,7 @@ def check_without_tls(subject: Subject) -> Iterator[Flaw]:
     """A Route has TLS."""
     if not Route.of(subject.object).has_tls:
         yield Flaw(
-            message="it is served in plain text only",
+            message="it is served in plaintext only",
             at=_TLS,
             fix="add spec.tls",
             correction="tls:\n  termination: edge\n  insecureEdgeTerminationPolicy: Redirect",
@@ -204,25 +202,25 @@ _ANNOTATIONS: Final = ("metadata", "annotations")
 
 
 def check_ingress(subject: Subject) -> Iterator[Flaw]:
-    """The annotations by which an Ingress becomes a Route mean something."""
-    said = subject.object.annotations.get(_TERMINATION)
-    if said is not None and said not in _TERMINATIONS:
+    """The annotations of an Ingress that becomes a Route are valid."""
+    termination = subject.object.annotations.get(_TERMINATION)
+    if termination is not None and termination not in _TERMINATIONS:
         yield Flaw(
-            message=f"{_TERMINATION} is {shown(said)}, which is no termination",
+            message=f"{_TERMINATION} is {shown(termination)}, which is not a termination",
             at=(*_ANNOTATIONS, _TERMINATION),
             expected=_TERMINATIONS,
-            observed=(said[:60],),
-            fix=did_you_mean(said, _TERMINATIONS),
+            observed=(termination[:60],),
+            fix=did_you_mean(termination, _TERMINATIONS),
         )
     name = subject.object.annotations.get(_DESTINATION)
     if name:
-        yield from _destination(subject, name, said)
+        yield from _destination(subject, name, termination)
 
 
-def _destination(subject: Subject, name: str, said: str | None) -> Iterator[Flaw]:
+def _destination(subject: Subject, name: str, termination: str | None) -> Iterator[Flaw]:
     at = (*_ANNOTATIONS, _DESTINATION)
-    if said != "reencrypt":
-        message = f"{_DESTINATION} means nothing without {_TERMINATION}: reencrypt"
+    if termination != "reencrypt":
+        message = f"{_DESTINATION} has no effect without {_TERMINATION}: reencrypt"
         yield Flaw(message=message, at=at, fix=f"add {_TERMINATION}: reencrypt, or remove it")
     secret = secret_of(subject, name)
     if isinstance(secret, Missing):
@@ -231,23 +229,20 @@ def _destination(subject: Subject, name: str, said: str | None) -> Iterator[Flaw
         else:
             yield Flaw(message=f"{secret.name} does not exist", at=at, fix=f"create {secret.name}")
     elif not chain_of(secret):
-        message = f"{secret.reference} has no certificate in tls.crt, where the CA is looked for"
+        message = f"{secret.reference} has no certificate in tls.crt, where the router expects the CA"
         yield Flaw(message=message, at=at, fix=f"{secret.reference}: put the CA's certificate into tls.crt")
 
 
-FIELDS = ObjectRule(id="route-fields", subjects=(ROUTE,), check=check_fields)
-INSECURE = ObjectRule(id="route-insecure", subjects=(ROUTE,), check=check_insecure)
-WITHOUT_TLS = ObjectRule(id="route-without-tls", subjects=(ROUTE,), check=check_without_tls)
-INGRESS_ROUTE = ObjectRule(id="route-from-ingress", subjects=(INGRESS,), check=check_ingress, reads=references.READS)
+# --- The status, and releases without externalCertificate -------------------------------------------------------------
 
 
 _ROUTERS: Final = 16
 _CONDITIONS: Final = 20
-_DEFAULT: Final = "its host shows the router's default certificate, and the answer is 503"
+_DEFAULT: Final = "its host has the router's default certificate, and requests fail with 503"
 
 
 class _Meaning(NamedTuple):
-    """What a reason stands for."""
+    """The meaning of a reason."""
 
     means: str
     fix: str
@@ -255,10 +250,12 @@ class _Meaning(NamedTuple):
 
 
 _REASONS: Final[Mapping[str, _Meaning]] = {
-    "NoHostValue": _Meaning("it has no host, and the router makes none up", "give spec.host"),
-    "InvalidHost": _Meaning("its host is none that the router serves", "correct spec.host"),
+    "NoHostValue": _Meaning("it has no host, and the router generates none", "set spec.host"),
+    "InvalidHost": _Meaning("its host is not valid for the router", "correct spec.host"),
     "HostAlreadyClaimed": _Meaning("an older Route has the host", "use another host, or remove the other Route"),
-    "RouteNotAdmitted": _Meaning("the IngressController's routeAdmission does not let it in", "ask who runs it"),
+    "RouteNotAdmitted": _Meaning(
+        "the IngressController's routeAdmission rejects it", "change routeAdmission of the IngressController"
+    ),
     "ExtendedValidationFailed": _Meaning(
         f"the router rejects its certificates or TLS fields: {_DEFAULT}", "correct what the message names"
     ),
@@ -269,58 +266,60 @@ _REASONS: Final[Mapping[str, _Meaning]] = {
     "ExternalCertificateGetFailed": _Meaning(
         f"the router cannot read the Secret: {_DEFAULT}", "let the router get, list and watch the Secret"
     ),
-    "ExternalCertificateSecretDeleted": _Meaning(f"the Secret was deleted: {_DEFAULT}", "make the Secret again"),
+    "ExternalCertificateSecretDeleted": _Meaning(f"the Secret was deleted: {_DEFAULT}", "create the Secret again"),
     "ExternalCertificateSecretRecreated": _Meaning(
-        "the Secret is there again, and the router has yet to look at it",
-        "wait; if it stays, look at its log",
+        "the Secret was created again, and the router has not read it yet",
+        "wait; if this remains, read the router's log",
         "medium",
     ),
     "ExternalCertificateSecretUpdated": _Meaning(
-        "the Secret was changed, and the router has yet to look at it", "wait, then look at its log", "medium"
+        "the Secret was changed, and the router has not read it yet",
+        "wait; if this remains, read the router's log",
+        "medium",
     ),
 }
-"""Of ``Admitted=False`` (openshift/router ``pkg/router/controller``, ``routeapihelpers``)."""
+"""Reasons of ``Admitted=False`` (openshift/router ``pkg/router/controller``, ``routeapihelpers``)."""
 _FUTURE: Final = "UnservableInFutureVersions"
 
 
 def check_status(subject: Subject) -> Iterator[Flaw]:
-    """Every router that has looked at a Route has admitted it."""
+    """Every router in the status of a Route admitted it."""
     entries = Route.of(subject.object).ingresses[:_ROUTERS]
     if not entries and subject.object.uid:
         yield Flaw(
-            message="no router has looked at it",
+            message="no router serves it: its status is empty",
             at=("status", "ingress"),
             severity="medium",
-            fix="is there an IngressController whose selectors match the Route and its namespace?",
+            fix="make the selectors of an IngressController match the Route and its namespace",
         )
     for entry in entries:
         router, conditions = shown(entry.router_name or "a router"), entry.conditions[:_CONDITIONS]
         if not any(each.type == "Admitted" for each in conditions):
-            message = f"{router} has not said whether it has admitted it"
+            message = f"not decided: whether {router} admits it; its status has no condition Admitted"
             yield Flaw(message=message, at=(*entry.steps, "conditions"), verdict="inconclusive")
         for each in conditions:
             if each.type == "Admitted":
                 yield from _admitted(router, each)
             elif each.type == _FUTURE and each.holds:
                 yield Flaw(
-                    message=f"{router} says that a later release will not serve it{_said(each)}",
+                    message=f"{router} reports that a later release will not serve it{_reported(each)}",
                     at=each.steps,
                     severity="medium",
-                    fix="correct what the message names before the upgrade",
+                    fix="correct the fault that the message names before the upgrade",
                 )
 
 
 def _admitted(router: str, each: Condition) -> Iterator[Flaw]:
     if each.status == "False":
         means = _REASONS.get(each.reason, _Meaning("for a reason that adhere does not know", "see the message"))
-        message = f"{router} has not admitted it: {means.means}{_said(each)}"
+        message = f"{router} does not admit it: {means.means}{_reported(each)}"
         yield Flaw(message=message, at=each.steps, severity=means.severity, fix=means.fix)
     elif not each.holds:
-        message = f"whether {router} has admitted it is not known{_said(each)}"
+        message = f"not decided: whether {router} admits it{_reported(each)}"
         yield Flaw(message=message, at=each.steps, verdict="inconclusive")
 
 
-def _said(each: Condition) -> str:
+def _reported(each: Condition) -> str:
     parts = [part for part in (each.reason, each.message) if part]
     return f" ({shown(': '.join(parts), 200)})" if parts else ""
 
@@ -334,7 +333,7 @@ _RELEASE: Final = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})\.")
 
 
 def check_support(subject: Subject) -> Iterator[Flaw]:
-    """The cluster's routers know `externalCertificate`."""
+    """The cluster's routers support `externalCertificate`."""
     if not Route.of(subject.object).external_secret:
         return
     known = subject.declared.known
@@ -343,7 +342,7 @@ def check_support(subject: Subject) -> Iterator[Flaw]:
     numbers = _RELEASE.match(release)
     if numbers is None:
         if isinstance(found, Missing) and found.gap:
-            flaw = undecided(found, EXTERNAL, "whether the routers know externalCertificate")
+            flaw = undecided(found, EXTERNAL, "whether the routers support externalCertificate")
             yield Flaw(message=flaw.message, at=flaw.at, verdict=flaw.verdict, severity="info")
         return
     version, gate = (int(numbers[1]), int(numbers[2])), feature_gates(known, release).state(_GATE)
@@ -356,6 +355,10 @@ def check_support(subject: Subject) -> Iterator[Flaw]:
         yield Flaw(message=message, at=EXTERNAL, verdict="inconclusive")
 
 
+FIELDS = ObjectRule(id="route-fields", subjects=(ROUTE,), check=check_fields)
+INSECURE = ObjectRule(id="route-insecure", subjects=(ROUTE,), check=check_insecure)
+WITHOUT_TLS = ObjectRule(id="route-without-tls", subjects=(ROUTE,), check=check_without_tls)
+INGRESS_ROUTE = ObjectRule(id="route-from-ingress", subjects=(INGRESS,), check=check_ingress, reads=references.READS)
 STATUS = ObjectRule(id="route-status", subjects=(ROUTE,), check=check_status)
 SUPPORT = ObjectRule(
     id="route-external-unsupported",

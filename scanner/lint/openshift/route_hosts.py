@@ -1,5 +1,5 @@
-"""Routes and their IngressControllers: who else has the host, whether the default certificate covers it, who may take a
-subdomain, and which client certificates are asked for."""
+"""Hosts of Routes and their IngressControllers: shared hosts, the default certificate, wildcards, and required client
+certificates."""
 
 from __future__ import annotations
 
@@ -18,64 +18,53 @@ from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
 _HOST: Final = ("spec", "host")
 _OTHERS: Final = 50
-"""Routes of one host that are looked at."""
+"""Routes of one host that are compared."""
 _TLS: Final = ("spec", "tls")
 _MOST: Final = 50
 
 
 def controllers(declared: Declared, route: Route) -> tuple[IngressController, ...]:
-    """The IngressControllers that have looked at a Route; of one without status, all that are known."""
+    """The IngressControllers in a Route's status; without a status, all known ones."""
     names, known = _routers(route), map(IngressController.of, declared.every(INGRESS_CONTROLLER))
     return tuple(islice((each for each in known if not names or each.name in names), _MOST))
 
 
 def _routers(route: Route) -> set[str]:
-    """The names of those that have looked at it."""
     return {each.router_name for each in islice(route.ingresses, _MOST)}
 
 
 def _unseen(declared: Declared, route: Route) -> Missing | None:
-    """An IngressController that the Route may have, and nobody saw."""
+    """An IngressController that may serve the Route and was not seen."""
     names, gap = _routers(route), declared.gap(INGRESS_CONTROLLER)
     if gap is None or (names and names <= {each.name for each in declared.every(INGRESS_CONTROLLER)}):
         return None
     return Missing(name=INGRESS_CONTROLLER.name, gap=gap)
 
 
-def shared_between_namespaces(declared: Declared, route: Route) -> bool:
-    """Whether Routes of several namespaces may have paths of one host."""
-    found = controllers(declared, route)
-    return bool(found) and all(each.namespace_ownership == "InterNamespaceAllowed" for each in found)
-
-
 def check_clients(subject: Subject) -> Iterator[Flaw]:
-    """Every way into a Route asks for the client certificate that its IngressController requires."""
+    """A Route enforces the client certificate that its IngressController requires."""
     route, declared = Route.of(subject.object), subject.declared
-    way = _way_in(route)
-    if way is None:
+    bypass = _bypass(route)
+    if bypass is None:
         return
-    asking = [each for each in controllers(declared, route) if each.client_tls.policy == "Required"]
-    if asking:
-        at, plain = way
-        what = (
-            "a plaintext client is never asked for"
-            if plain
-            else "the router does not terminate TLS here and never sees"
-        )
+    at, plain = bypass
+    requiring = [each for each in controllers(declared, route) if each.client_tls.policy == "Required"]
+    if requiring:
+        reason = "over plaintext" if plain else "because the router does not terminate TLS here"
         yield Flaw(
-            message=f"{what} the client certificate that {asking[0].reference} requires",
+            message=f"the client certificate that {requiring[0].reference} requires is not enforced {reason}",
             at=at,
             severity="medium" if plain else "low",
-            fix="write insecureEdgeTerminationPolicy: Redirect"
+            fix="set insecureEdgeTerminationPolicy: Redirect"
             if plain
-            else "let the backend require client certificates",
+            else "require client certificates in the backend",
         )
     elif missing := _unseen(declared, route):
-        yield replace(undecided(missing, way[0], "whether a client certificate is required"), severity="info")
+        yield replace(undecided(missing, at, "whether a client certificate is required"), severity="info")
 
 
-def _way_in(route: Route) -> tuple[tuple[str, ...], bool] | None:
-    """The field by which a Route lets in who shows no certificate, and whether that is in plain text."""
+def _bypass(route: Route) -> tuple[tuple[str, ...], bool] | None:
+    """The field by which a Route accepts clients without a certificate; True if over plaintext."""
     if not route.has_tls:
         return _TLS, True
     if route.is_terminated and route.tls.insecure_policy == "Allow":
@@ -84,7 +73,7 @@ def _way_in(route: Route) -> tuple[tuple[str, ...], bool] | None:
 
 
 def check_wildcard(subject: Subject) -> Iterator[Flaw]:
-    """A Route that takes a whole subdomain is one that its IngressController admits."""
+    """An IngressController admits the Route with a wildcard host."""
     route, declared = Route.of(subject.object), subject.declared
     if not route.is_subdomain:
         return
@@ -99,7 +88,7 @@ def check_wildcard(subject: Subject) -> Iterator[Flaw]:
             message="no IngressController admits wildcards (routeAdmission.wildcardPolicy is WildcardsDisallowed)",
             at=at,
             observed=tuple(str(each.reference) for each in found[:5]),
-            fix="allow wildcards in the IngressController, or make a Route for each host",
+            fix="set routeAdmission.wildcardPolicy to WildcardsAllowed, or create a Route for each host",
         )
 
 
@@ -107,22 +96,19 @@ def check_wildcard(subject: Subject) -> Iterator[Flaw]:
 
 
 def check_same_host(subject: Subject) -> Iterator[Flaw]:
-    """Routes of one host agree."""
+    """Routes with the same host do not conflict."""
     route = Route.of(subject.object)
     host = route.host.lower()
     others = subject.declared.once(_by_host).get(host, ()) if host else ()
-    shared = len(others) > 1 and shared_between_namespaces(subject.declared, route)
-    said: set[str] = set()
-    for other in islice((each for each in others if _name(each) != _name(route)), _OTHERS):
+    admitting = controllers(subject.declared, route) if len(others) > 1 else ()
+    shared = bool(admitting) and all(each.namespace_ownership == "InterNamespaceAllowed" for each in admitting)
+    reported: set[str] = set()
+    for other in islice((each for each in others if each.reference != route.reference), _OTHERS):
         message = _differs(route, other, shared=shared)
-        if message and message not in said:
-            said.add(message)
-            fix = "give each Route a host of its own, or make them agree"
-            yield Flaw(message=f"{other.reference} has the host too, and {message}", at=_HOST, fix=fix)
-
-
-def _name(route: Route) -> tuple[str | None, str]:
-    return route.namespace, route.name
+        if message and message not in reported:
+            reported.add(message)
+            fix = "use different hosts, or the same namespace, termination and certificate"
+            yield Flaw(message=f"{other.reference} has the same host, and {message}", at=_HOST, fix=fix)
 
 
 def _by_host(declared: Declared) -> Mapping[str, list[Route]]:
@@ -134,15 +120,15 @@ def _by_host(declared: Declared) -> Mapping[str, list[Route]]:
 
 def _differs(route: Route, other: Route, *, shared: bool) -> str | None:
     if route.namespace != other.namespace and not shared:
-        return "is in another namespace: the older one has it, and the other is rejected (HostAlreadyClaimed)"
+        return "is in another namespace: the older Route is served, the other rejected (HostAlreadyClaimed)"
     if (route.path or "/") == (other.path or "/"):
-        return "the same path: the older one has it, and the other is rejected (HostAlreadyClaimed)"
+        return "the same path: the older Route is served, the other rejected (HostAlreadyClaimed)"
     if not (route.has_tls and other.has_tls):
         return None
     if (route.termination == "passthrough") != (other.termination == "passthrough"):
-        return "only one of them is passed through: that one takes the name from the other"
+        return "only one of them is passthrough: that one receives all connections for the host"
     ours, theirs = _certificate(route), _certificate(other)
-    return "has another certificate: which one is served is undefined" if ours != theirs else None
+    return "another certificate: it is undefined which one is served" if ours != theirs else None
 
 
 def _certificate(route: Route) -> str:
@@ -150,12 +136,12 @@ def _certificate(route: Route) -> str:
 
 
 def check_default(subject: Subject) -> Iterator[Flaw]:
-    """A Route without a certificate has a host that the router's default one covers."""
+    """The router's default certificate covers the host of a Route without a certificate."""
     route, declared = Route.of(subject.object), subject.declared
     if not route.is_terminated or route.external_secret or route.inline_certificate or not route.host:
         return
     known = controllers(declared, route)
-    bare: list[str] = []
+    missing_names: list[str] = []
     unseen: Missing | None = None
     for each in known:
         found = uncovered(declared, each, route.hosts)
@@ -164,17 +150,17 @@ def check_default(subject: Subject) -> Iterator[Flaw]:
         elif not found:
             return
         else:
-            bare = list(found)
+            missing_names = list(found)
     if not known:
-        gap = declared.gap(INGRESS_CONTROLLER) or "none is there that looks at this Route"
+        gap = declared.gap(INGRESS_CONTROLLER) or "no IngressController serves this Route"
         unseen = Missing(name=INGRESS_CONTROLLER.name, gap=gap)
     if unseen is not None:
         flaw = undecided(unseen, _HOST, "whether the router's default certificate covers the host")
-        # IngressControllers come with the cluster, and no repository of Routes has them.
+        # IngressControllers belong to the cluster, and are not among the manifests of applications.
         yield replace(flaw, severity="info", unseen=None) if unseen.gap == NOT_GIVEN else flaw
-    elif bare:
+    elif missing_names:
         yield Flaw(
-            message=f"the router's default certificate does not cover {', '.join(bare[:5])}",
+            message=f"the router's default certificate does not cover {', '.join(missing_names[:5])}",
             at=_HOST,
             fix="name a Secret with a certificate for the host in externalCertificate",
             correction="tls:\n  termination: edge\n  externalCertificate:\n    name: NAME",

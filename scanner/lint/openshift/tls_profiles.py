@@ -1,5 +1,5 @@
-"""Every ``tlsSecurityProfile`` in an object, whatever kind it is of: whether its readers take it, and what they make of
-it (openshift/api ``config/v1``)."""
+"""``tlsSecurityProfile`` in objects of any kind: values that components refuse, ignore or misread, the profile that an
+IngressController inherits, and ``tlsAdherence`` (openshift/api ``config/v1``)."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ SUBJECTS: Final[tuple[Kind, ...]] = (
     HOSTED_CONTROL_PLANE,
     ANY,
 )
-"""Kinds whose profile is looked at."""
+"""Kinds whose profile is checked."""
 _NAME: Final = "cluster"
 _RECOMMENDED: Final = ("Intermediate", "Modern")
-"""Types that stand in a correction: Old is weak, and Custom says nothing without a list."""
+"""Types for a correction: Old is weak, and Custom needs a list."""
 
 _ABOUT_TYPES: Final[frozenset[ProblemId]] = frozenset({"type-unset", "type-unknown", "field-missing", "field-ignored"})
 _ABOUT_CUSTOM: Final[frozenset[ProblemId]] = frozenset(
@@ -74,9 +74,9 @@ _ABOUT_NAMES: Final[frozenset[ProblemId]] = frozenset(
 _REFUSED: Final[frozenset[ProblemId]] = frozenset(
     {"type-unset", "field-missing", "suites-fixed", "suites-none", "suites-http2", "router"}
 )
-"""What the reader of the profile does not take, where the API's schema does."""
+"""Problems for which the reader refuses the profile, although the API's schema accepts it."""
 _SERIOUS: Final[frozenset[ProblemId]] = frozenset({"name-dropped"})
-"""Harmless in a file that says what is required, and not in an object that configures servers."""
+"""Harmless in a file with requirements, but not in an object that configures servers."""
 
 
 def check_type(subject: Subject) -> Iterator[Flaw]:
@@ -86,7 +86,7 @@ def check_type(subject: Subject) -> Iterator[Flaw]:
             message=f"the API server refuses it: must be {_NAME}",
             at=("metadata", "name"),
             expected=(_NAME,),
-            fix=f"name it {_NAME}: there is one for each cluster",
+            fix=f"set metadata.name to {_NAME}: a cluster has one",
         )
     for profile in held_profiles(subject.object):
         yield from _flaws(subject, profile, _ABOUT_TYPES)
@@ -96,22 +96,21 @@ GATE_READS: Final = (CLUSTER_VERSION, FEATURE_GATE)
 
 
 def is_off(declared: Declared, names: tuple[str, ...]) -> bool:
-    """Whether a gate, by all names that it ever had, is known to be off in the release that runs: then a field that was
-    written is not kept."""
+    """True if a feature gate, with these names over time, is known to be off: then the API server removes its field."""
     version = declared.find(CLUSTER_VERSION, "version")
     release = "" if isinstance(version, Missing) else ClusterVersion.of(version).desired
     return feature_gates(declared.known, release).state(names) == "off"
 
 
 def check_custom(subject: Subject) -> Iterator[Flaw]:
-    """A Custom profile is one that its readers take."""
+    """A Custom profile is accepted by its readers."""
     for profile in held_profiles(subject.object):
         if profile.custom.said_groups is not None and is_off(subject.declared, GROUPS_GATE):
             message = (
                 f"the feature gate {GROUPS_GATE[0]} is off: the API server removes groups without an error, and each "
                 "component uses its default groups"
             )
-            fix = "leave groups out, or turn the feature gate on"
+            fix = "remove groups, or turn the feature gate on"
             yield Flaw(message=message, at=(*profile.custom.steps, "groups"), severity="low", fix=fix)
         yield from _flaws(subject, profile, _ABOUT_CUSTOM)
 
@@ -149,7 +148,7 @@ def _flaw(each: Problem, profile: TLSSecurityProfile, kind: Kind) -> Flaw:
 
 
 def _refused_by(kind: Kind) -> str:
-    """Who does not take what is wrong, for people."""
+    """The component that refuses the profile, and the effect."""
     if kind == API_SERVER:
         return "the API server refuses it"
     if kind == INGRESS_CONTROLLER:
@@ -162,25 +161,25 @@ def _refused_by(kind: Kind) -> str:
 
 def _correction(each: Problem, profile: TLSSecurityProfile) -> str | None:
     if each.id == "type-unset":
-        meant = next(name for name, field in PROFILE_FIELDS.items() if field == profile.given[0])
-        return f"tlsSecurityProfile:\n  type: {meant}"
+        name = next(name for name, field in PROFILE_FIELDS.items() if field == profile.given[0])
+        return f"tlsSecurityProfile:\n  type: {name}"
     if each.id == "version-unset":
         return "minTLSVersion: VersionTLS12"
-    said = profile.type
+    name = profile.type
     if each.id == "type-unknown":
-        found = nearest(said, PROFILE_FIELDS) if said else None
+        found = nearest(name, PROFILE_FIELDS) if name else None
         return (
             f"tlsSecurityProfile:\n  type: {found}\n  {PROFILE_FIELDS[found]}: {{}}" if found in _RECOMMENDED else None
         )
-    if each.id == "field-missing" and said != "Custom":
-        return f"tlsSecurityProfile:\n  type: {said}\n  {PROFILE_FIELDS[said]}: {{}}"
+    if each.id == "field-missing" and name != "Custom":
+        return f"tlsSecurityProfile:\n  type: {name}\n  {PROFILE_FIELDS[name]}: {{}}"
     return None
 
 
 def check_version(subject: Subject) -> Iterator[Flaw]:
-    """A `tlsSecurityProfile` asks for TLS 1.2 or later."""
-    # What becomes of TLS 1.0 in a router: cluster-ingress-operator ``ingress/deployment.go``, SSL_MIN_VERSION.
-    raised = "; a router speaks TLS 1.1 but not TLS 1.0" if subject.object.kind == INGRESS_CONTROLLER else ""
+    """A `tlsSecurityProfile` requires TLS 1.2 or later."""
+    # The router's minimum for TLS 1.0: cluster-ingress-operator ``ingress/deployment.go``, SSL_MIN_VERSION.
+    raised = "; a router accepts TLS 1.1 but not TLS 1.0" if subject.object.kind == INGRESS_CONTROLLER else ""
     for profile in held_profiles(subject.object):
         if profile.type == "Old":
             yield Flaw(
@@ -188,17 +187,17 @@ def check_version(subject: Subject) -> Iterator[Flaw]:
                 at=(*profile.steps, "type"),
                 expected=("Intermediate", "Modern"),
                 observed=("Old",),
-                fix="choose Intermediate or Modern",
+                fix="set type to Intermediate or Modern",
                 correction="tlsSecurityProfile:\n  type: Intermediate\n  intermediate: {}",
             )
-        said = profile.custom.minimum
-        if said in VERSIONS[:2]:
+        minimum = profile.custom.minimum
+        if minimum in VERSIONS[:2]:
             yield Flaw(
-                message=f"{said} allows deprecated TLS versions{raised if said == VERSIONS[0] else ''}",
+                message=f"{minimum} allows deprecated TLS versions{raised if minimum == VERSIONS[0] else ''}",
                 at=(*profile.custom.steps, "minTLSVersion"),
                 expected=VERSIONS[2:],
-                observed=(said,),
-                fix="write VersionTLS12",
+                observed=(minimum,),
+                fix="set minTLSVersion to VersionTLS12",
                 correction="minTLSVersion: VersionTLS12",
             )
 
@@ -209,7 +208,7 @@ CIPHERS = ObjectRule(id="tls-profile-ciphers", subjects=SUBJECTS, check=check_ci
 VERSION = ObjectRule(id="tls-profile-version", subjects=SUBJECTS, check=check_version)
 
 
-# --- The profile that an APIServer hands on to its IngressControllers ----
+# --- The profile that IngressControllers inherit from the APIServer ---------------------------------------------------
 
 _SPEC: Final = ("spec",)
 _MODERN: Final = "tlsSecurityProfile:\n  type: Modern\n  modern: {}"
@@ -217,24 +216,24 @@ _MOST: Final = 50
 
 
 def check_inherited(subject: Subject) -> Iterator[Flaw]:
-    """An IngressController can take the profile that it inherits."""
+    """An IngressController accepts the profile that it inherits."""
     if subject.object.kind == API_SERVER:
-        yield from _handed_on(subject)
+        yield from _server_flaws(subject)
     elif _inherits(subject.object):
-        yield from _taken(subject)
+        yield from _controller_flaws(subject)
 
 
 def _inherits(controller: KubeObject) -> bool:
-    """Without a type it is as if it had none (cluster-ingress-operator ``hasTLSSecurityProfile``)."""
+    """A profile without a type counts as none (cluster-ingress-operator ``hasTLSSecurityProfile``)."""
     return not profile_of(controller).type
 
 
 class _Conflict(NamedTuple):
-    """Why a router's operator does not take a profile that the API server does."""
+    """A fault of a profile that the ingress operator refuses and the API server accepts."""
 
     why: str
     fix: str
-    """What to do in the APIServer."""
+    """The change in the APIServer."""
     correction: str
 
 
@@ -243,43 +242,43 @@ def _conflict(server: KubeObject) -> _Conflict | None:
     custom = profile.custom
     if profile.type != "Custom":
         return None
-    names, alone = custom.ciphers, custom.minimum == VERSIONS[-1]
-    if bool(names) == alone:
+    names, only_tls13 = custom.ciphers, custom.minimum == VERSIONS[-1]
+    if bool(names) == only_tls13:
         return None  # the API server refuses it: no ciphers, or some with VersionTLS13
-    if alone:
+    if only_tls13:
         why = "is Custom with VersionTLS13 and must list no ciphers, but an IngressController requires ciphers"
-        return _Conflict(why, "write 'type: Modern'", _MODERN)
+        return _Conflict(why, "set 'type: Modern'", _MODERN)
     found = next(refusals(custom), None)
     correction = "minTLSVersion: VersionTLS12" if found and found.field == "minTLSVersion" else ""
-    why = f"is Custom, and none that the ingress operator takes: {found.message}" if found else ""
+    why = f"is a Custom profile that the ingress operator refuses: {found.message}" if found else ""
     return _Conflict(why, found.fix, correction) if found else None
 
 
-def _handed_on(subject: Subject) -> Iterator[Flaw]:
+def _server_flaws(subject: Subject) -> Iterator[Flaw]:
     conflict = _conflict(subject.object)
     if conflict is None:
         return
     controllers = subject.declared.every(INGRESS_CONTROLLER)
-    heirs = [each for each in islice(controllers, _MOST) if _inherits(each)]
-    if heirs:
+    inheriting = [each for each in islice(controllers, _MOST) if _inherits(each)]
+    if inheriting:
         yield Flaw(
-            message=f"it {conflict.why}: {heirs[0].reference} inherits it, and is not admitted",
+            message=f"it {conflict.why}: {inheriting[0].reference} inherits it, and is not admitted",
             at=(*PROFILE, "custom"),
-            observed=tuple(str(each.reference) for each in heirs[:5]),
-            fix=f"{conflict.fix}, or give {heirs[0].reference} a profile of its own",
+            observed=tuple(str(each.reference) for each in inheriting[:5]),
+            fix=f"{conflict.fix}, or set spec.tlsSecurityProfile in {inheriting[0].reference}",
             correction=conflict.correction or None,
         )
     elif not controllers and (gap := subject.declared.gap(INGRESS_CONTROLLER)):
         missing = Missing(name=INGRESS_CONTROLLER.name, gap=gap)
-        yield undecided(missing, (*PROFILE, "custom"), "whether an IngressController inherits what it cannot take")
+        yield undecided(missing, (*PROFILE, "custom"), "whether an IngressController inherits this profile")
 
 
-def _taken(subject: Subject) -> Iterator[Flaw]:
+def _controller_flaws(subject: Subject) -> Iterator[Flaw]:
     at = PROFILE if has_profile(subject.object) else _SPEC
     server = subject.find(API_SERVER, "cluster")
     if isinstance(server, Missing):
         if server.gap:
-            yield undecided(server, at, "whether the ingress operator takes the profile that it inherits")
+            yield undecided(server, at, "whether the ingress operator accepts the inherited profile")
     elif conflict := _conflict(server):
         yield Flaw(
             message=(
@@ -287,13 +286,15 @@ def _taken(subject: Subject) -> Iterator[Flaw]:
                 "previous configuration"
             ),
             at=at,
-            fix=f"{subject.object.reference}: add a tlsSecurityProfile of its own",
+            fix=f"{subject.object.reference}: set spec.tlsSecurityProfile",
             correction=_MODERN,
         )
 
 
 INHERITED = ObjectRule(id="ingress-profile-inherited", subjects=(API_SERVER, INGRESS_CONTROLLER), check=check_inherited)
 
+
+# --- tlsAdherence -----------------------------------------------------------------------------------------------------
 
 _FIELDS: Final[Mapping[Kind, tuple[str, ...]]] = {
     API_SERVER: ("spec", "tlsAdherence"),
@@ -302,32 +303,32 @@ _FIELDS: Final[Mapping[Kind, tuple[str, ...]]] = {
 
 
 def check_value(subject: Subject) -> Iterator[Flaw]:
-    """`tlsAdherence` is one of the values that the API takes."""
+    """`tlsAdherence` has a value that the API accepts."""
     at = _FIELDS[subject.object.kind]
-    said = api_server_config(subject.object).adherence
-    if said is not None and subject.object.kind == API_SERVER and is_off(subject.declared, ADHERENCE_GATE):
+    value = api_server_config(subject.object).adherence
+    if value is not None and subject.object.kind == API_SERVER and is_off(subject.declared, ADHERENCE_GATE):
         message = (
             f"the feature gate {ADHERENCE_GATE[0]} is off: the API server removes the field without an error, which "
             f"means {LEGACY}"
         )
-        yield Flaw(message=message, at=at, severity="low", fix="leave it out, or turn the feature gate on")
-    if said is None or said in (STRICT, LEGACY):
+        yield Flaw(message=message, at=at, severity="low", fix="remove tlsAdherence, or turn the feature gate on")
+    if value is None or value in (STRICT, LEGACY):
         return
-    means = SPELLINGS.get(said) if isinstance(said, str) and said else None
+    means = SPELLINGS.get(value) if isinstance(value, str) and value else None
     known = f"an earlier spelling of {means}" if means else "unknown to every release: components treat it as strict"
     yield Flaw(
-        message=f'the API server refuses it: Unsupported value: {shown(said)}: supported values: "{LEGACY}", "{STRICT}"'
-        f" ({known})",
+        message=f"the API server refuses it: Unsupported value: {shown(value)}: "
+        f'supported values: "{LEGACY}", "{STRICT}" ({known})',
         at=at,
         expected=(STRICT, LEGACY),
-        observed=(shown(said),),
-        fix=f"write {means}" if means else f"write {STRICT} or {LEGACY}",
+        observed=(shown(value),),
+        fix=f"set {means}" if means else f"set {STRICT} or {LEGACY}",
         correction=f"tlsAdherence: {means or STRICT}",
     )
 
 
 def check_removed(subject: Subject) -> Iterator[Flaw]:
-    """`tlsAdherence` stays once it is set."""
+    """`tlsAdherence` is not removed once it is set."""
     at = _FIELDS[subject.object.kind]
     before = api_server_config(subject.before).adherence if subject.before is not None else None
     config = api_server_config(subject.object)
@@ -340,12 +341,12 @@ def check_removed(subject: Subject) -> Iterator[Flaw]:
             at=at if at[-1] in holder else ("spec",),
             severity="high" if before is not None else "medium",
             expected=(shown(before),) if before is not None else (STRICT, LEGACY),
-            fix=f"keep tlsAdherence: {keep}" if before is not None else "write a value, or leave the field out",
+            fix=f"keep tlsAdherence: {keep}" if before is not None else "set a value, or remove the field",
             correction=f"tlsAdherence: {keep}",
         )
     elif before is not None and _means(before) == STRICT and _means(now) == LEGACY:
         yield Flaw(
-            message="it goes from strict to legacy: components that do not follow the profile are no bugs any more",
+            message="it changes from strict to legacy: components are no longer required to follow the profile",
             at=at,
             severity="info",
             status="informational",
@@ -353,8 +354,8 @@ def check_removed(subject: Subject) -> Iterator[Flaw]:
         )
 
 
-def _means(said: object) -> str:
-    return SPELLINGS.get(said, STRICT) if isinstance(said, str) else STRICT
+def _means(value: object) -> str:
+    return SPELLINGS.get(value, STRICT) if isinstance(value, str) else STRICT
 
 
 VALUE = ObjectRule(id="adherence-value", subjects=tuple(_FIELDS), check=check_value, reads=GATE_READS)

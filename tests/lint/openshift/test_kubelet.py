@@ -73,11 +73,11 @@ def raw(fields: str, *parts: str) -> str:
         ),
         (
             raw(f"tlsCipherSuites: [{OK}, ECDHE-RSA-AES256-GCM-SHA384]"),
-            [("high", "tlsCipherSuites[1]", "Go has no suite of that name")],
+            [("high", "tlsCipherSuites[1]", "Go has no suite with that name")],
         ),
         (
             raw(f"tlsCipherSuites: [{OK}, TLS_DHE_RSA_WITH_AES_128_GCM_SHA256]"),
-            [("high", "tlsCipherSuites[1]", "Go has no suite of that name")],
+            [("high", "tlsCipherSuites[1]", "Go has no suite with that name")],
         ),
         (raw(f"tlsCipherSuites: [{OK}, 3]"), [("high", "tlsCipherSuites[1]", "no kubelet starts with 3")]),
         (
@@ -88,10 +88,10 @@ def raw(fields: str, *parts: str) -> str:
             raw(f"tlsCipherSuites: [{OK}, TLS_RSA_WITH_AES_128_GCM_SHA256]"),
             [("low", "tlsCipherSuites[1]", "no forward secrecy")],
         ),
-        (raw(f"tlsCipherSuites: [{OK}, TLS_AES_128_GCM_SHA256]"), [("low", "tlsCipherSuites[1]", "always on")]),
+        (raw(f"tlsCipherSuites: [{OK}, TLS_AES_128_GCM_SHA256]"), [("low", "tlsCipherSuites[1]", "always enabled")]),
         (
             raw(f"tlsMinVersion: VersionTLS13, tlsCipherSuites: [{OK}]"),
-            [("low", "tlsCipherSuites", "means nothing"), ("low", "tlsMinVersion", "overrides")],
+            [("low", "tlsCipherSuites", "has no effect"), ("low", "tlsMinVersion", "overrides")],
         ),
         (
             raw("tlsMinVersion: VersionTLS12", MODERN),
@@ -109,9 +109,9 @@ def raw(fields: str, *parts: str) -> str:
         (raw(f"tlsCipherSuites: [{OK}]", MODERN), [("medium", "tlsCipherSuites", "overrides")]),
         (raw("tlsCertFile: /a"), [("high", "tlsCertFile", "without tlsPrivateKeyFile")]),
         (raw("tlsCertFile: /a, tlsPrivateKeyFile: /b"), [("medium", "tlsCertFile", "it is not renewed")]),
-        (raw("rotateCertificates: false"), [("low", "rotateCertificates", "true stays")]),
+        (raw("rotateCertificates: false"), [("low", "rotateCertificates", "true remains")]),
         (raw("rotateCertificates: true, serverTLSBootstrap: true, readOnlyPort: 0"), []),
-        (raw("serverTLSBootstrap: false"), [("low", "serverTLSBootstrap", "true stays")]),
+        (raw("serverTLSBootstrap: false"), [("low", "serverTLSBootstrap", "true remains")]),
         (raw("readOnlyPort: 10255"), [("medium", "readOnlyPort", "plain HTTP")]),
     ],
 )
@@ -160,11 +160,11 @@ SUFFIX = ', annotations: {machineconfiguration.openshift.io/mc-name-suffix: "1"}
         (config(TO_WORKERS, MODERN) + config(BY_EXPRESSION, PODS, name="l"), ["inconclusive: whether KubeletConfig/l"]),
         (
             config(TO_WORKERS, MODERN) + config(TO_WORKERS, PODS, name="l", more=SUFFIX),
-            ["medium: KubeletConfig/l, the later one, takes effect alone"],
+            ["medium: KubeletConfig/l, the later one, takes effect"],
         ),
         (
             config(TO_WORKERS, MODERN, more=SUFFIX) + config(TO_WORKERS, PODS, name="l"),
-            ["medium: KubeletConfig/k, the later one, takes effect alone"],
+            ["medium: KubeletConfig/k, the later one, takes effect"],
         ),
         (
             "# All that there is in a cluster:\n"

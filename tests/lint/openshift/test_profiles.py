@@ -138,7 +138,7 @@ def test_without_a_version(tmp_path: Path, kind: str, part: str) -> None:
         ("IngressController", "TLS_AES_128_GCM_SHA256", None),
         ("APIServer", "ECDHE-RSA-RC4-SHA", ("high", "RC4")),
         ("APIServer", "TLS_RSA_WITH_3DES_EDE_CBC_SHA", ("medium", "Sweet32")),
-        ("KubeletConfig", "ECDHE-RSA-RC4-SHA", ("low", "RC4, which RFC 7465 prohibits, and its reader drops it")),
+        ("KubeletConfig", "ECDHE-RSA-RC4-SHA", ("low", "RC4, which RFC 7465 prohibits, and the component ignores it")),
         ("KubeletConfig", "DES-CBC3-SHA", ("medium", "Sweet32")),
         ("Forwarder", "DES-CBC3-SHA", ("medium", "Sweet32")),
         ("APIServer", H2, None),
@@ -252,7 +252,7 @@ def test_suites_of_tls13_that_stay_on(tmp_path: Path, kind: str, profile: str, e
 
 @pytest.mark.parametrize("profile", ["{type: Old, old: {}}", custom(H2, "VersionTLS10")])
 def test_a_router_does_not_go_below_1_1(tmp_path: Path, profile: str) -> None:
-    for kind, part in (("IngressController", "; a router speaks TLS 1.1 but not TLS 1.0"), ("APIServer", "")):
+    for kind, part in (("IngressController", "; a router accepts TLS 1.1 but not TLS 1.0"), ("APIServer", "")):
         ((_, _, message),) = said(tmp_path, "tls-profile-version", holder(kind, profile))
         assert message.endswith(part or message)
         assert ("router" in message) == bool(part)
@@ -321,11 +321,11 @@ OLDER = custom("ECDHE-RSA-CHACHA20-POLY1305, TLS_AES_128_GCM_SHA256")
         ),
         ("IngressController", custom(H2), IN_FIPS, []),
         ("IngressController", custom(H2), "", []),
-        ("IngressController", OLDER, IN_FIPS, [("high", "ciphers", "none of its TLS 1.2 suites is left")]),
+        ("IngressController", OLDER, IN_FIPS, [("high", "ciphers", "none of its TLS 1.2 suites is allowed")]),
         ("APIServer", custom(f"{H2}, TLS_CHACHA20_POLY1305_SHA256"), IN_FIPS, [("high", "ciphers", "that inherits")]),
         ("KubeletConfig", custom(f"{H2}, TLS_CHACHA20_POLY1305_SHA256"), IN_FIPS, []),
-        ("KubeletConfig", OLDER, IN_FIPS, [("high", "ciphers", "none of its TLS 1.2 suites is left")]),
-        ("APIServer", custom(H2, more=", groups: [X25519]"), IN_FIPS, [("medium", "groups", "others are spoken")]),
+        ("KubeletConfig", OLDER, IN_FIPS, [("high", "ciphers", "none of its TLS 1.2 suites is allowed")]),
+        ("APIServer", custom(H2, more=", groups: [X25519]"), IN_FIPS, [("medium", "groups", "servers use others")]),
         ("APIServer", custom(H2, more=", groups: [X25519, secp256r1]"), IN_FIPS, []),
         ("APIServer", "{type: Modern, modern: {}}", IN_FIPS, []),
     ],

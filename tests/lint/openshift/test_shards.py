@@ -29,8 +29,11 @@ STRICT = "clientTLS: {clientCertificatePolicy: Required, clientCA: {name: client
         (controller("replicas: 2") + controller(A, "b"), ["inconclusive: Ingress/cluster was not seen"] * 2),
         (controller("replicas: 2") + controller(A, "b") + CLUSTER, ["high: the same domain, a.example"] * 2),
         (controller("replicas: 2") + controller(B, "b") + CLUSTER, []),
-        (controller(A).replace("openshift-ingress-operator", "shop"), ["medium: it is ignored"]),
-        (controller(A) + controller(A, "b").replace("openshift-ingress-operator", "shop"), ["medium: it is ignored"]),
+        (controller(A).replace("openshift-ingress-operator", "shop"), ["medium: the operator ignores it"]),
+        (
+            controller(A) + controller(A, "b").replace("openshift-ingress-operator", "shop"),
+            ["medium: the operator ignores it"],
+        ),
     ],
 )
 def test_domains(tmp_path: Path, text: str, expected: list[str]) -> None:
@@ -41,12 +44,12 @@ def test_domains(tmp_path: Path, text: str, expected: list[str]) -> None:
     ("text", "expected"),
     [
         (controller(A), []),
-        (controller(A) + controller(B, "b"), ["low: serves every Route as well"] * 2),
-        (controller(A) + controller(f"{B}, {STRICT}", "b"), ["medium: as well, with another spec.clientTLS"] * 2),
-        (controller(A) + controller(f"{B}, {INTERNAL}", "b"), ["low: serves Routes of this one as well"] * 2),
+        (controller(A) + controller(B, "b"), ["low: also serves every Route"] * 2),
+        (controller(A) + controller(f"{B}, {STRICT}", "b"), ["medium: Route, with another spec.clientTLS"] * 2),
+        (controller(A) + controller(f"{B}, {INTERNAL}", "b"), ["low: also serves some of its Routes"] * 2),
         (controller(f"{A}, {EXTERNAL}") + controller(f"{B}, {INTERNAL}", "b"), []),
-        (controller(f"{A}, {INTERNAL}") + controller(f"{B}, {INTERNAL}", "b"), ["low: as well"] * 2),
-        (controller(f"{A}, {TEAM}") + controller(f"{B}, {INTERNAL}", "b"), ["low: as well"] * 2),
+        (controller(f"{A}, {INTERNAL}") + controller(f"{B}, {INTERNAL}", "b"), ["low: also serves"] * 2),
+        (controller(f"{A}, {TEAM}") + controller(f"{B}, {INTERNAL}", "b"), ["low: also serves"] * 2),
         (
             controller(f"{A}, {INTERNAL}") + controller(f"{B}, {INTERNAL.replace('type', 'kind')}", "b"),
             ["inconclusive: selects the same Routes; Route was not seen"] * 2,
@@ -55,7 +58,7 @@ def test_domains(tmp_path: Path, text: str, expected: list[str]) -> None:
             controller(f"{A}, {INTERNAL}")
             + controller(f"{B}, {INTERNAL.replace('type', 'kind')}", "b")
             + route(more=", labels: {type: internal, kind: internal}"),
-            ["low: serves Route/shop/web as well"] * 2,
+            ["low: also serves Route/shop/web"] * 2,
         ),
         (
             WHOLE
@@ -70,7 +73,7 @@ def test_domains(tmp_path: Path, text: str, expected: list[str]) -> None:
             + controller(f"{B}, {TEAM.replace('team', 'tier')}", "b")
             + route()
             + "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {team: shop, tier: shop}}\n",
-            ["low: serves Route/shop/web as well"] * 2,
+            ["low: also serves Route/shop/web"] * 2,
         ),
         (controller(A) + controller(B, "b").replace("openshift-ingress-operator", "shop"), []),
     ],
