@@ -1,4 +1,4 @@
-"""Fields and types: what an API server would drop or refuse, before it does."""
+"""Rules on fields: unknown ones, which the API server removes, and types and values that it refuses."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Conditions on several fields: what definitions write in CEL and API servers in Go, and no other rule reports.
+"""Conditions on several fields, which definitions have in CEL and API servers in Go, and no other rule reports.
 
-``CEL`` implements rules of definitions by their messages: a schema says where each of them applies. ``docs/decisions``
-says why no library evaluates them. ``IN_GO`` is what no definition has: conditions by kind and path.
+``CEL`` implements rules of definitions, by their messages; the schema has the place of each. ``docs/decisions``
+explains why no library evaluates them. ``IN_GO`` has conditions that no definition has, by kind and path.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from scanner.kube.schema import Constraint
 
 LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 LABELS: Final = rf"{LABEL}(\.{LABEL})*"
-"""A name of RFC 1123 in lower case; the length of a label is not limited."""
+"""A name of RFC 1123 in lower case, without a limit for the length of a label."""
 HANDLERS: Final = ("exec", "grpc", "httpGet", "sleep", "tcpSocket")
-"""Ways to probe a container."""
+"""Types of probes."""
 RBAC: Final = "rbac.authorization.k8s.io"
 
 _NAME_AT_MOST: Final = 253
@@ -36,13 +36,13 @@ def _other_subject(upstream: Fields) -> bool:
 
 
 def _without_port(backend: Fields) -> bool:
-    """A reference without group and kind is to a Service."""
+    """True for a Service without a port. A reference without group and kind is to a Service."""
     service = not backend.text("group") and backend.at("kind") in (None, "Service")
     return service and not backend.has("port")
 
 
 def _parents(apart: Callable[[list[tuple[str, object]]], bool]) -> Callable[[Fields], bool]:
-    """Whether references to one parent are not ``apart``, by the section and port of each."""
+    """True if the sections and ports of references to one parent are not ``apart``."""
     return lambda spec: any(len(several) > 1 and not apart(several) for several in _by_parent(spec))
 
 
@@ -56,7 +56,7 @@ def _by_parent(spec: Fields) -> Iterator[list[tuple[str, object]]]:
 
 
 def _alike(several: list[tuple[str, object]]) -> bool:
-    """Whether all of them have a section, or none, and the same with the port."""
+    """True if all of them have a section, or none, and the same for the port."""
     return len({bool(section) for section, _ in several}) == 1 and len({bool(port) for _, port in several}) == 1
 
 
@@ -75,7 +75,7 @@ def _long_domain(controller: Fields) -> bool:
 
 
 def _published_name(spec: Fields) -> bool:
-    """Whether clients outside and the cluster's own reach the API server under one name, with two certificates."""
+    """True if a named certificate is for the public name of the API server, which has another certificate."""
     services = (each for each in spec.each("services") if each.text("service") == "APIServer")
     published = {each.text("servicePublishingStrategy", "loadBalancer", "hostname") for each in services} - {""}
     serving = spec.fields("configuration", "apiServer", "servingCerts")
@@ -99,7 +99,7 @@ def _authorities(validation: Fields) -> int:
 _SAME_PARENT: Final = "when parentRefs includes 2 or more references to the same parent"
 _CEL: Final = (
     Constraint(_other_subject, "subjectNames[0] must equal subjectName if set", ("subjectNames",)),
-    Constraint(_without_port, "Must have port for Service reference", ("port",), fix="write port"),
+    Constraint(_without_port, "Must have port for Service reference", ("port",), fix="set port"),
     Constraint(_parents(_alike), f"sectionName or port must be specified {_SAME_PARENT}"),
     Constraint(_parents(_unique), f"sectionName or port must be unique {_SAME_PARENT}"),
     Constraint(_same_name, "Rule name must be unique within the route"),
@@ -125,7 +125,7 @@ _CEL: Final = (
         lambda validation: _authorities(validation) == 0,
         "must specify either CACertificateRefs or WellKnownCACertificates",
         ("caCertificateRefs",),
-        fix="give one of them",
+        fix="set one of them",
     ),
     Constraint(
         _long_domain,
@@ -136,18 +136,18 @@ _CEL: Final = (
         _published_name,
         "APIServer loadBalancer hostname cannot be in ClusterConfiguration.apiserver.servingCerts.namedCertificates[]",
         at=("configuration", "apiServer", "servingCerts", "namedCertificates"),
-        fix="give the certificate of users another name (kubeAPIServerDNSName)",
+        fix="use another name for the named certificate (kubeAPIServerDNSName)",
     ),
 )
 CEL: Final[Mapping[str, Constraint]] = {each.message: each for each in _CEL}
-"""By the rule's message."""
+"""Constraints by the rule's message."""
 
 
 # --- Host names ------------------------------------------------------------------------------------------------------
 
 
 def _addressed(*paths: str) -> Callable[[Fields], bool]:
-    """Whether an IP address is in place of a name, alone or in a list."""
+    """True if a field has an IP address in place of a name, alone or in a list."""
 
     def found(fields: Fields) -> bool:
         values = [fields.at(*path.split(".")) for path in paths]
@@ -158,8 +158,8 @@ def _addressed(*paths: str) -> Callable[[Fields], bool]:
 
 
 def _no_address(violated: Callable[[Fields], bool], at: tuple[str, ...]) -> Constraint:
-    message = "an IP address is no host name: no client sends one as server name (RFC 6066, section 3)"
-    return Constraint(violated, message, at, fix="name the host", accepted=True)
+    message = "an IP address is not a host name: no client sends one as server name (RFC 6066, section 3)"
+    return Constraint(violated, message, at, fix="set a DNS name", accepted=True)
 
 
 _LISTENER: Final = {"spec.listeners[]": (_no_address(_addressed("hostname"), ("hostname",)),)}
@@ -207,7 +207,7 @@ def _no_host(spec: Fields) -> bool:
 
 
 def _duplicate(of: Callable[[Fields], tuple[object, ...]]) -> Callable[[Fields], bool]:
-    """Whether two ports have the same ``of``, among those whose last value is not empty."""
+    """True if two ports have the same ``of``; ports whose last value is empty do not count."""
 
     def found(spec: Fields) -> bool:
         values = [each for each in map(of, spec.each("ports")) if each[-1]]
@@ -245,7 +245,7 @@ def _no_account(subject: Fields) -> bool:
 
 def _lacks(name: str, message: str) -> Constraint:
     return Constraint(
-        lambda rule: not rule.at("nonResourceURLs") and not rule.at(name), message, (name,), fix=f"give {name}"
+        lambda rule: not rule.at("nonResourceURLs") and not rule.at(name), message, (name,), fix=f"set {name}"
     )
 
 
@@ -263,7 +263,7 @@ _RULE: Final = (
         lambda rule: rule.at("nonResourceURLs") and any(rule.at(name) for name in _OF_RESOURCES),
         "rules cannot apply to both regular resources and non-resource URLs",
         ("nonResourceURLs",),
-        fix="make two rules of it",
+        fix="split it into two rules",
     ),
     _lacks("apiGroups", "resource rules must supply at least one api group"),
     _lacks("resources", "resource rules must supply at least one resource"),
@@ -273,13 +273,13 @@ _NAMESPACED_RULE: Final = (
         lambda rule: rule.at("nonResourceURLs"),
         "namespaced rules cannot apply to non-resource URLs",
         ("nonResourceURLs",),
-        fix="write it in a ClusterRole",
+        fix="move it to a ClusterRole",
     ),
 )
 _SUBJECT: Final = (
     Constraint(
         lambda subject: _account(subject) and subject.text("apiGroup") == RBAC,
-        "a ServiceAccount is of the core group, and its apiGroup is empty",
+        "the apiGroup of a ServiceAccount is the core group, which is empty",
         ("apiGroup",),
         fix="remove apiGroup",
     ),
@@ -287,15 +287,15 @@ _SUBJECT: Final = (
         _no_account,
         "a ServiceAccount's name is a DNS name in lower case",
         ("name",),
-        fix="name the ServiceAccount",
+        fix="set the name of the ServiceAccount",
     ),
 )
 _CLUSTER_SUBJECT: Final = (
     Constraint(
         lambda subject: _account(subject) and not subject.text("namespace"),
-        "a ServiceAccount has a namespace, and must say it here",
+        "a ServiceAccount must have its namespace here",
         ("namespace",),
-        fix="give the namespace",
+        fix="set namespace",
     ),
 )
 _SERVICE: Final = (
@@ -303,7 +303,7 @@ _SERVICE: Final = (
         lambda spec: not spec.at("ports") and not _external(spec) and not _headless(spec),
         "there must be ports",
         ("ports",),
-        fix="give its ports",
+        fix="set ports",
     ),
     Constraint(_nameless, "each of several ports must have a name", ("ports",), fix="name the ports"),
     Constraint(_duplicate(lambda port: (port.text("name"),)), "Duplicate value: two ports of one name", ("ports",)),
@@ -323,18 +323,18 @@ _SERVICE: Final = (
         ),
         "nodePort may not be used when type is ClusterIP",
         ("ports",),
-        fix="remove nodePort, or say NodePort or LoadBalancer",
+        fix="remove nodePort, or set type to NodePort or LoadBalancer",
     ),
     Constraint(
         _no_host,
-        "a Service of type ExternalName must give a DNS name in lower case",
+        "a Service of type ExternalName must have a DNS name in lower case",
         ("externalName",),
-        fix="give the name",
+        fix="set externalName",
     ),
 )
 _PROBE: Final = (
-    Constraint(lambda probe: _handlers(probe) == 0, "must specify a handler type", fix="give one handler"),
-    Constraint(lambda probe: _handlers(probe) > 1, "may not specify more than 1 handler type", fix="leave one of them"),
+    Constraint(lambda probe: _handlers(probe) == 0, "must specify a handler type", fix="set one handler"),
+    Constraint(lambda probe: _handlers(probe) > 1, "may not specify more than 1 handler type", fix="keep one of them"),
 )
 _CONTAINERS: Final = {
     f"*.spec.{containers}[]{path}": constraints
@@ -356,7 +356,7 @@ _WORKLOAD: Final = {
             _not_selected,
             "`selector` does not match template `labels`",
             ("selector",),
-            fix="give the template the labels that are selected",
+            fix="add the selected labels to the template",
         ),
     ),
 }
@@ -366,7 +366,7 @@ IN_GO: Final[Mapping[Kind, Mapping[str, tuple[Constraint, ...]]]] = {
     kinds.HTTP_PROXY: {
         "spec.virtualhost": (_no_address(lambda host: host.has("tls") and _addressed("fqdn")(host), ("fqdn",)),)
     },
-    # openshift/library-go pkg/route/validation, which an annotation turns off
+    # openshift/library-go pkg/route/validation; an annotation turns it off
     kinds.ROUTE: {
         "": (
             Constraint(
@@ -386,7 +386,7 @@ IN_GO: Final[Mapping[Kind, Mapping[str, tuple[Constraint, ...]]]] = {
             ),
         )
     },
-    # k8s.io/kubernetes pkg/apis/networking/validation; of v1beta1 the default was called backend
+    # k8s.io/kubernetes pkg/apis/networking/validation; in v1beta1 the default was called backend
     kinds.INGRESS: {
         "spec": (
             Constraint(
@@ -400,7 +400,7 @@ IN_GO: Final[Mapping[Kind, Mapping[str, tuple[Constraint, ...]]]] = {
                 _addressed("host"),
                 "must be a DNS name, not an IP address",
                 ("host",),
-                fix="name the host, or leave it out",
+                fix="set a DNS name, or remove host",
             ),
         ),
     },
@@ -408,7 +408,7 @@ IN_GO: Final[Mapping[Kind, Mapping[str, tuple[Constraint, ...]]]] = {
     kinds.CONFIG_MAP: {
         "": (
             Constraint(
-                lambda whole: any(not _KEY.match(name) for name in whole.fields("data").raw),
+                lambda config: any(not _KEY.match(name) for name in config.fields("data").raw),
                 "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
                 ("data",),
                 fix="rename the key",
@@ -449,7 +449,7 @@ IN_GO: Final[Mapping[Kind, Mapping[str, tuple[Constraint, ...]]]] = {
                 ),
                 "webhook.clientConfig is required when strategy is set to Webhook",
                 ("webhook",),
-                fix="say which webhook converts",
+                fix="set webhook.clientConfig",
             ),
         ),
         "spec.conversion.webhook": (
@@ -457,7 +457,7 @@ IN_GO: Final[Mapping[Kind, Mapping[str, tuple[Constraint, ...]]]] = {
                 _no_known_review,
                 "must include at least one of v1, v1beta1",
                 ("conversionReviewVersions",),
-                fix="name v1",
+                fix="add v1",
             ),
             Constraint(_duplicate_review, "duplicate version", ("conversionReviewVersions",)),
         ),

@@ -1,4 +1,4 @@
-"""Values of another type than their field's, values that an API server refuses, and values without a meaning."""
+"""Values with a wrong type, values that the API server refuses, and values without a meaning."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from scanner.lint.fields.unknown_fields import nearest
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]*\Z")
-"""Names that may be part of a correction: the author of an object chooses the keys of a mapping."""
+"""Names that are safe in a correction: the author of an object chooses the keys of a mapping."""
 
 
 def check_types(subject: Subject) -> Iterator[Flaw]:
-    """Values in the TLS parts of an object are of their fields' types."""
+    """Values in the TLS parts of an object have the types of their fields."""
     for each in compare(subject):
         if isinstance(each, WrongType):
             yield Flaw(
@@ -35,13 +35,13 @@ def check_types(subject: Subject) -> Iterator[Flaw]:
                 at=each.at,
                 expected=(each.expected,),
                 observed=(_type_shown(each),),
-                fix=f"{subject.object.reference}: write {each.expected}",
+                fix=f"{subject.object.reference}: set {each.expected}",
                 correction=_type_correction(each),
             )
 
 
 def _type_shown(wrong: WrongType) -> str:
-    """Nothing of what is in a list or mapping, and nothing of a key."""
+    """The value as text, without the content of a list, a mapping or a private key."""
     if isinstance(wrong.value, list | dict):
         return "a list" if isinstance(wrong.value, list) else "a mapping"
     if wrong.value is None:
@@ -50,12 +50,12 @@ def _type_shown(wrong: WrongType) -> str:
 
 
 def _type_correction(wrong: WrongType) -> str | None:
-    """Where it is plain what was meant."""
+    """A correction, if it is obvious."""
     name, value = wrong.at[-1] if wrong.at else "", wrong.value
     if not isinstance(name, str) or name == "key":
         return None
     if isinstance(value, float) and abs(value) > MAX_EXACT:
-        return None  # what was written is lost
+        return None  # the digits were lost when the number was parsed
     if isinstance(wrong.shape, TextShape) and isinstance(value, int | float) and _NAME.match(name):
         return f'{name}: "{str(value).lower() if isinstance(value, bool) else value}"'
     if (
@@ -71,30 +71,30 @@ def _type_correction(wrong: WrongType) -> str | None:
 TYPES = ObjectRule(id="field-type", subjects=KINDS, check=check_types)
 
 _PLAIN = re.compile(r"[A-Za-z0-9*][A-Za-z0-9./*-]*\Z")
-"""What may stand in a correction."""
-_STRANGE = 20
-"""Unknown fields of one mapping that are compared with what it lacks."""
+"""Values that are safe in a correction."""
+_MOST_UNKNOWN = 20
+"""Unknown fields of one mapping that are compared with its missing fields."""
 
 
 def check_values(subject: Subject) -> Iterator[Flaw]:
-    """Values in the TLS parts of an object are such as their fields take."""
-    strange: dict[Steps, list[str]] = {}
+    """Values in the TLS parts of an object are valid."""
+    unknown: dict[Steps, list[str]] = {}
     for each in compare(subject):
         if isinstance(each, UnknownField):
-            names = strange.setdefault(each.at[:-1], [])
-            names += [each.name] if len(names) < _STRANGE else []
+            names = unknown.setdefault(each.at[:-1], [])
+            names += [each.name] if len(names) < _MOST_UNKNOWN else []
         elif isinstance(each, WrongValue):
             yield _wrong_value(subject, each)
         elif isinstance(each, WrongCount):
-            yield _refused(subject, each, f"has {each.count} items, and may have {_bounds(each.least, each.most)}")
+            yield _refused(subject, each, f"has {each.count} items, but may have {_bounds(each.least, each.most)}")
         elif isinstance(each, Violated):
             yield _violated(subject, each)
-        elif isinstance(each, MissingField) and not _misspelt(each, strange.get(each.at[:-1], ())):
+        elif isinstance(each, MissingField) and not _is_misspelt(each, unknown.get(each.at[:-1], ())):
             yield _refused(subject, each, f"{each.name} is required and missing", f"set {each.name}")
 
 
-def _misspelt(missing: MissingField, names: Iterable[str]) -> bool:
-    """Whether it is there by another name, which is ``field-unknown``'s. Names come before what is lacking."""
+def _is_misspelt(missing: MissingField, names: Iterable[str]) -> bool:
+    """True if ``field-unknown`` reports it under a similar name. Unknown fields come before missing ones."""
     return any(nearest(name, [missing.name]) for name in names)
 
 
@@ -105,9 +105,9 @@ def _refused(subject: Subject, each: WrongCount | MissingField, what: str, fix: 
 
 
 def _violated(subject: Subject, each: Violated) -> Flaw:
-    said = each.constraint.message
+    message = each.constraint.message
     return Flaw(
-        message=said if each.constraint.accepted else f"{said}: the API server refuses the object",
+        message=message if each.constraint.accepted else f"{message}: the API server refuses the object",
         at=each.at,
         severity="medium" if each.constraint.accepted else None,
         fix=f"{subject.object.reference}: {each.constraint.fix}",
@@ -115,18 +115,18 @@ def _violated(subject: Subject, each: Violated) -> Flaw:
 
 
 def _wrong_value(subject: Subject, each: WrongValue) -> Flaw:
-    expected, meant = _expected(each), _meant(each)
+    expected, near = _expected(each), _nearest_value(each)
     ignored = isinstance(each.shape, TextShape) and isinstance(each.value, str) and each.shape.accepts(each.value)
     why = "unknown value, and no controller serves it" if ignored else "the API server refuses the object"
     message = f"must be {_either(expected)}, not {_value_shown(each)}: {why}"
     return Flaw(
-        message=f"{message}; did you mean {meant}?" if meant else message,
+        message=f"{message}; did you mean {near}?" if near else message,
         at=each.at,
         severity="medium" if ignored else None,
         expected=expected,
         observed=(_value_shown(each),),
-        fix=f"{subject.object.reference}: write {meant or _either(expected)}",
-        correction=_value_correction(each, meant),
+        fix=f"{subject.object.reference}: set {near or _either(expected)}",
+        correction=_value_correction(each, near),
     )
 
 
@@ -136,11 +136,9 @@ def _either(words: tuple[str, ...]) -> str:
 
 
 def _value_shown(each: WrongValue) -> str:
-    return (
-        f"{len(each.value)} characters"
-        if isinstance(each.value, str) and not each.value.isprintable()
-        else (shown(each.value))
-    )
+    if isinstance(each.value, str) and not each.value.isprintable():
+        return f"{len(each.value)} characters"
+    return shown(each.value)
 
 
 def _expected(each: WrongValue) -> tuple[str, ...]:
@@ -159,22 +157,22 @@ def _bounds(least: int, most: int | None) -> str:
     return f"at least {least}" if most is None else f"at most {most}" if not least else f"{least} to {most}"
 
 
-def _meant(each: WrongValue) -> str | None:
-    """The value that was nearly written."""
+def _nearest_value(each: WrongValue) -> str | None:
+    """The valid value that is most similar."""
     if isinstance(each.shape, NumberShape) or not isinstance(each.value, str):
         return None
     words = [word for word in (*each.shape.enum, *each.shape.known) if word]
     if words:
         return nearest(each.value.strip(), words)
-    said = each.value[:300].strip().lower().removesuffix(".")
-    return said if _PLAIN.match(said) and each.shape.accepts(said) else None
+    plain = each.value[:300].strip().lower().removesuffix(".")
+    return plain if _PLAIN.match(plain) and each.shape.accepts(plain) else None
 
 
-def _value_correction(each: WrongValue, meant: str | None) -> str | None:
+def _value_correction(each: WrongValue, near: str | None) -> str | None:
     name = next((step for step in reversed(each.at) if isinstance(step, str)), "")
-    if not meant or not isinstance(each.shape, TextShape) or meant in each.shape.weak:
+    if not near or not isinstance(each.shape, TextShape) or near in each.shape.weak:
         return None
-    value = f'"{meant}"' if meant.startswith("*") else meant
+    value = f'"{near}"' if near.startswith("*") else near
     return f"{name}: {value}" if isinstance(each.at[-1], str) else f"{name}: [{value}]"
 
 

@@ -28,9 +28,9 @@ class Former:
 
     path: tuple[str, ...]
     now: str
-    """The field that does it, of the Gateway where a ListenerSet had it."""
+    """The current field; of the Gateway, for a field of a ListenerSet."""
     minors: tuple[int, ...] = ()
-    """The releases 1.x whose experimental channel had it; none ever if empty."""
+    """The releases 1.x whose experimental channel had it; empty for a field that no release had."""
     versions: frozenset[str] = frozenset()
     """The API versions that have it."""
 
@@ -78,7 +78,7 @@ class Later:
     standard: int
     """The first release 1.x whose standard channel has it."""
     experimental: int
-    """The like, of the experimental channel."""
+    """The same for the experimental channel."""
 
 
 LATER: Final[Mapping[Kind, tuple[Later, ...]]] = {
@@ -107,7 +107,7 @@ class Installed:
     experimental: bool
 
     def lacks(self, later: Later) -> bool:
-        """Whether it does not have the field yet."""
+        """True if it does not have the field yet."""
         return self.minor < (later.experimental if self.experimental else later.standard)
 
 
@@ -121,7 +121,7 @@ def installed(subject: Subject) -> Installed | None:
 
 
 def kept_at(subject: Subject, path: str) -> str:
-    """The field that does in the installed release what ``path`` does in the current one."""
+    """The field of the installed release that corresponds to ``path`` in the current one."""
     crd, kind = installed(subject), subject.object.kind
     later = next((each for each in LATER.get(kind, ()) if _within(path, ".".join(each.path))), None)
     if crd is None or later is None or not crd.lacks(later):
@@ -129,7 +129,7 @@ def kept_at(subject: Subject, path: str) -> str:
     for each in FORMER.get(kind, ()):
         if crd.experimental and crd.minor in each.minors and _within(path, each.now):
             return ".".join(each.path).replace(f".{EACH}", EACH)
-    return f"{path}, which CRDs have from release 1.{later.standard} on"
+    return f"{path}, which needs a CRD of release 1.{later.standard} or later"
 
 
 def _within(path: str, above: str) -> bool:

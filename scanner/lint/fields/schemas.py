@@ -1,8 +1,8 @@
-"""The schemas of the objects that the rules on fields look at: those of the API, and what is deliberately different.
+"""Schemas of the objects that the rules on fields check: those of the API, with changes.
 
-``profiles/schemas`` has what definitions and the API server's OpenAPI say. ``CHANGES`` has the rest: what the API
-server holds in Go code, which wrong values another rule reports, and fields that only other releases have.
-``tests/e2e`` compares the outcome with a real API server, value by value.
+``profiles/schemas`` has the definitions and the API server's OpenAPI. ``CHANGES`` has the rest: the API server's checks
+in Go code, wrong values that another rule reports, and fields that only other releases have. ``tests/e2e`` compares the
+result with a real API server, value by value.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ PATTERNS: Final[Mapping[str, Schema]] = {
         "known": ("HTTP", "HTTPS", "TLS", "TCP", "UDP", "HBONE"),
     },
 }
-"""What the patterns of definitions mean, and which of the words that they accept have a meaning."""
+"""Descriptions of the patterns of definitions, and the accepted words that have a meaning."""
 
 
-# --- What the API server holds in Go ---------------------------------------------------------------------------------
+# --- Checks of the API server in Go code -----------------------------------------------------------------------------
 
 
 def _text(pattern: str, description: str, longest: int | None = 253, shortest: int = 0) -> Schema:
@@ -83,7 +83,7 @@ def _former(*names: str) -> Schema:
 
 
 def _other(*names: str) -> Schema:
-    """Fields that other releases have, and no rule looks into."""
+    """Fields of other releases, which no rule checks."""
     return {"properties": {name: {} for name in names}}
 
 
@@ -100,8 +100,8 @@ _PORT_OR_ZERO: Final = {"minimum": 0, "maximum": 65535}
 """Zero counts as missing."""
 _PORT_NAME: Final = r"(?=[-0-9]*[a-z])[a-z0-9]+(-[a-z0-9]+)*"
 """k8s.io/apimachinery ``IsValidPortName``."""
-_PORT_MEANT: Final = "a port's name (a-z, 0-9 and single -, with a letter), or its number without quotes"
-_OPTIONAL_PORT_NAME: Final = _text(f"^$|^{_PORT_NAME}$", _PORT_MEANT, 15)
+_PORT_DESCRIPTION: Final = "a port's name (a-z, 0-9 and single -, with a letter), or its number without quotes"
+_OPTIONAL_PORT_NAME: Final = _text(f"^$|^{_PORT_NAME}$", _PORT_DESCRIPTION, 15)
 _PROTOCOLS: Final = _enum("TCP", "UDP", "SCTP", "")
 _FILLED: Final = {"minLength": 1}
 _LABEL: Final = _text(f"^{LABEL}$", "a name in lower case without dots", 63)
@@ -117,7 +117,7 @@ _CALLED: Final = {
     "*.clientConfig.service.port": _PORT,
     "*.clientConfig.service.path": _PATH,
 }
-"""``webhook-target`` reports the service, and looks at URLs too."""
+"""``webhook-target`` reports the service, and URLs too."""
 _WEBHOOKS: Final[Mapping[str, Schema]] = {
     **_CALLED,
     "webhooks[].name": _text(rf"^{LABEL}(\.{LABEL}){{2,}}$", "a DNS name of three labels or more"),
@@ -127,9 +127,9 @@ _WEBHOOKS: Final[Mapping[str, Schema]] = {
 _PATH_NAME: Final = _text(
     r"^([^./%][^/%]*|\.[^./%][^/%]*|\.\.[^/%]+)$", "a name without / and %, and none of . and ..", None
 )
-"""What a path can have: ``system:auth-delegator``."""
+"""A name that is valid in a URL path: ``system:auth-delegator``."""
 _GROUP: Final = _enum(RBAC, "")
-"""Where it is empty, the API server fills it in."""
+"""The API server fills in an empty group."""
 _ROLES: Final[Mapping[str, Schema]] = {
     "metadata.name": _PATH_NAME,
     "rules[].verbs": {"minItems": 1, **_NULLS},
@@ -162,7 +162,7 @@ _PODS: Final[Mapping[str, Schema]] = {
     },
     "*.httpGet": _reported("scheme"),
     "*.httpGet.scheme": _enum("HTTP", "HTTPS", ""),
-    "*.httpGet.port": {"integer": _PORT, "string": _text(f"^{_PORT_NAME}$", _PORT_MEANT, 15)},
+    "*.httpGet.port": {"integer": _PORT, "string": _text(f"^{_PORT_NAME}$", _PORT_DESCRIPTION, 15)},
     "*.volumes[].name": _LABEL,
     "*.volumes[].secret": {"required": ("secretName",)},
     "*.volumes[].secret.secretName": _FILLED,
@@ -205,7 +205,7 @@ _WORKLOADS: Final[Mapping[str, Schema]] = {
 }
 
 
-# --- What other rules report -----------------------------------------------------------------------------------------
+# --- Fields that other rules report ----------------------------------------------------------------------------------
 
 _PROFILE: Final[Mapping[str, Schema]] = {
     "*.tlsSecurityProfile": _reported("type"),
@@ -223,7 +223,7 @@ _DELEGATION: Final[Mapping[str, Schema]] = {
 
 _HOSTED_CLUSTER: Final[Mapping[str, Schema]] = {
     **_PROFILE,
-    "spec": {"required": ()},  # what a cluster is made of has defaults, and is not about TLS
+    "spec": {"required": ()},  # required fields have defaults, and are not about TLS
     "spec.configuration.apiServer": _reported("tlsAdherence"),
 }
 
@@ -232,7 +232,7 @@ CHANGES: Final[Mapping[Kind | tuple[Kind, str], Mapping[str, Schema]]] = {
         **_LISTENERS,
         "spec": _former("backendTLS"),
         "spec.tls": _former("default", "perPort"),
-        # gateway-client-ca reports what has no CA
+        # gateway-client-ca reports a missing CA
         "*.validation": {"required": ()},
         "*.validation.caCertificateRefs": {"minItems": 0},
         "*.validation.mode": {"weak": ("AllowInsecureFallback",)},
@@ -248,7 +248,7 @@ CHANGES: Final[Mapping[Kind | tuple[Kind, str], Mapping[str, Schema]]] = {
     },
     # release 1.0
     (kinds.BACKEND_TLS_POLICY, "v1alpha2"): {"spec": {**_former("targetRefs", "validation"), "required": ()}},
-    # gateway-route-attachment reports what has no hostname
+    # gateway-route-attachment reports missing hostnames
     kinds.TLS_ROUTE: {"spec": {"required": ("rules",)}, "spec.hostnames": {"minItems": 0}},
     kinds.X_BACKEND: {"spec.tls.mode": {"weak": ("None",)}},
     kinds.API_SERVER: {**_PROFILE, "spec": _reported("tlsAdherence")},
@@ -266,7 +266,7 @@ CHANGES: Final[Mapping[Kind | tuple[Kind, str], Mapping[str, Schema]]] = {
     },
     kinds.KUBELET_CONFIG: {
         **_PROFILE,
-        # the kubelet reads them, and the definition says nothing of them
+        # the kubelet reads them, but the definition does not have them
         "spec.kubeletConfig": {
             "properties": {
                 "tlsMinVersion": {"type": "string"},
@@ -274,7 +274,7 @@ CHANGES: Final[Mapping[Kind | tuple[Kind, str], Mapping[str, Schema]]] = {
             }
         },
     },
-    # Go's defaults and validation hold Routes everywhere but in MicroShift: openshift/library-go pkg/route/validation,
+    # Defaults and validation in Go, everywhere but in MicroShift: openshift/library-go pkg/route/validation,
     # openshift-apiserver pkg/route/apis/route/v1/defaults.go. They accept empty values, and no upper case.
     kinds.ROUTE: {
         "spec.host": _text(rf"^$|^{LABELS}$", _DNS_NAME),
@@ -346,7 +346,7 @@ CHANGES: Final[Mapping[Kind | tuple[Kind, str], Mapping[str, Schema]]] = {
         "*.conversionReviewVersions": {"minItems": 1},
         "*.conversionReviewVersions[]": _text("^[a-z]([-a-z0-9]*[a-z0-9])?$", "a version, such as v1", 63),
     },
-    # no API server of today accepts it
+    # no current API server accepts it
     (kinds.CUSTOM_RESOURCE_DEFINITION, "v1beta1"): {"spec": {"type": ""}},
 }
 """By kind, or kind and version, and by path: the keywords that replace the schema's. ``[]`` is each item of a list, and
@@ -354,14 +354,14 @@ a path that begins with ``*.`` is one at any depth."""
 
 
 def compare(subject: Subject) -> Iterator[Difference]:
-    """Everything in the object that does not fit its shape."""
+    """The differences of the object from its shape."""
     if not subject.once(_fits):
         yield from differences(subject.object.raw, shape_of(subject.object))
 
 
 def _fits(subject: Subject) -> bool:
-    """Whether nothing differs, as in most objects, which three rules ask. The differences are not kept: the author of
-    the object chooses how many they are."""
+    """True if nothing differs, as in most objects. Cached for three rules; the differences are not, because the author
+    of the object chooses their number."""
     return next(iter(differences(subject.object.raw, shape_of(subject.object))), None) is None
 
 
@@ -379,7 +379,7 @@ def _shape(kind: Kind, version: str) -> Record:
 
 
 def _change(kind: Kind, version: str) -> Change:
-    """What replaces the schema at a path of a kind."""
+    """The function that changes the schema at each path of a kind."""
     changes = CHANGES.get((kind, version), CHANGES.get(kind, {}))
 
     def change(path: str, schema: Schema) -> Schema:
@@ -396,7 +396,7 @@ def _change(kind: Kind, version: str) -> Change:
 
 
 def _is_at(path: str, where: str) -> bool:
-    """Whether ``where`` means the path: ``*.`` before it is any start, or none."""
+    """True if ``where`` matches the path; a leading ``*.`` matches any start, or none."""
     return f".{path}".endswith(where[1:]) if where.startswith("*") else path == where
 
 

@@ -1,4 +1,4 @@
-"""Fields that an object's kind does not have."""
+"""Unknown fields, which the API server removes, and the right place of a security setting among them."""
 
 from __future__ import annotations
 
@@ -13,52 +13,6 @@ from scanner.kube.schema import FORMER, Array, Record, Shape, UnknownField, defi
 from scanner.lint.fields.gateway_releases import kept_at
 from scanner.lint.fields.schemas import KINDS, compare, shape_of
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
-
-_CUTOFF = 0.75
-"""``tlsSecurityProfil`` and ``certificateRef`` are nearer than this to what they should be."""
-
-
-def check_unknown(subject: Subject) -> Iterator[Flaw]:
-    """The TLS parts of an object have only fields that their kind has."""
-    for each in compare(subject):
-        if isinstance(each, UnknownField):
-            yield _flaw(subject, each)
-
-
-def _flaw(subject: Subject, unknown: UnknownField) -> Flaw:
-    message = f"unknown field {shown(unknown.name)}, removed by the API server"
-    checked = f"checked against {definition(subject.object.kind)}"
-    field = belongs(subject, unknown.at)
-    if field:
-        return Flaw(
-            message=f"{message}: this security setting belongs in {field} ({checked})",
-            at=unknown.at,
-            severity="high",
-            expected=(field,),
-            observed=(dotted(unknown.at),),
-            fix=f"{subject.object.reference}: move {unknown.name} to {field}",
-        )
-    meant = nearest(unknown.name, unknown.known)
-    return Flaw(
-        message=f"{message}; did you mean {meant}? ({checked})" if meant else f"{message} ({checked})",
-        at=unknown.at,
-        severity=None if meant else "low",
-        expected=(meant,) if meant else unknown.known[:20],
-        observed=(unknown.name,),
-        fix=f"{subject.object.reference}: " + (f"rename the field to {meant}" if meant else "remove the field"),
-        correction=f"{meant}: ..." if meant else None,
-    )
-
-
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that ``name`` was probably meant to be."""
-    spellings = {each.lower(): each for each in known}
-    close = get_close_matches(name[:80].lower(), spellings, n=1, cutoff=_CUTOFF)
-    return spellings[close[0]] if close else None
-
-
-UNKNOWN = ObjectRule(id="field-unknown", subjects=KINDS, check=check_unknown, reads=(CUSTOM_RESOURCE_DEFINITION,))
-
 
 _PROFILE: Final = ("tlsSecurityProfile", "minTLSVersion", "ciphers")
 _LISTENER: Final = ("certificateRefs", "mode")
@@ -89,7 +43,7 @@ _SETTINGS: Final[Mapping[Kind, tuple[str, ...]]] = {
     ),
     kinds.EXTENSION_SERVICE: ("validation", "caSecret", "subjectName", "subjectNames"),
 }
-"""By kind, the names of fields without which a listener or a connection is less protected than its manifest says."""
+"""Security settings by kind: without them, a listener or a connection is less protected than its manifest says."""
 _VALIDATION: Final = ("spec", "tls", "frontend", "default", "validation")
 _OTHER_NAMES: Final[Mapping[Kind, Mapping[str, tuple[str, ...]]]] = {
     kinds.GATEWAY: {
@@ -98,12 +52,58 @@ _OTHER_NAMES: Final[Mapping[Kind, Mapping[str, tuple[str, ...]]]] = {
         "backendTLS": ("spec", "tls", "backend"),
     },
 }
-"""Names from proposals and former releases, which no current definition has anywhere (GEP-91, GEP-3155)."""
+"""Names of proposals and former releases, which no current definition has (GEP-91, GEP-3155)."""
+
+
+_CUTOFF = 0.75
+"""Similarity of a misspelt name, such as ``tlsSecurityProfil`` or ``certificateRef``, to the known one."""
+
+
+def check_unknown(subject: Subject) -> Iterator[Flaw]:
+    """The TLS parts of an object have only fields that their kind has."""
+    for each in compare(subject):
+        if isinstance(each, UnknownField):
+            yield _flaw(subject, each)
+
+
+def _flaw(subject: Subject, unknown: UnknownField) -> Flaw:
+    message = f"unknown field {shown(unknown.name)}, removed by the API server"
+    checked = f"checked against {definition(subject.object.kind)}"
+    field = belongs(subject, unknown.at)
+    if field:
+        return Flaw(
+            message=f"{message}: this security setting belongs in {field} ({checked})",
+            at=unknown.at,
+            severity="high",
+            expected=(field,),
+            observed=(dotted(unknown.at),),
+            fix=f"{subject.object.reference}: move {unknown.name} to {field}",
+        )
+    near = nearest(unknown.name, unknown.known)
+    return Flaw(
+        message=f"{message}; did you mean {near}? ({checked})" if near else f"{message} ({checked})",
+        at=unknown.at,
+        severity=None if near else "low",
+        expected=(near,) if near else unknown.known[:20],
+        observed=(unknown.name,),
+        fix=f"{subject.object.reference}: " + (f"rename the field to {near}" if near else "remove the field"),
+        correction=f"{near}: ..." if near else None,
+    )
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that is most similar to a misspelt one."""
+    spellings = {each.lower(): each for each in known}
+    close = get_close_matches(name[:80].lower(), spellings, n=1, cutoff=_CUTOFF)
+    return spellings[close[0]] if close else None
+
+
+UNKNOWN = ObjectRule(id="field-unknown", subjects=KINDS, check=check_unknown, reads=(CUSTOM_RESOURCE_DEFINITION,))
 
 
 def belongs(subject: Subject, at: Steps) -> str | None:
-    """The field where the setting at ``at``, which is unknown there, belongs in the installed release; None where it
-    is no security setting of the kind."""
+    """The field where the misplaced setting at ``at`` belongs in the installed release; None if it is no security
+    setting of the kind."""
     kind, name = subject.object.kind, str(at[-1])
     other = _OTHER_NAMES.get(kind, {}).get(name)
     paths: list[tuple[str, ...]] = [other] if other else []
@@ -112,18 +112,18 @@ def belongs(subject: Subject, at: Steps) -> str | None:
     if not paths:
         return None
     here = tuple(each for each in at if isinstance(each, str))
-    nearest = max(paths, key=lambda each: _together(each, here))
-    return kept_at(subject, ".".join(nearest))
+    closest = max(paths, key=lambda each: _common_steps(each, here))
+    return kept_at(subject, ".".join(closest))
 
 
-def _together(path: tuple[str, ...], here: tuple[str, ...]) -> int:
-    """How many steps the two have in common from the top: of several places the nearest is meant."""
+def _common_steps(path: tuple[str, ...], here: tuple[str, ...]) -> int:
+    """The number of steps that both have in common from the top."""
     pairs = zip(path, here, strict=False)
     return next((count for count, (one, other) in enumerate(pairs) if one.removesuffix("[]") != other), len(here))
 
 
 def _paths(shape: Shape) -> Iterator[tuple[str, ...]]:
-    """Every field below; ``[]`` after the name of a list that leads on."""
+    """The path of every field; ``[]`` follows the name of a list in the middle of a path."""
     for name, each in shape.fields.items() if isinstance(shape, Record) else ():
         if each != FORMER:
             yield (name,)

@@ -157,7 +157,7 @@ def test_a_security_setting_at_another_level(tmp_path: Path, kind: str, text: st
 RELEASES = [
     ("v1.3.0", "experimental", "spec.listeners[].tls.frontendValidation"),
     ("v1.4.1", "experimental", "spec.tls.frontend.default.validation"),
-    ("v1.4.1", "standard", "spec.tls.frontend.default.validation, which CRDs have from release 1.5 on"),
+    ("v1.4.1", "standard", "spec.tls.frontend.default.validation, which needs a CRD of release 1.5 or later"),
     ("v1.6.1", "standard", "spec.tls.frontend.default.validation"),
 ]
 
