@@ -3,7 +3,7 @@
 #   docker build -t adhere .                    with sslyze (AGPL-3.0), which --confirm and --deep call
 #   docker build -t adhere:slim --target slim . without it
 #
-# The image of Python is pinned by whoever builds: --build-arg PYTHON=3.13-slim@sha256:...
+# Pin the image of Python with: --build-arg PYTHON=3.13-slim@sha256:...
 ARG PYTHON=3.13-slim
 
 FROM python:${PYTHON} AS build

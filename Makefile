@@ -1,4 +1,4 @@
-# Everything a fresh machine needs beside git, make and Python 3.11+ (with venv).
+# Installs everything that a new machine needs besides git, make and Python 3.11+ (with venv).
 PYTHON ?= python3
 UV := .tools/bin/uv
 UV_VERSION := 0.13.8
@@ -6,14 +6,14 @@ export UV_PROJECT_ENVIRONMENT := .venv
 export UV_PYTHON_DOWNLOADS := never
 export UV_LINK_MODE ?= copy
 RUN := .venv/bin
-# The conformance tests build a server with Go: the one at hand, else a wheel of it.
+# The conformance tests build a server with Go: the installed one, else a wheel.
 GO_GROUP := $(if $(shell command -v go 2>/dev/null),,--group go)
 
-# Twice the cores: a good part of the tests' time is waiting for servers and clients.
+# Twice the cores, because many tests wait for servers and clients.
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 WORKERS ?= $(shell echo $$((2 * $(CORES))))
 PARALLEL = -n $(WORKERS) --dist worksteal
-# Kept bytecode: without it each worker and each program that a test starts compiles all sources again.
+# Saved bytecode: without it each worker and each program that a test starts compiles all sources again.
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help setup demo test coverage e2e schemas test-pip test-pip-sslyze lint format bench clean
@@ -51,17 +51,17 @@ coverage: setup
 	$(RUN)/pytest $(PARALLEL) -m "not e2e" --cov --cov-report=
 	@echo "Coverage of scanner/: $$($(RUN)/coverage report --format=total) % of the lines"
 
-# Kept outside the clone: built with nothing cached they take eight minutes on two cores, and Go's modules 880 MB.
+# Stored outside the clone: without a cache they take eight minutes on two cores, and Go's modules take 880 MB.
 e2e: setup
 	$(RUN)/python -m tests.e2e.assets
 	$(RUN)/pytest -m e2e tests/e2e
 
-# Run it after a pin of tests/e2e/crds or tests/e2e/servers changed; `make e2e` fails where the files differ.
+# Run it after a change of a pin in tests/e2e/crds or tests/e2e/servers; `make e2e` fails if the files differ.
 schemas: setup
 	$(RUN)/python -m tests.e2e.schemas
 
-# What users of plain pip get: the newest cryptography, and with the extra the older one that sslyze asks for. The real
-# servers were asked under the lock already.
+# What users of plain pip get: the newest cryptography, and with the extra the older one that sslyze requires. The real
+# servers are tested with the lock.
 test-pip: .cache/pip/.ready
 	.cache/pip/bin/pytest $(PARALLEL) --quiet -m "not zoo and not e2e"
 

@@ -65,6 +65,26 @@ def test_titles_are_short_and_plain(path: Path) -> None:
     assert not FORBIDDEN.findall(title)
 
 
+def prose(page: str) -> str:
+    """The sentences of a Markdown page: no front matter, no code, no targets of links."""
+    page = re.sub(r"\A---\n.*?^---\n", "", page, flags=re.MULTILINE | re.DOTALL)
+    page = re.sub(r"^```.*?^```$|^    .*?$", "", page, flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"`[^`]*`|\]\([^)]*\)", "", page)
+
+
+PAGES = [TOP / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")]
+
+
+@pytest.mark.parametrize(
+    "path", [*PAGES, *sorted((TOP / "docs").rglob("*.md"))], ids=lambda path: str(path.relative_to(TOP))
+)
+def test_documents_have_plain_words(path: Path) -> None:
+    assert not FORBIDDEN.findall(prose(path.read_text()))
+
+
 def test_the_list_finds_words() -> None:
     assert retired("nobody told it") == ["nobody", "told"]
     assert not retired("told")
+    assert FORBIDDEN.findall(prose("---\nid: told\n---\nWhoever `told` it:\n\n```yaml\nnobody: told\n```\n")) == [
+        "Whoever"
+    ]

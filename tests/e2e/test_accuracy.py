@@ -296,7 +296,7 @@ def of_examples(examples: dict[str, Shown]) -> str:
         parts = [examples[below] for below in several]
         counts = [sum(part.files for part in parts), sum(part.objects for part in parts)]
         every.append((project, *counts, sum(len(part.failing) for part in parts)))
-    return table("| examples | files | objects | wanted failing findings |", every)
+    return table("| examples | files | objects | failing findings |", every)
 
 
 def test_the_document_has_these_numbers(compared: dict[str, Compared], examples: dict[str, Shown]) -> None:
