@@ -25,12 +25,12 @@ from scanner.kube.kinds import Kind
 from tests.certs import Authority
 
 LIMITS = Limits(backoff=0.001, longest=0.05, timeout=5, connect=2, tries=4)
-"""Of a client that does not keep a test waiting."""
+"""Limits of a client that does not delay a test."""
 
 
 @cache
 def authority() -> Authority:
-    """Who signs the server's certificate, and clients'."""
+    """The CA of the server's and the clients' certificates."""
     return Authority("Scripted API CA")
 
 
@@ -73,7 +73,7 @@ Upgrade = Callable[[trio.abc.Stream, Asked], Awaitable[None]]
 
 @dataclass(slots=True)
 class Api:
-    """What is served."""
+    """The scripted API."""
 
     resources: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     """(group, version) -> plurals; versions of a group in its order of preference."""
@@ -82,12 +82,12 @@ class Api:
     script: Script = lambda _: None
     upgrade: Upgrade | None = None
     legacy: bool = False
-    """Whether aggregated discovery is unknown."""
+    """True if aggregated discovery is not supported."""
     asked: list[Asked] = field(default_factory=list)
     access: Access = field(init=False)
 
     def __post_init__(self) -> None:
-        """What every API server serves."""
+        """Resources of every API server."""
         for key, plurals in BUILT_IN.items():
             self.resources.setdefault(key, []).extend(plurals)
 
@@ -101,7 +101,7 @@ class Api:
         return path
 
     def paths(self, prefix: str = "/") -> list[str]:
-        """What was asked for, in order."""
+        """Requests, in order."""
         return [each.path for each in self.asked if each.path.startswith(prefix)]
 
     def answer(self, asked: Asked) -> Answer:

@@ -1,4 +1,4 @@
-"""What kubelets were told, read through the API server and kept as far as it matters."""
+"""The kubelets' configurations, read through the API server, and the kept fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Manifests as somebody gives them: nothing that is hostile or odd ends the run, and nothing is lost without a word."""
+"""Manifests of all kinds: no hostile or odd one ends the run, and each is read or reported."""
 
 from __future__ import annotations
 
@@ -432,7 +432,7 @@ def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path) -> None:
 
 
 def test_a_directory_that_cannot_be_listed_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As ``os.walk`` tells it; root may list everything."""
+    """An error of ``os.walk``; root may list every directory."""
     tree(tmp_path, {"a.yaml": route("a")})
     walk = os.walk
 

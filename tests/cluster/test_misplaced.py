@@ -1,4 +1,4 @@
-"""What of a Secret stands where it should not, and that a second reading says the same."""
+"""Content in the wrong field of a Secret; a second reading has the same result."""
 
 from __future__ import annotations
 

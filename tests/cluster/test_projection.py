@@ -1,4 +1,4 @@
-"""A page of which only the kept fields were decoded is kept as one that was decoded whole."""
+"""A projected page is kept like a completely decoded one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PROJECTED = tuple(kind for kind, shape in SHAPES.items() if isinstance(shape, On
 
 
 def both(kind: Kind, items: object) -> tuple[list[object], list[object]]:
-    """What is kept of a page with these items: decoded whole, and projected."""
+    """The kept form of a page with these items, completely decoded and projected."""
     data = json.dumps({"kind": "List", "metadata": {"continue": "more", "x": 1}, "items": items}).encode()
     pruners = (Pruner(), Pruner())
     pages = [

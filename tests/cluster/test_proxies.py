@@ -1,4 +1,4 @@
-"""Which proxy stands before an API server: the cases of Go's own reading of NO_PROXY."""
+"""The proxy of an API server: the cases of Go's implementation of NO_PROXY."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever somebody writes into an object: reading it never fails, twice is once, and no key comes through."""
+"""Reading any object never fails, is idempotent, and keeps no key."""
 
 from __future__ import annotations
 

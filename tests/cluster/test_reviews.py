@@ -1,4 +1,4 @@
-"""What the API server is asked about others' rights."""
+"""Access reviews that are sent to the API server."""
 
 from __future__ import annotations
 

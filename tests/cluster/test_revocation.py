@@ -1,4 +1,4 @@
-"""What is read of a revocation list, whatever stands there."""
+"""Facts of a revocation list, for any content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Private keys and passwords, in whatever somebody wraps them: none comes through, and what is public does."""
+"""Private keys and passwords in any form are removed, public content is kept."""
 
 from __future__ import annotations
 

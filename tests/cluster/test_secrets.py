@@ -1,4 +1,4 @@
-"""What stays of a Secret that holds kubeconfigs: the certificates in them, and nothing that opens a door."""
+"""The kept form of a Secret with kubeconfigs: their certificates, and no credentials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a cluster over TLS: pages, refusals, restarts, and what is said of what could not be read."""
+"""Reading a cluster over TLS: pages, refusals, restarts, and gaps."""
 
 from __future__ import annotations
 
@@ -272,7 +272,7 @@ async def test_config_maps_that_objects_name_are_read_too() -> None:
 
 
 async def test_of_a_config_map_that_objects_name_nothing_but_certificates_is_kept() -> None:
-    """Who writes a Gateway names any that he likes, those of others too."""
+    """The author of a Gateway may name any ConfigMap, also those of others."""
     pem = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
     data = {"ca.crt": pem, "half": "MIIBszCCAVmg", "none": " ", "config.ini": "db = hunter2", "odd": 7}
     api = Api()
@@ -475,7 +475,7 @@ async def test_a_page_that_is_too_large_is_asked_for_in_smaller_ones() -> None:
 
 
 async def test_all_answers_together_have_a_bound() -> None:
-    """Of many small objects the objects count, of few large ones their size."""
+    """The number of small objects counts, and the size of large ones."""
     api = Api()
     api.add(POD, *pods(200))
     async with running(api):

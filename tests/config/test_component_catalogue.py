@@ -20,7 +20,7 @@ FILES = sorted({name for names in DISTRIBUTIONS.values() for name in names})
 
 
 class Row(NamedTuple):
-    """A listener as the sources tell of it, written once more by hand: a slip in the data does not pass unseen."""
+    """A listener of the sources, written a second time by hand, to find mistakes in the data."""
 
     namespace: str | None
     workload: str

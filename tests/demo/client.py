@@ -14,7 +14,7 @@ from tests.servers import PATIENCE
 
 @dataclass(slots=True)
 class Seen:
-    """What one handshake showed; ``alerts`` are those received."""
+    """The result of one handshake; ``alerts`` are the received ones."""
 
     completed: bool = False
     version: str = ""

@@ -31,7 +31,7 @@ async def upgraded(stream: trio.SocketStream) -> None:
 
 
 async def answered(sent: bytes) -> bytes:
-    """Everything that the mail server says to somebody who says ``sent`` and no more."""
+    """All answers of the mail server to a client that sends ``sent`` and no more."""
     received = b""
     async with listening(smtp(upgraded)) as server, await trio.open_tcp_stream(*server.sockaddr) as stream:
         await stream.send_all(sent)

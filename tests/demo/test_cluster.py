@@ -180,7 +180,7 @@ async def test_every_listener_speaks_as_its_story_says() -> None:
 
 async def _says_no_tls(listener: ClusterListener) -> None:
     if listener.outcome.reach is Reach.UNREACHABLE:
-        assert not listener.address.startswith("127.")  # whoever asks there leaves this machine
+        assert not listener.address.startswith("127.")  # a connection there would leave this machine
     elif listener.outcome.reach is Reach.CLOSED:
         with pytest.raises(OSError, match="connect"):
             await trio.open_tcp_stream(listener.address, listener.port)
@@ -222,7 +222,7 @@ async def test_certificates_are_their_signers_and_end_when_they_should() -> None
     )
     assert _names(leaves["shop/web", 10443, "shop.apps.demo.example"]) == ["shop.apps.demo.example"]
     assert _names(leaves["shop/catalog", 10443, "catalog.apps.demo.example"]) == ["*.apps.demo.example"]
-    # The login page has the router's certificate under its Route's host, and the service CA's for whoever is inside.
+    # The login page has the router's certificate under its Route's host, and the service CA's for clients inside.
     oauth = "openshift-authentication/oauth-openshift"
     assert _names(leaves[oauth, 10443, "oauth-openshift.apps.demo.example"]) == ["*.apps.demo.example"]
     assert "oauth-openshift.openshift-authentication.svc" in _names(leaves[oauth, 6443, None])

@@ -19,7 +19,7 @@ from tests.servers import PATIENCE
 
 
 class OwnError(Exception):
-    """Of the block under test."""
+    """A handler for the block under test."""
 
 
 async def test_an_exception_of_the_block_arrives_as_it_is() -> None:

@@ -87,7 +87,7 @@ SINS = (
     ("rsa-key-exchange", (0x0303, 0x0303), "AES128-GCM-SHA256"),
     ("null-cipher", (0x0303, 0x0303), "NULL-SHA256"),
 )
-"""Who, and versions and cipher list that only a sinner accepts (or, the third, must accept as well)."""
+"""Listeners, with versions and a cipher list that only a violation accepts (or that the third must accept too)."""
 
 
 async def test_the_sins_are_committed() -> None:

@@ -132,7 +132,7 @@ def test_what_can_be_read_in_one_go_reads_the_same_in_parts(lines: list[str]) ->
 
 
 WRITABLE = st.text(st.characters(max_codepoint=0xD7FF), max_size=5)
-"""In JSON without surrogates, of which halves are no text."""
+"""JSON texts without single surrogates, which are no characters."""
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | WRITABLE,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WRITABLE, inner, max_size=3),
@@ -178,7 +178,7 @@ def test_places_are_those_that_editors_show(lines: list[tuple[str, str, str]], h
 
 
 def shown_at(text: str, mark: Mark) -> str:
-    """What stands there, as an editor has it."""
+    """The text at a position, as an editor shows it."""
     return text.split("\n")[mark.line - 1][mark.column - 1 :]
 
 

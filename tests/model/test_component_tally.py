@@ -1,4 +1,4 @@
-"""Who honours a profile: three-valued, the worst replica deciding, and nothing is said on too little."""
+"""The component table: three answers, the worst replica decides, and too little evidence is inconclusive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the catalogue finds the entry of a listener."""
+"""Lookup of a listener in the catalogue."""
 
 from __future__ import annotations
 

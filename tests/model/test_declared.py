@@ -1,4 +1,4 @@
-"""What objects declare, as lint looks at it."""
+"""Objects as lint sees them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What somebody put where certificates belong."""
+"""Content in place of certificates."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def test_the_text_says_so() -> None:
 
 
 def test_nothing_scanned_and_something_unread_is_incomplete() -> None:
-    """3 wins over 4: nobody knows what would have been found."""
+    """Exit code 3 comes before 4: the missing endpoints are unknown."""
     nothing = report([])
     assert exit_code(nothing, "medium") == 4
     assert coverage(nothing) == "nothing was scanned"

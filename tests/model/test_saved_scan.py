@@ -1,4 +1,4 @@
-"""Of which cluster an endpoint of a saved scan is."""
+"""The cluster of an endpoint of a saved scan."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_round_trip(endpoint: Endpoint, observation: Observation) -> None:
 
 
 def test_the_strategies_have_every_field() -> None:
-    """A field that somebody adds must be in the round trip."""
+    """A new field must be in the round trip."""
     assert ENDPOINT.keys() == Endpoint.__dataclass_fields__.keys()
     assert OBSERVATION.keys() == Observation.__dataclass_fields__.keys()
 
@@ -257,7 +257,7 @@ def test_any_member_may_be_anything(part: str, data: st.DataObject) -> None:
 
 
 def _outcome(line: str) -> str:
-    """Where an error says that it is; empty without one."""
+    """The place in an error; empty without one."""
     try:
         decode(line, "f:1")
     except InputError as error:

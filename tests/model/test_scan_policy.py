@@ -1,4 +1,4 @@
-"""Selectors: all that is given must hold, one of the alternatives is enough, and none of none matches."""
+"""Selectors: all fields must match, one alternative is enough, and an empty list matches nothing."""
 
 from __future__ import annotations
 

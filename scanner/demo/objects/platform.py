@@ -44,7 +44,7 @@ _HEALTHY = conditions(Available="True", Progressing="False", Degraded="False", U
 
 
 def api_server() -> Object:
-    """The description: Modern for all, and this time everybody must follow."""
+    """The APIServer object: Modern for all components, enforced."""
     return {
         "metadata": {"name": "cluster"},
         "spec": {

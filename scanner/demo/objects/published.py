@@ -305,7 +305,7 @@ def cluster_service_versions() -> Iterator[Object]:
 
 
 def events(layout: Layout) -> Iterator[Object]:
-    """Events about the metrics server, one of which is about TLS."""
+    """Events about the metrics server; one is about TLS."""
     about = {"apiVersion": "v1", "kind": "Service", "namespace": "openshift-monitoring", "name": "metrics-server"}
     at = f"{layout.now - timedelta(minutes=7):%Y-%m-%dT%H:%M:%SZ}"
     for kind, reason, message in (

@@ -132,7 +132,7 @@ async def web_socket(server: Served, path: str, protocol: str = "v4.channel.k8s.
 
 @asynccontextmanager
 async def served(wanted: Api | None = None, *, connect: Connect = nothing_to_forward) -> AsyncIterator[Served]:
-    """Serve ``wanted``, or ``api()``, over TLS."""
+    """Serve an API, or ``api()``, over TLS."""
     wanted = wanted or api()
     authority = Authority("API CA")
     tls = TlsSettings(credential=authority.leaf(names=("127.0.0.1",)), alpn=(b"http/1.1",))
