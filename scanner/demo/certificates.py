@@ -132,9 +132,7 @@ class Authority:
         sent = () if self.issuer is None else (self.certificate,)
         key = _key(deviations)
         return Credential(
-            certificate=_leaf(names, key, deviations, self.now, self.subject, self.key),
-            key=key,
-            issuers=sent,
+            certificate=_leaf(names, key, deviations, self.now, self.subject, self.key), key=key, issuers=sent
         )
 
     def self_signed(self, *, names: tuple[str, ...], **deviations: Unpack[Deviations]) -> Credential:

@@ -289,11 +289,7 @@ _NO_ANSWER = (
         handler=behaviours.reset,
     ),
     ListenerSpec(
-        name="closed",
-        description="The port is closed.",
-        verdict="inconclusive",
-        reach=Reach.CLOSED,
-        port=closed_port,
+        name="closed", description="The port is closed.", verdict="inconclusive", reach=Reach.CLOSED, port=closed_port
     ),
     ListenerSpec(
         name="filtered",

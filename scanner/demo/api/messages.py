@@ -138,10 +138,7 @@ def forbidden(verb: str, kind: Kind, namespace: str, name: str = "", subresource
 def forbidden_path(verb: str, path: str) -> Failure:
     """403 for a path that is no resource."""
     return Failure(
-        code=403,
-        reason="Forbidden",
-        message=f'forbidden: User "{USER}" cannot {verb} path "{path}"',
-        details={},
+        code=403, reason="Forbidden", message=f'forbidden: User "{USER}" cannot {verb} path "{path}"', details={}
     )
 
 
