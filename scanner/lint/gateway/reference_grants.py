@@ -220,7 +220,7 @@ def _unused(subject: Subject, allowed: set[GrantSource], at: tuple[str | int, ..
     gaps = [gap for kind in HOLDERS if (gap := subject.declared.gap(kind))]
     if unknown or gaps:
         gap = gaps[0] if gaps else "a kind that adhere does not read"
-        missing = Missing(name=unknown[0] if unknown and not gaps else "an object that may refer to it", gap=gap)
+        missing = Missing(name=unknown[0] if unknown and not gaps else "what may refer to it", gap=gap)
         return undecided(missing, at, "whether any object uses it")
     return Flaw(message="no object refers to it", at=at, fix=f"{subject.object.reference}: remove the entry")
 
