@@ -91,7 +91,7 @@ def available() -> str | None:
 class SslyzePool:
     """At most ``processes`` child processes with sslyze, started when needed and killed at the end.
 
-    async with Bench() as bench: opinion = await bench.ask(endpoint, Inquiry(certificate=True))
+    ``async with SslyzePool() as pool: opinion = await pool.ask(endpoint, Inquiry(certificate=True))``
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class SslyzePool:
             await self._idle.pop().kill()
 
     @cached_property
-    def _witness(self) -> str:
+    def _program(self) -> str:
         """Name and version of sslyze, looked up at first use."""
         return f"sslyze {available() or '(not installed)'}"
 
@@ -147,7 +147,7 @@ class SslyzePool:
         if isinstance(answer, Unknown):
             return self._nothing(answer.reason)
         try:
-            return _opinion(json.loads(answer), self._witness)
+            return _opinion(json.loads(answer), self._program)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             return self._nothing(f"invalid answer of sslyze ({type(error).__name__})")
 
@@ -167,7 +167,7 @@ class SslyzePool:
         return answer
 
     def _nothing(self, reason: str) -> Opinion:
-        return Opinion(witness=self._witness, failure=reason)
+        return Opinion(witness=self._program, failure=reason)
 
 
 def _commands(inquiry: Inquiry) -> list[str]:
@@ -233,13 +233,13 @@ class _Child:
 # --- the answer -------------------------------------------------------------------------------------------------------
 
 
-def _opinion(answer: Mapping[str, Any], witness: str) -> Opinion:
+def _opinion(answer: Mapping[str, Any], program: str) -> Opinion:
     """Parse the child's answer. Raises ``KeyError`` and others if it is not what the worker writes."""
     if "failure" in answer:
-        return Opinion(witness=witness, failure=shown(str(answer["failure"]).encode()) or "no reason stated")
+        return Opinion(witness=program, failure=shown(str(answer["failure"]).encode()) or "no reason stated")
     seen, failed = dict(answer["seen"]), {str(k): shown(str(v).encode()) for k, v in answer["failed"].items()}
     return Opinion(
-        witness=witness,
+        witness=program,
         highest=SUITE_COMMANDS[f"{str(answer['highest']).lower()}_cipher_suites"],
         suites={
             number: _answers(seen[command], _SSL2_CODES.__getitem__ if number == SSL2 else suite_code)

@@ -139,7 +139,8 @@ def _prober(view: Index, probe: Probe) -> Iterator[Found]:
     host, number = _host_port(probe.prober_url)
     name = server_name(probe.server_name)
     claim = _claim(probe, Origin(role="prober", reference=probe.reference), "declared", name)
-    found = next(filter(None, (_behind(view, each, number or 443, claim) for each in _in_cluster(host, probe))), [])
+    claims = (list(view.behind(each, number or 443, claim)) for each in _in_cluster(host, probe))
+    found = next(filter(None, claims), [])
     yield from found or [Omission("probers of Probes outside of the cluster")]
 
 
@@ -183,16 +184,12 @@ def _static(view: Index, probe: Probe, target: _Target, known: frozenset[str | N
     origin = Origin(role="target", reference=probe.reference, part=target.host[:300])
     claim = _claim(probe, origin, target.certainty, name)
     host = where or name or ""
-    found = _behind(view, host, target.port, claim)
+    found = list(view.behind(host, target.port, claim))
     if not found and name not in known:
         claim.certainty = "candidate"
         owner = Owner(kind="Probe", name=probe.name, namespace=probe.namespace)
         yield from view.behind_or_at(host, target.port, claim, owner, sampled=False, apart=host)
     yield from found
-
-
-def _behind(view: Index, host: str, number: int, claim: Claim) -> list[Found]:
-    return list(view.behind(host, number, claim))
 
 
 SERVICES = Source(name="ServiceMonitors", reads=(SERVICE_MONITOR, *services.READS), find=_services)
