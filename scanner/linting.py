@@ -75,7 +75,7 @@ def declared(
         objects={kind: tuple(found) for kind, found in objects.items()},
         absent=cluster.absent if cluster else frozenset(),
         unreadable=cluster.unreadable if cluster else {kind: _not_given(kind) for kind in LINT_READS},
-        sought=cluster.sought if cluster else {},
+        requested=cluster.requested if cluster else {},
     )
     if manifests is None:
         given = tuple(Given(object=each) for kind in LINT_READS for each in known.every(kind))
@@ -97,7 +97,7 @@ def referred(manifests: Manifests | None, kind: Kind, cluster: Snapshot) -> Iter
     """The Secrets or ConfigMaps that what is looked at refers to, by namespace and name."""
     given = (each.object for each in manifests.given) if manifests else ()
     every = chain(given, chain.from_iterable(cluster.objects.values()))
-    return references.named(map(configured, every), kind)
+    return references.referenced_names(map(configured, every), kind)
 
 
 def reviewed(

@@ -343,7 +343,7 @@ def namespaces(*names: str) -> list[dict[str, Any]]:
 def seen(
     *objects: dict[str, Any], asked: Collection[tuple[str, str]] = (), file: dict[str, Any] | None = None
 ) -> NamesRow:
-    held = replace(snapshot(*objects, file=file), sought={SECRET: frozenset(asked)} if asked else {})
+    held = replace(snapshot(*objects, file=file), requested={SECRET: frozenset(asked)} if asked else {})
     row = Certificates(held).names_seen()
     assert row is not None
     return row

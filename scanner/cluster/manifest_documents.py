@@ -19,7 +19,7 @@ from scanner.errors import InputError
 from scanner.files.source_positions import Located, Steps, shown
 from scanner.kube.kinds import INSTALL_CONFIG, ROUTE, SECRET, Kind
 from scanner.kube.objects import Fields, KubeObject
-from scanner.kube.tls_profile import held_profiles
+from scanner.kube.tls_profile import nested_profiles
 from scanner.model.declared import DEFAULT, Given, Identity, Place, identity
 
 TEMPLATES: Final = frozenset({"template.openshift.io/v1", "v1"})
@@ -309,11 +309,11 @@ class Objects:
         """True if it is, or may be, of a requested kind."""
         version, name = raw.text("apiVersion"), raw.text("kind")
         known = (version.rpartition("/")[0], name) in self._kinds or name.endswith("List")
-        return known or "${" in version + name or next(held_profiles(raw), None) is not None
+        return known or "${" in version + name or next(nested_profiles(raw), None) is not None
 
     def _sorted(self, where: _Position, raw: Fields, version: str, name: str) -> None:
         kind = self._kinds.get((version.rpartition("/")[0], name))
-        if kind is None and next(held_profiles(raw), None):
+        if kind is None and next(nested_profiles(raw), None):
             kind = Kind(group=version.rpartition("/")[0], plural="", name=name)  # another kind with a TLS profile
         if kind is None:
             self._found.others += 1

@@ -78,8 +78,10 @@ def _kind(snapshot: Snapshot, kind: Kind) -> dict[str, object]:
     if missing is not None:
         option = {"option": missing.option} if missing.option else {}
         said["unreadable"] = {"gap": missing.gap, "reason": missing.reason, **option}
-    if kind in snapshot.sought:
-        said["sought"] = [{"namespace": namespace, "name": name} for namespace, name in sorted(snapshot.sought[kind])]
+    if kind in snapshot.requested:
+        said["sought"] = [
+            {"namespace": namespace, "name": name} for namespace, name in sorted(snapshot.requested[kind])
+        ]
     return said
 
 
@@ -183,7 +185,7 @@ def _own(path: Path, wanted: tuple[Kind, ...]) -> Snapshot:
         objects=_all_objects(path, wanted, known),
         absent=frozenset(kind for kind, each in known.items() if each.flag("absent")),
         unreadable={kind: gap for kind in wanted if (gap := _gap(path, kind, known.get(kind)))},
-        sought={kind: _sought(each) for kind, each in known.items() if each.has("sought")},
+        requested={kind: _sought(each) for kind, each in known.items() if each.has("sought")},
         warnings=head.texts("warnings"),
     )
 

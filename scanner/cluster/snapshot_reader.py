@@ -75,7 +75,7 @@ async def access_reviews(client: Client, questions: Iterable[Review]) -> tuple[K
             break
         allowed = Fields(answer if isinstance(answer, dict) else {}).at("status", "allowed")
         if isinstance(allowed, bool):
-            found.append(each.answered(allowed=allowed))
+            found.append(each.with_answer(allowed=allowed))
     return tuple(found)
 
 
@@ -107,7 +107,7 @@ class _Reading:
     objects: dict[Kind, tuple[KubeObject, ...]] = field(default_factory=dict)
     absent: set[Kind] = field(default_factory=set)
     unreadable: dict[Kind, Unreadable] = field(default_factory=dict)
-    sought: dict[Kind, set[tuple[str, str]]] = field(default_factory=dict)
+    requested: dict[Kind, set[tuple[str, str]]] = field(default_factory=dict)
     openshift: bool = True
     """True if the cluster has any API of OpenShift, or if that is unknown."""
     places: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(_AT_ONCE))
@@ -123,7 +123,7 @@ class _Reading:
                 beside = set() if self.openshift else set(OF_OPENSHIFT)
                 await self.by_name(kind, (name for name in kind.named if name not in beside))
                 # Without OpenShift these do not exist: they count as read.
-                self.sought.setdefault(kind, set()).update(beside.intersection(kind.named))
+                self.requested.setdefault(kind, set()).update(beside.intersection(kind.named))
             else:
                 await self._listed(kind)
 
@@ -144,7 +144,7 @@ class _Reading:
                 else:
                     if each is not None:
                         found[place] = config_map(each) if kind == CONFIG_MAP else each
-                    self.sought.setdefault(kind, set()).add((namespace, name))
+                    self.requested.setdefault(kind, set()).add((namespace, name))
                 if len(missed) >= _REFUSALS and not found:
                     return
 
@@ -333,6 +333,6 @@ def _snapshot(reading: _Reading, kinds: tuple[Kind, ...], taken_at: datetime, or
         objects={kind: reading.objects.get(kind, ()) for kind in kinds},
         absent=frozenset(reading.absent),
         unreadable=dict(reading.unreadable),
-        sought={kind: frozenset(names) for kind, names in reading.sought.items()},
+        requested={kind: frozenset(names) for kind, names in reading.requested.items()},
         warnings=reading.lister.client.access.warnings,
     )

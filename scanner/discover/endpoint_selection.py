@@ -52,7 +52,7 @@ class AddressConflicts:
         if endpoint.pod is None:
             return False
         pod = self._workloads.named.get((endpoint.pod.namespace or "", endpoint.pod.name))
-        return pod is not None and pod.leaves
+        return pod is not None and pod.terminating
 
 
 def _where(endpoint: Endpoint) -> Where:

@@ -16,7 +16,7 @@ from scanner.discover.index import Index
 from scanner.discover.merge import MAX_ALIASES, MAX_FOREIGN, MAX_ORIGINS, Listener, MergedClaims, stronger
 from scanner.discover.truncation import Omission
 from scanner.discover.workloads import Pod
-from scanner.kube.hostnames import part, server_name
+from scanner.kube.hostnames import escaped_id, server_name
 from scanner.model import components
 from scanner.model.endpoint import Certainty, Endpoint, Origin, Owner, Transport, Tunnel, host_port, owner_order
 
@@ -130,7 +130,7 @@ class EndpointBuilder:
         if not self.loopback:
             return None if self.pod and self.pod.host_network else self.pod
         return self.pod or min(
-            (each for each in self._view.workloads.on_node.get(self._listener.place.node or "", ()) if not each.leaves),
+            (each for each in self._view.workloads.on_node.get(self._listener.place.node or "", ()) if not each.terminating),
             key=lambda each: (not each.ready, *_pod_order(each)),
             default=None,
         )
@@ -221,7 +221,7 @@ class EndpointBuilder:
 
 @lru_cache(maxsize=1 << 12)  # replicas have the same id and are consecutive
 def called(owner: Owner, port: int, name: str | None, transport: Transport, *, apart: str = "") -> str:
-    above = "/".join(part(each) for each in (owner.kind, owner.namespace, owner.name, apart) if each)
+    above = "/".join(escaped_id(each) for each in (owner.kind, owner.namespace, owner.name, apart) if each)
     return f"{above}:{port}{f'#{name}' if name else ''}{f'/{transport}' if transport != 'tls' else ''}"
 
 

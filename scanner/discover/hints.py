@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from scanner.kube.service import name_says, protocol_says
+from scanner.kube.service import name_suggests_tls, protocol_suggests_tls
 from scanner.model.endpoint import Certainty, Transport
 
 WELL_KNOWN = frozenset(
@@ -44,7 +44,7 @@ _STARTTLS_PROTOCOLS: dict[str, Transport] = {
 @lru_cache(maxsize=4096)
 def certainty(number: int, name: str, app_protocol: str) -> Certainty:
     """The certainty of TLS by a port's number, name and protocol."""
-    if protocol_says(app_protocol) or number in WELL_KNOWN or name_says(name):
+    if protocol_suggests_tls(app_protocol) or number in WELL_KNOWN or name_suggests_tls(name):
         return "hinted"
     return "candidate"
 

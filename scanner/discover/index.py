@@ -10,7 +10,7 @@ from scanner.discover.listener_claims import Claim, ClaimAuthority, Found, Place
 from scanner.discover.services import Service, ServicePort, Services
 from scanner.discover.truncation import Cuts, Omission
 from scanner.discover.workloads import Place, Pod, Workloads
-from scanner.kube.hostnames import address, port, server_name, sound
+from scanner.kube.hostnames import address, port, server_name, valid_names
 from scanner.kube.ingress import ROUTER_LABEL, ROUTER_NAMESPACE, IngressController
 from scanner.kube.kinds import INGRESS_CONTROLLER, Kind
 from scanner.kube.meta import LabelSelector
@@ -40,7 +40,7 @@ class Router:
 def routers_of(snapshot: Snapshot, workloads: Workloads) -> dict[str, Router]:
     """Routers by the name of their IngressController."""
     every = map(IngressController.of, snapshot.every(INGRESS_CONTROLLER))
-    return {each.name: _router(each, workloads) for each in every if sound(each.name)}
+    return {each.name: _router(each, workloads) for each in every if valid_names(each.name)}
 
 
 def _router(controller: IngressController, workloads: Workloads) -> Router:

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from scanner.discover.truncation import Cuts
 from scanner.discover.workloads import Place, Workloads
-from scanner.kube.hostnames import address, port, server_name, sound
+from scanner.kube.hostnames import address, port, server_name, valid_names
 from scanner.kube.kinds import ENDPOINT_SLICE, SERVICE
-from scanner.kube.meta import Labelled, LabelSelector
+from scanner.kube.meta import LabelIndex, LabelSelector
 from scanner.kube.objects import KubeObject
 from scanner.kube.service import PUBLISHED, EndpointSlice
 from scanner.kube.service import Service as RawService
@@ -133,7 +133,7 @@ class Services:
         """Reason why backends of Services may be unknown, or None."""
         self.by_name: dict[tuple[str, str], Service] = {}
         for raw in map(RawService.of, snapshot.every(SERVICE)):
-            if sound(raw.namespace or "", raw.name):
+            if valid_names(raw.namespace or "", raw.name):
                 self.by_name[raw.namespace or "", raw.name] = _service(raw, cuts)
         for each in map(EndpointSlice.of, snapshot.every(ENDPOINT_SLICE)):
             service = self.by_name.get((each.namespace or "", each.service_name))
@@ -143,7 +143,7 @@ class Services:
         for one in self.by_name.values():
             for where in {*one.addresses, *one.published}:
                 self._at.setdefault(where, []).append(one)
-        self._labelled = Labelled(self.by_name.values(), _where)
+        self._labelled = LabelIndex(self.by_name.values(), _where)
 
     def get(self, namespace: str, name: str) -> Service | None:
         return self.by_name.get((namespace, name))

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar, TypeVarTuple
 
 from scanner.discover.truncation import Cuts
-from scanner.kube.hostnames import address, port, sound
+from scanner.kube.hostnames import address, port, valid_names
 from scanner.kube.kinds import NAMESPACE, NODE, POD
-from scanner.kube.meta import Labelled, LabelSelector
+from scanner.kube.meta import LabelIndex, LabelSelector
 from scanner.kube.objects import KubeObject, OwnerReference, Reference
 from scanner.kube.pod import Container as RawContainer
 from scanner.kube.pod import Node as RawNode
@@ -62,7 +62,7 @@ class Pod:
     mesh: bool
     ready: bool
     """False if a condition reports that it is not ready."""
-    leaves: bool
+    terminating: bool
     """True if it was deleted and is terminating."""
     containers: tuple[Container, ...]
     """Containers that run as long as the pod."""
@@ -81,7 +81,7 @@ class Pod:
 
     def port_number(self, target: object) -> int | None:
         """A port by number, or by the name that a container gave it."""
-        return numbered(target, self.ports)
+        return resolve_port(target, self.ports)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -122,18 +122,18 @@ class Workloads:
     def __init__(self, snapshot: Snapshot, cuts: Cuts, *, primary_only: bool) -> None:
         self._cuts = cuts
         self._primary_only = primary_only
-        self.unfinished: dict[str, int] = {}
+        self.not_listening: dict[str, int] = {}
         """Number of pods that cannot listen, by reason."""
         self.nodes = {
-            node.name: node for node in map(self._node, map(RawNode.of, snapshot.every(NODE))) if sound(node.name)
+            node.name: node for node in map(self._node, map(RawNode.of, snapshot.every(NODE))) if valid_names(node.name)
         }
         self._node_at: dict[str, str] = {}
         for node in self.nodes.values():
             self._node_at |= {each: node.name for each in all_addresses(node.raw, cuts) if each not in self._node_at}
         self._ambient = frozenset(each.name for each in snapshot.every(NAMESPACE) if each.label(MODE) == "ambient")
-        self._template = Alike(_template)
-        self._labels = Alike(_labels)
-        self._is_ready = Alike(_is_ready)
+        self._template = MemoisedByIdentity(_template)
+        self._labels = MemoisedByIdentity(_labels)
+        self._is_ready = MemoisedByIdentity(_is_ready)
         self._owners = Owners()
         self.pods = [pod for pod in map(self._pod, map(RawPod.of, snapshot.every(POD))) if pod]
         self.named = {(pod.namespace, pod.name): pod for pod in self.pods}
@@ -151,7 +151,7 @@ class Workloads:
                     first = self.on_pod_network.setdefault(each, pod)
                     if first is not pod:
                         self._shared.setdefault(each, [first]).append(pod)
-        self._labelled = Labelled(self.pods, _where)
+        self._labelled = LabelIndex(self.pods, _namespace_and_labels)
         self._host_ports: dict[tuple[str, int], list[Pod]] | None = None
 
     def select(self, namespace: str | None, selector: LabelSelector) -> list[Pod]:
@@ -180,7 +180,7 @@ class Workloads:
         found = pod if pod and where in pod.addresses else self.on_pod_network.get(where)
         if found and found is not pod and where in self._shared:
             several = self._shared[where][:MAX_ADDRESSES]
-            staying = [each for each in several if not each.leaves] or several
+            staying = [each for each in several if not each.terminating] or several
             return [self._place(where, number, each) for each in staying]
         if found:
             return [self._place(where, number, found)]
@@ -192,18 +192,18 @@ class Workloads:
 
     def _pod(self, raw: RawPod) -> Pod | None:
         namespace, name, spec = raw.namespace or "", raw.name, raw.spec
-        if not sound(namespace, name):
-            self._not("pods with a name that no API server takes")
+        if not valid_names(namespace, name):
+            self._skip("pods with a name that no API server takes")
             return None
-        if raw.has_ended:
-            self._not("pods that have finished")
+        if raw.has_finished:
+            self._skip("pods that have finished")
             return None
         on_host, node = spec.host_network, spec.node_name or None
         addresses = _addresses(raw, self._cuts, on_host=on_host) or (
             self.nodes[node].addresses if on_host and node in self.nodes else ()
         )
         if not addresses:
-            self._not("pods without an address")
+            self._skip("pods without an address")
             return None
         if node is None and on_host:
             node = self._node_at.get(addresses[0])
@@ -217,9 +217,9 @@ class Workloads:
             node=node,
             host_network=on_host,
             labels=self._labels(raw.label_values),
-            mesh=not on_host and (template.has_sidecar or captured(raw, self._ambient)),
+            mesh=not on_host and (template.has_sidecar or is_ambient(raw, self._ambient)),
             ready=self._is_ready(raw.condition_values),
-            leaves=raw.is_deleted,
+            terminating=raw.is_deleted,
             containers=template.containers,
             ports=template.ports,
         )
@@ -238,11 +238,11 @@ class Workloads:
             labels=tuple(sorted(raw.labels.items())),
         )
 
-    def _not(self, reason: str) -> None:
-        self.unfinished[reason] = self.unfinished.get(reason, 0) + 1
+    def _skip(self, reason: str) -> None:
+        self.not_listening[reason] = self.not_listening.get(reason, 0) + 1
 
 
-def numbered(target: object, names: Mapping[str, int | None]) -> int | None:
+def resolve_port(target: object, names: Mapping[str, int | None]) -> int | None:
     """A port by number, or by one of ``names``."""
     return names.get(target) if isinstance(target, str) and not target.isdigit() else port(target)
 
@@ -260,7 +260,7 @@ def _addresses(raw: RawPod, cuts: Cuts, *, on_host: bool) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each for each in cuts.first(found, MAX_ADDRESSES, "addresses of a pod", raw) if each))
 
 
-def _where(pod: Pod) -> tuple[str, Mapping[str, str]]:
+def _namespace_and_labels(pod: Pod) -> tuple[str, Mapping[str, str]]:
     return pod.namespace, dict(pod.labels)
 
 
@@ -270,20 +270,20 @@ Answer = TypeVar("Answer")
 Values = TypeVarTuple("Values")
 
 
-class Alike(Generic[*Values, Answer]):
+class MemoisedByIdentity(Generic[*Values, Answer]):
     """A function memoised by the identity of its arguments: comparing them would cost more than the call. Replicas
     share their containers and labels, because reading keeps equal values as one object."""
 
-    def __init__(self, asked: Callable[[*Values], Answer]) -> None:
-        self._asked = asked
-        self._known: dict[tuple[int, ...], tuple[tuple[object, ...], Answer]] = {}
+    def __init__(self, function: Callable[[*Values], Answer]) -> None:
+        self._function = function
+        self._results: dict[tuple[int, ...], tuple[tuple[object, ...], Answer]] = {}
         """Results with their arguments, which stay referenced so that their ids are not reused."""
 
     def __call__(self, *values: *Values) -> Answer:
         key = tuple(map(id, values))
-        found = self._known.get(key)
+        found = self._results.get(key)
         if found is None:
-            found = self._known[key] = (values, self._asked(*values))
+            found = self._results[key] = (values, self._function(*values))
         return found[1]
 
 
@@ -342,7 +342,7 @@ MODE = "istio.io/dataplane-mode"
 """``ambient`` or ``none``, on pods and namespaces."""
 
 
-def captured(pod: RawPod, ambient_namespaces: frozenset[str]) -> bool:
+def is_ambient(pod: RawPod, ambient_namespaces: frozenset[str]) -> bool:
     """True if Istio's ambient mode captures the pod."""
     mode = pod.label(MODE)
     if pod.annotation(AMBIENT) == "enabled" or mode == "ambient":
@@ -365,7 +365,7 @@ class Owners:
     value."""
 
     def __init__(self) -> None:
-        self._above = Alike(_above)
+        self._above = MemoisedByIdentity(_above)
 
     def of(self, pod: RawPod, node: str | None) -> Owner:
         """The owner of a pod; that of a static pod is ``StaticPod`` of its name without the node's."""
@@ -383,7 +383,7 @@ def _above(references: object, labels: object, namespace: str | None, static: bo
     """The owner that does not depend on the pod's own name. ``config``: name of its DeploymentConfig."""
     pod = RawPod({"metadata": {"ownerReferences": references, "labels": labels}}, POD)
     above = _controller(pod)
-    if above is None or static or not sound(above.kind, above.name):
+    if above is None or static or not valid_names(above.kind, above.name):
         return None
     kind, name = above.kind, above.name
     if kind == "ReplicaSet":

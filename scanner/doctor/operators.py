@@ -136,7 +136,7 @@ def _of(each: OperatorConfig, found: Observer, authority: Authority) -> Answer:
         return Answer(
             outcome="stopped", said=(f"{each.reference} spec.managementState: {state}: no controller applies it",)
         )
-    if each.serving_info("spec", "unsupportedConfigOverrides", *found.steps[2:]).speaks_of_tls:
+    if each.serving_info("spec", "unsupportedConfigOverrides", *found.steps[2:]).sets_tls:
         said = f"{each.reference} spec.unsupportedConfigOverrides has a servingInfo of its own, which beats the profile"
         return Answer(outcome="stopped", said=(said,))
     return compared(field, each.serving_info(*found.steps), authority)

@@ -177,7 +177,7 @@ def _first_seen(snapshot: Snapshot, earlier: Iterable[Snapshot]) -> datetime | N
 
 def _settings(snapshot: Snapshot) -> tuple[object, object]:
     found = snapshot.get(API_SERVER, "cluster")
-    return (APIServer.of(found).any_profile, api_server_config(found).adherence) if found else (None, None)
+    return (APIServer.of(found).raw_profile, api_server_config(found).adherence) if found else (None, None)
 
 
 def with_wishes(found: Authority, wishes: Wishes) -> Authority:

@@ -163,7 +163,7 @@ def unasked(facts: Facts, draft: Draft) -> str | None:
 
 def _of_router(facts: Facts, draft: Draft) -> str | None:
     found = controller_of(facts, draft)
-    if found is None or found.client_tls.asks is None:
+    if found is None or found.client_tls.certificates is None:
         return None
     return f"{found.reference} spec.clientTLS"
 

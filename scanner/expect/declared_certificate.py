@@ -15,7 +15,7 @@ from scanner.kube.api_server import api_server_config
 from scanner.kube.ingress import CONFIG_NAMESPACE
 from scanner.kube.kinds import API_SERVER, SECRET
 from scanner.kube.maybe import Known, Unknown
-from scanner.kube.secrets import KEEPER, Secret, service_ca_secret
+from scanner.kube.secrets import CERTIFICATE_NAME, Secret, service_ca_secret
 from scanner.kube.service import service_of
 from scanner.kube.snapshot import Snapshot
 from scanner.model.endpoint import Endpoint
@@ -91,7 +91,7 @@ def leaf_of(snapshot: Snapshot, name: Name) -> Known[DeclaredLeaf]:
     if secret is None:
         return Unknown(f"{where} was not read: {snapshot.gap(SECRET) or 'there is none, or it was not read'}")
     found = _of_pem(decoded_text(Secret.of(secret).tls_crt), f"{where} data[{_FIELD}]")
-    keeper = secret.annotations.get(KEEPER)
+    keeper = secret.annotations.get(CERTIFICATE_NAME)
     if isinstance(found, Unknown) or not keeper:
         return found
     return replace(found, kept_by=f"Certificate/{name[0]}/{keeper[:253]}")

@@ -23,7 +23,7 @@ from scanner.kube.ingress import (
     Route,
     ingress_class,
     ingress_controller,
-    is_contours,
+    is_served_by_contour,
 )
 from scanner.kube.kinds import HTTP_PROXY, INGRESS, ROUTE, Kind
 from scanner.kube.maybe import Known, Unknown
@@ -81,9 +81,9 @@ def of_listener(facts: Facts, listener: Listener) -> Iterator[Reference]:
 
 def _of_ingress(facts: Facts, ingress: KubeObject, name: str | None) -> Iterator[Reference]:
     """Of each entry that lists the name; one without a Secret leaves it to the controller's default."""
-    contours = is_contours(ingress, facts.snapshot)
-    doubt = _doubt(ingress) if contours is None else ""
-    for link in links.links(ingress, contours=contours):
+    of_contour = is_served_by_contour(ingress, facts.snapshot)
+    doubt = _doubt(ingress) if of_contour is None else ""
+    for link in links.links(ingress, of_contour=of_contour):
         if name in [host.lower() for host in link.hosts]:
             found = _of_link(facts, link, f"{ingress.reference} spec.tls")
             unknown = link.grant is not None and doubt and found.allowed is not True

@@ -10,7 +10,7 @@ from scanner.expect.authority import Authority, Wishes, is_microshift, of_api_se
 from scanner.expect.partial_expectation import Draft
 from scanner.expect.release import minor
 from scanner.kube.cluster_facts import document, in_fips_mode, is_guest
-from scanner.kube.contour import SecretName, by_secret
+from scanner.kube.contour import SecretName, delegations_by_secret
 from scanner.kube.gateway import (
     HOLDER_NAMES,
     Gateway,
@@ -64,8 +64,8 @@ class Grants:
         self._grants: dict[str, list[ReferenceGrant]] = {}
         for each in map(ReferenceGrant.of, snapshot.every(REFERENCE_GRANT)):
             self._grants.setdefault(each.namespace or "", []).append(each)
-        self._delegated = by_secret(snapshot.every(TLS_CERTIFICATE_DELEGATION))
-        self._formerly = by_secret(snapshot.every(HEPTIO_DELEGATION))
+        self._delegated = delegations_by_secret(snapshot.every(TLS_CERTIFICATE_DELEGATION))
+        self._formerly = delegations_by_secret(snapshot.every(HEPTIO_DELEGATION))
 
     def to_gateway(self, holder: KubeObject, namespace: str, name: str) -> Known[bool]:
         """Whether a listener of ``holder``, a Gateway or ListenerSet, may serve that Secret. A ListenerSet has none of

@@ -18,7 +18,7 @@ from scanner.expect.facts import Facts, all_listeners, gateways, led
 from scanner.expect.rejected_listener import rejected
 from scanner.kube.contour import HTTPProxy, MatchCondition, ProxyRoute
 from scanner.kube.gateway import HOLDER_NAMES, ListenerHolder
-from scanner.kube.hostnames import asked_path, within
+from scanner.kube.hostnames import request_path, within
 from scanner.kube.ingress import Ingress, Route
 from scanner.kube.kinds import GATEWAY, HTTP_PROXY, INGRESS, POD, ROUTE, TLS_ROUTE
 from scanner.kube.meta import of_type
@@ -64,7 +64,7 @@ def plain_port(facts: Facts, endpoint: Endpoint) -> PlainPort | None:
     port = _behind(facts, endpoint, said.port) if said else None
     if said is None or port is None:
         return None
-    path = asked_path(said.path)
+    path = request_path(said.path)
     return replace(said, port=port, path=path, conditional=said.conditional or path != said.path)
 
 

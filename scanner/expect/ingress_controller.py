@@ -62,7 +62,7 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
         return draft.requires(Unknown(f"{called} could not be read: {gap}"), called, _FIELD, "could not be read")
     if found is None:
         return draft.requires(Unknown(f"there is no {called}"), called, _FIELD, "not there")
-    policy = found.client_tls.asks
+    policy = found.client_tls.certificates
     source = f"{found.reference} spec.clientTLS.clientCertificatePolicy" if policy else ""
     lever = Lever(where=str(found.reference), field=_FIELD, applied_by="router")
     draft = replace(draft, client_certificate=policy, client_source=source, lever=lever)

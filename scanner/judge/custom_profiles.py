@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from scanner.judge.verdicts import listed
 from scanner.kube.maybe import Unknown
-from scanner.kube.tls_profile import CustomUse, Declared, Loss
+from scanner.kube.tls_profile import CustomUse, Declared, DroppedName
 from scanner.model.expectation import UnknownAdherence
 from scanner.model.finding import Finding
 from scanner.model.observation import JUDGEABLE
@@ -72,7 +72,7 @@ def check_custom(rule: ScanRule, use: CustomUse) -> Iterator[Finding]:
 def check_dropped(rule: ScanRule, use: CustomUse) -> Iterator[Finding]:
     """Every component applies every cipher name of a Custom profile."""
     dropping = [(name, read) for name, read in use.readings if read.dropped and not read.refused]
-    losses: dict[str, Loss] = {}
+    losses: dict[str, DroppedName] = {}
     for each in (each for _, read in dropping for each in read.dropped):
         losses[each.name] = each if each.certain else losses.get(each.name, each)
     if not losses:
@@ -97,7 +97,7 @@ def check_dropped(rule: ScanRule, use: CustomUse) -> Iterator[Finding]:
     )
 
 
-def _certain(losses: Iterable[Loss]) -> bool:
+def _certain(losses: Iterable[DroppedName]) -> bool:
     return any(each.certain for each in losses)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from scanner.kube.kinds import NETWORK_POLICY, Kind
-from scanner.kube.meta import LabelSelector
+from scanner.kube.meta import LabelSelector, selects
 from scanner.kube.objects import KubeObject, Reference
 from scanner.kube.view import Number, Part, Parts, Present, Text, Texts, View
 from scanner.model.endpoint import Endpoint
@@ -116,7 +116,7 @@ class NetworkPolicies:
             return ()
         labels, found = dict(endpoint.labels), []
         for policy in self._of.get(endpoint.pod.namespace or "", ()):
-            if not policy.is_about_ingress or not policy.selector.selects(labels):
+            if not policy.is_about_ingress or not selects(policy.selector, labels):
                 continue
             admitted = list(_admitted(policy, endpoint.port))
             if None in admitted:

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from scanner.kube.hostnames import asked_path
+from scanner.kube.hostnames import request_path
 from scanner.model.endpoint import Endpoint, host_port
 from scanner.model.expectation import Because, Expectation, Lever
 from scanner.model.observation import HttpVersion
@@ -65,7 +65,7 @@ def head(
         words += ["--resolve", f"{name}:{number}:{where}"]
     if authority != name:
         words += ["-H", f"Host: {authority}"]
-    words.append(f"{'https' if port is None else 'http'}://{name or where}:{number}{asked_path(path)}")
+    words.append(f"{'https' if port is None else 'http'}://{name or where}:{number}{request_path(path)}")
     return _quoted(words)
 
 

@@ -25,7 +25,7 @@ class NamedCertificate(View):
     """A serving certificate for certain names."""
 
     names = Texts()
-    any_names = Value("names")
+    raw_names = Value("names")
     secret = Text("servingCertificate", "name")
 
 
@@ -40,7 +40,7 @@ class ApiServerConfig(View):
 class APIServer(KubeObject):
     """APIServer/cluster."""
 
-    any_profile = Value("spec", "tlsSecurityProfile")
+    raw_profile = Value("spec", "tlsSecurityProfile")
 
 
 def api_server_config(item: KubeObject) -> ApiServerConfig:

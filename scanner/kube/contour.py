@@ -69,7 +69,7 @@ class ProxyService(View):
 
     name = Text()
     port = Number()
-    any_port = Value("port")
+    raw_port = Value("port")
     weight = Value()
     protocol = Text()
     validation = Part(UpstreamValidation)
@@ -267,7 +267,7 @@ class Delegated:
 BySecret: TypeAlias = Mapping[SecretName, Delegated]
 
 
-def by_secret(holders: Iterable[KubeObject]) -> BySecret:
+def delegations_by_secret(holders: Iterable[KubeObject]) -> BySecret:
     """Index delegations by Secret; each is for Secrets of its own namespace."""
     found: dict[SecretName, Delegated] = {}
     for holder in holders:

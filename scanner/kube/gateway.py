@@ -378,7 +378,7 @@ def merged(gateway: Gateway, sets: Iterable[ListenerSet]) -> list[Listener]:
     return [listener for holder in (gateway, *sets) for listener in holder.listeners]
 
 
-def takes_namespace(snapshot: Snapshot, listener: Listener, namespace: str | None) -> bool | None:
+def accepts_namespace(snapshot: Snapshot, listener: Listener, namespace: str | None) -> bool | None:
     """True if ``allowedRoutes.namespaces`` includes the namespace; None if that depends on a Namespace that was not
     read."""
     return _selects(snapshot, listener.allowed_namespaces, listener.holder.namespace, namespace, default="Same")
@@ -436,12 +436,12 @@ class ReferenceGrant(KubeObject):
     targets = Parts(GrantEntry, "spec", "to")
 
     @property
-    def froms(self) -> set[GrantSource]:
+    def allowed_sources(self) -> set[GrantSource]:
         """Sources that may refer to the targets."""
         return {(each.group, each.kind, each.namespace) for each in self.sources[:MAX_GRANT_ENTRIES]}
 
     @property
-    def tos(self) -> Iterator[tuple[GrantTarget, str]]:
+    def allowed_targets(self) -> Iterator[tuple[GrantTarget, str]]:
         """Targets, each with its name; an empty name is every object of the kind."""
         return (((each.group, each.kind), each.name) for each in self.targets[:MAX_GRANT_ENTRIES])
 
@@ -449,6 +449,6 @@ class ReferenceGrant(KubeObject):
         """True if a grant in the target's namespace lets ``source`` refer to ``name``: one ``from`` equals group, kind
         and namespace of the source, and one ``to`` equals group and kind and has this name or none. There are no
         wildcards and no selectors."""
-        if (source.kind.group, source.kind.name, source.namespace or "") not in self.froms:
+        if (source.kind.group, source.kind.name, source.namespace or "") not in self.allowed_sources:
             return False
-        return any(kind == target and each in ("", name) for kind, each in self.tos)
+        return any(kind == target and each in ("", name) for kind, each in self.allowed_targets)

@@ -19,8 +19,8 @@ from scanner.kube.gateway import (
     Listener,
     ListenerHolder,
     ObjectReference,
+    accepts_namespace,
     precedence,
-    takes_namespace,
 )
 from scanner.kube.hostnames import narrower
 from scanner.kube.kinds import GATEWAY, SERVICE, Kind
@@ -228,10 +228,10 @@ def attach(
     carrying = [each for each in every if route.kind in each.routes]
     if not carrying:
         return Attachment(parent, why=_unsuitable(holder, every, route), reason="NotAllowedByListeners")
-    namespace, wanted = route.namespace, GatewayRoute.of(route).hostnames
-    answers = [(each, takes_namespace(snapshot, each, namespace)) for each in carrying]
-    unsure = tuple(each for each, answer in answers if answer is None and common(each, wanted))
-    named = ((each, common(each, wanted)) for each, answer in answers if answer)
+    namespace, hostnames = route.namespace, GatewayRoute.of(route).hostnames
+    answers = [(each, accepts_namespace(snapshot, each, namespace)) for each in carrying]
+    unsure = tuple(each for each, answer in answers if answer is None and common(each, hostnames))
+    named = ((each, common(each, hostnames)) for each, answer in answers if answer)
     attached = tuple(Attached(route, each, names) for each, names in named if names)
     if attached or unsure:
         return Attachment(parent, attached=attached, unsure=unsure)
@@ -239,13 +239,13 @@ def attach(
     if not open_ones:
         why = f"no listener takes routes of the namespace {namespace}: allowedRoutes.namespaces"
         return Attachment(parent, why=why, reason="NotAllowedByListeners")
-    theirs = ", ".join(sorted({each.hostname for each in open_ones})[:5])
-    return Attachment(parent, why=f"none of its hostnames is within {theirs}", reason="NoMatchingListenerHostname")
+    accepted = ", ".join(sorted({each.hostname for each in open_ones})[:5])
+    return Attachment(parent, why=f"none of its hostnames is within {accepted}", reason="NoMatchingListenerHostname")
 
 
 def _unsuitable(holder: ListenerHolder, every: list[Listener], route: KubeObject) -> str:
-    shapes = sorted({" ".join(filter(None, (each.protocol, each.mode))) or "without protocol" for each in every})
-    return f"{holder.reference} has only listeners that take no {route.kind.name}: {', '.join(shapes[:5])}"
+    protocols = sorted({" ".join(filter(None, (each.protocol, each.mode))) or "without protocol" for each in every})
+    return f"{holder.reference} has only listeners that take no {route.kind.name}: {', '.join(protocols[:5])}"
 
 
 def common(listener: Listener, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -272,8 +272,8 @@ def is_refused(route: KubeObject, parent: Parent) -> bool:
         if exact or (named.section in ("", parent.section) and named.port in (None, parent.port)):
             accepted = (each for each in entry.conditions if each.type == "Accepted" and each.is_current(route))
             answers[exact] += (each.status != "False" for each in accepted)
-    said = answers[True] or answers[False]
-    return bool(said) and not any(said)
+    found = answers[True] or answers[False]
+    return bool(found) and not any(found)
 
 
 # --- By both ----------------------------------------------------------------------------------------------------------
@@ -302,7 +302,7 @@ class Routes:
                 continue
             home = route.namespace
             if home not in allowed:
-                allowed[home] = takes_namespace(self._snapshot, listener, home) is not False
+                allowed[home] = accepts_namespace(self._snapshot, listener, home) is not False
             if allowed[home] and common(listener, names):
                 found[id(route)] = route
         return list(found.values())
@@ -419,7 +419,9 @@ ServiceName: TypeAlias = tuple[str | None, str]
 """Namespace and name."""
 
 
-def by_service(policies: Iterable[KubeObject]) -> Mapping[ServiceName, list[tuple[BackendTLSPolicy, PolicyTarget]]]:
+def policies_by_service(
+    policies: Iterable[KubeObject],
+) -> Mapping[ServiceName, list[tuple[BackendTLSPolicy, PolicyTarget]]]:
     """Index policies by Service, in order of precedence: the oldest first, then by namespace and name."""
     found: dict[ServiceName, list[tuple[BackendTLSPolicy, PolicyTarget]]] = {}
     for policy in sorted(map(BackendTLSPolicy.of, policies), key=precedence):

@@ -93,7 +93,7 @@ NO_SUCH_NAME = "no-such-name.adhere.invalid"
 _PATH: Final = re.compile(r"/[!-~]{0,1000}")
 
 
-def asked_path(path: str) -> str:
+def request_path(path: str) -> str:
     """``path`` if a request can contain it unchanged (RFC 9112, section 3.2.1), else ``/``."""
     return path if _PATH.fullmatch(path) else "/"
 
@@ -116,11 +116,11 @@ def port(number: object) -> int | None:
     return number if isinstance(number, int) and not isinstance(number, bool) and 0 < number < 65536 else None
 
 
-def sound(*texts: str) -> bool:
+def valid_names(*texts: str) -> bool:
     """True if an API server accepts these texts as names."""
     return all(map(_PRINTABLE.match, texts))
 
 
-def part(text: str) -> str:
+def escaped_id(text: str) -> str:
     """Escape a name for use in an id: the separators of ids must not be in it."""
     return text if text.replace("-", "").isalnum() and text.isascii() else quote(text, safe="-._~ ()")

@@ -73,7 +73,7 @@ def ingress_class(item: KubeObject) -> str:
     return next(filter(None, named), "")
 
 
-def is_contours(ingress: KubeObject, snapshot: Snapshot) -> bool | None:
+def is_served_by_contour(ingress: KubeObject, snapshot: Snapshot) -> bool | None:
     """True if Contour serves an Ingress; None if unknown. The class decides, whatever other annotations the Ingress
     has."""
     annotations = ingress.annotations
@@ -99,7 +99,10 @@ CONFIG_NAMESPACE: Final = "openshift-config"
 ROUTER_LABEL: Final = "ingresscontroller.operator.openshift.io/deployment-ingresscontroller"
 """Label of the router's pods; its value is the name of the IngressController."""
 
-_ASKS: Final[Mapping[str, Literal["required", "requested"]]] = {"Required": "required", "Optional": "requested"}
+_CLIENT_CERTIFICATES: Final[Mapping[str, Literal["required", "requested"]]] = {
+    "Required": "required",
+    "Optional": "requested",
+}
 
 
 class ClientTLS(View):
@@ -110,10 +113,10 @@ class ClientTLS(View):
     patterns = Value("allowedSubjectPatterns")
 
     @property
-    def asks(self) -> Literal["required", "requested"] | None:
+    def certificates(self) -> Literal["required", "requested"] | None:
         """``required`` or ``requested`` if the router asks clients for a certificate where it terminates TLS, else
         None."""
-        return _ASKS.get(self.policy)
+        return _CLIENT_CERTIFICATES.get(self.policy)
 
 
 class IngressController(KubeObject):
@@ -129,7 +132,7 @@ class IngressController(KubeObject):
     route_selector = Part(LabelSelector, "spec", "routeSelector")
     has_namespace_selector = Present("spec", "namespaceSelector")
     has_route_selector = Present("spec", "routeSelector")
-    any_profile = Value("spec", "tlsSecurityProfile")
+    raw_profile = Value("spec", "tlsSecurityProfile")
     wildcard_policy = Text("spec", "routeAdmission", "wildcardPolicy")
     namespace_ownership = Text("spec", "routeAdmission", "namespaceOwnership")
     https_port = Value("status", "endpointPublishingStrategy", "hostNetwork", "httpsPort")
@@ -194,8 +197,8 @@ class RouteTLS(View):
     has_external = Present("externalCertificate")
     external = Text("externalCertificate", "name")
     insecure_policy = Text("insecureEdgeTerminationPolicy")
-    any_termination = Value("termination")
-    any_insecure_policy = Value("insecureEdgeTerminationPolicy")
+    raw_termination = Value("termination")
+    raw_insecure_policy = Value("insecureEdgeTerminationPolicy")
 
 
 class RouteBackend(View):
@@ -252,8 +255,8 @@ class Route(KeyHolder):
         """``spec.tls.termination`` as the API server stores it: ``edge``, ``reencrypt`` or ``passthrough``. The API
         server refuses any other value, and "" with a CA for the backend (``pkg/route/validation``)."""
         tls = self.tls
-        said = tls.termination
-        return "edge" if not said and not tls.destination_ca else _DEFAULTED.get(said, said)
+        termination = tls.termination
+        return "edge" if not termination and not tls.destination_ca else _DEFAULTED.get(termination, termination)
 
     @property
     def is_terminated(self) -> bool:
@@ -285,8 +288,8 @@ class Route(KeyHolder):
     def hosts(self) -> tuple[str, ...]:
         """Hostnames under which clients reach it, including those that routers admitted; for a subdomain its
         wildcard."""
-        said = (self.host, *(each.host for each in islice(self.ingresses, _MOST)))
-        names = dict.fromkeys(name.lower() for name in said if name)
+        hosts = (self.host, *(each.host for each in islice(self.ingresses, _MOST)))
+        names = dict.fromkeys(name.lower() for name in hosts if name)
         if self.is_subdomain:
             names = dict.fromkeys(f"*.{name.partition('.')[2]}" for name in names if "." in name)
         return tuple(names)

@@ -36,9 +36,9 @@ class KubeletConfiguration(View):
     """The kubelet's own configuration (kubelet.config.k8s.io/v1beta1)."""
 
     tls_min_version = Text("tlsMinVersion")
-    said_min_version = Value("tlsMinVersion")
+    raw_min_version = Value("tlsMinVersion")
     tls_cipher_suites = Texts("tlsCipherSuites")
-    listed_cipher_suites = Value("tlsCipherSuites")
+    raw_cipher_suites = Value("tlsCipherSuites")
     tls_cert_file = Text("tlsCertFile")
     tls_private_key_file = Text("tlsPrivateKeyFile")
     rotate_certificates = Value()
@@ -46,7 +46,7 @@ class KubeletConfiguration(View):
     read_only_port = Value()
 
     @property
-    def speaks_of_tls(self) -> bool:
+    def sets_tls(self) -> bool:
         """True if it sets anything about TLS."""
         return any(self.has(name) for name in _OF_TLS)
 
@@ -72,9 +72,9 @@ class KubeletConfig(KubeObject):
     has_pool_selector = Present("spec", "machineConfigPoolSelector")
 
     @property
-    def speaks_of_tls(self) -> bool:
+    def sets_tls(self) -> bool:
         """True if it sets anything about TLS."""
-        return has_profile(self) or self.configuration.speaks_of_tls
+        return has_profile(self) or self.configuration.sets_tls
 
 
 class MachineConfigPool(KubeObject):
@@ -86,13 +86,13 @@ class MachineConfigPool(KubeObject):
     """Name of the rendered configuration for its nodes."""
 
 
-def is_for(config: KubeObject, pool: KubeObject) -> bool:
+def selects_pool(config: KubeObject, pool: KubeObject) -> bool:
     """True if a KubeletConfig selects a pool by its labels; an empty selector selects nothing."""
     selector = KubeletConfig.of(config).pool_selector
     return not is_empty(selector) and selects(selector, pool.labels)
 
 
-def in_order(configs: Iterable[KubeletConfig]) -> tuple[KubeletConfig, ...]:
+def in_merge_order(configs: Iterable[KubeletConfig]) -> tuple[KubeletConfig, ...]:
     """Sort the KubeletConfigs of one pool; the last is in effect. Each becomes a complete configuration file. Generated
     files are merged in the order of their names, in which ``-10`` is before ``-2``."""
     return tuple(sorted(configs, key=_order))
@@ -135,7 +135,7 @@ def pool_of(snapshot: Snapshot, node: KubeObject) -> Known[MachineConfigPool]:
 
 def kubelet_configs(snapshot: Snapshot, pool: MachineConfigPool) -> tuple[KubeletConfig, ...]:
     """KubeletConfigs of a pool; the last is in effect."""
-    return in_order(KubeletConfig.of(each) for each in snapshot.every(KUBELET_CONFIG) if is_for(each, pool))
+    return in_merge_order(KubeletConfig.of(each) for each in snapshot.every(KUBELET_CONFIG) if selects_pool(each, pool))
 
 
 def _selects(selector: Fields, each: KubeObject) -> bool:
@@ -151,13 +151,13 @@ def updating(pool: MachineConfigPool, node: KubeObject) -> tuple[str, datetime |
     degraded = any((found := condition(pool, each)) is not None and found.holds for each in _DEGRADED)
     if pool.paused or degraded or not at_work:
         return None
-    wanted, current = pool.configuration, node.annotations.get(CURRENT, "")
+    target, current = pool.configuration, node.annotations.get(CURRENT, "")
     desired = node.annotations.get(DESIRED, "")
     since = _since(rolling, updated)
     if current and desired and current != desired:
         return f"{node.reference} runs {current}, and is to run {desired}", since
-    if current and wanted:
-        return (f"{node.reference} runs {current}, and the pool wants {wanted}", since) if current != wanted else None
+    if current and target:
+        return (f"{node.reference} runs {current}, and the pool wants {target}", since) if current != target else None
     return f"{pool.reference} is being updated", since
 
 

@@ -113,19 +113,19 @@ def is_empty(selector: Fields) -> bool:
 
 def selects(selector: Fields, labels: Mapping[str, str]) -> bool:
     """True if labels meet every requirement; an unknown operator is never met."""
-    wanted = selector.fields("matchLabels").raw
-    if not all(labels.get(key) == value for key, value in wanted.items()):
+    required = selector.fields("matchLabels").raw
+    if not all(labels.get(key) == value for key, value in required.items()):
         return False
     return all(each.holds(labels) for each in LabelSelector.match_expressions.read(selector))
 
 
-def excludes(one: Fields, other: Fields) -> bool:
+def are_disjoint(one: Fields, other: Fields) -> bool:
     """True if no labels match both, because they require different values of one label."""
-    wishes, others = _wishes(one), _wishes(other)
-    return any(not _together(wishes[key], others[key]) for key in wishes.keys() & others.keys())
+    first, second = _requirements(one), _requirements(other)
+    return any(not _compatible(first[key], second[key]) for key in first.keys() & second.keys())
 
 
-def _wishes(selector: Fields) -> Mapping[str, list[tuple[str, frozenset[str]]]]:
+def _requirements(selector: Fields) -> Mapping[str, list[tuple[str, frozenset[str]]]]:
     """Requirements on each label: operator and values."""
     found: dict[str, list[tuple[str, frozenset[str]]]] = {}
     for key, value in selector.fields("matchLabels").raw.items():
@@ -135,22 +135,22 @@ def _wishes(selector: Fields) -> Mapping[str, list[tuple[str, frozenset[str]]]]:
     return found
 
 
-def _together(one: list[tuple[str, frozenset[str]]], other: list[tuple[str, frozenset[str]]]) -> bool:
+def _compatible(one: list[tuple[str, frozenset[str]]], other: list[tuple[str, frozenset[str]]]) -> bool:
     """True if some value of a label, or its absence, meets all of these."""
-    wanted = [values for operator, values in (*one, *other) if operator == "In"]
+    allowed = [values for operator, values in (*one, *other) if operator == "In"]
     operators = {operator for operator, _ in (*one, *other)}
-    if "DoesNotExist" in operators and (wanted or "Exists" in operators):
+    if "DoesNotExist" in operators and (allowed or "Exists" in operators):
         return False
-    if not wanted:
+    if not allowed:
         return True
-    unwanted = frozenset().union(*(values for operator, values in (*one, *other) if operator == "NotIn"))
-    return bool(frozenset.intersection(*wanted) - unwanted)
+    excluded = frozenset().union(*(values for operator, values in (*one, *other) if operator == "NotIn"))
+    return bool(frozenset.intersection(*allowed) - excluded)
 
 
 Item = TypeVar("Item")
 
 
-class Labelled(Generic[Item]):
+class LabelIndex(Generic[Item]):
     """Items indexed by namespace and label, so that a selector does not look at every item; built at the first
     lookup."""
 

@@ -114,7 +114,7 @@ class ServingInfo(View):
     cipher_suites = Texts()
 
     @property
-    def speaks_of_tls(self) -> bool:
+    def sets_tls(self) -> bool:
         """True if it sets versions or suites."""
         return self.has("minTLSVersion") or self.has("cipherSuites")
 

@@ -129,7 +129,7 @@ class PodSpec(View):
         return tuple(each for each in self.init_containers if each.restart_policy == "Always")
 
     @property
-    def staying(self) -> tuple[Container, ...]:
+    def long_running(self) -> tuple[Container, ...]:
         """Containers that run as long as the pod."""
         return (*self.containers, *self.sidecars, *self.ephemeral_containers)
 
@@ -172,7 +172,7 @@ class Pod(KubeObject):
     condition_values = Value("status", "conditions")
 
     @property
-    def has_ended(self) -> bool:
+    def has_finished(self) -> bool:
         """True if all of its containers have terminated."""
         return self.phase in ("Succeeded", "Failed")
 

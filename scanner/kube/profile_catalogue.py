@@ -29,7 +29,7 @@ from scanner.kube.tls_profile import (
     custom_profile,
     ignored,
     reader_of,
-    refused,
+    refused_problems,
 )
 from scanner.tls.names import GO_SUITES, group_code, openssl_name, suite_code, version_code
 
@@ -248,7 +248,7 @@ def profile_of_file(document: Located, named: Callable[[str], Profile]) -> Profi
     reader = reader_of(kind) if kind else LIBRARY_GO
     notes = tuple(_complain(wrong, profile, reader))
     wrong.raise_any()
-    if profile.said_type is None:
+    if profile.raw_type is None:
         return _unset(wrong, profile, reader, kind, named)
     if profile.type == "Custom":
         called, groups_known = f"custom ({Path(document.file).name})", named("intermediate").groups is not None
@@ -291,8 +291,8 @@ def _complain(wrong: Problems, profile: TLSSecurityProfile, reader: Reader) -> I
     """Add the refused fields to ``wrong``, each once; yield notes on what is accepted."""
     yield from ignored(profile)
     places = set[Steps]()
-    for each in refused(profile, reader, iana=True):
-        if each.id == "field-missing" and not profile.given and profile.type != "Custom":
+    for each in refused_problems(profile, reader, iana=True):
+        if each.id == "field-missing" and not profile.type_fields and profile.type != "Custom":
             yield f"an APIServer object would be refused as it stands: {each.message} ({each.fix})"
         elif each.at not in places:
             places.add(each.at)

@@ -22,14 +22,14 @@ class PolicyRule(View):
     api_groups = Texts("apiGroups")
     resources = Texts()
     resource_names = Texts("resourceNames")
-    names_any = Value("resourceNames")
+    raw_resource_names = Value("resourceNames")
 
 
 class Role(KubeObject):
     """A Role or ClusterRole."""
 
     rules = Parts(PolicyRule)
-    any_rules = Value("rules")
+    raw_rules = Value("rules")
     aggregated = Parts(LabelSelector, "aggregationRule", "clusterRoleSelectors")
 
 
@@ -80,7 +80,7 @@ class Review:
         groups = {"groups": [*self.groups]} if self.groups else {}
         return {"user": self.user, **groups, "resourceAttributes": attributes}
 
-    def answered(self, *, allowed: bool) -> KubeObject:
+    def with_answer(self, *, allowed: bool) -> KubeObject:
         """The SubjectAccessReview with its answer, named by a digest of the question."""
         question = "\0".join((self.user, *map(str, _attributes(self)))).encode("utf-8", "replace")
         digest = sha256(question).hexdigest()[:32]

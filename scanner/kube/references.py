@@ -58,7 +58,7 @@ class Link:
     source: KubeObject
     steps: Steps
     """Path of the field in the source."""
-    beside: Fields
+    enclosing: Fields
     """The mapping that contains the field: a ``tls`` entry with its hosts."""
     role: ReferenceRole
     group: str
@@ -80,7 +80,7 @@ class Link:
         if self.source.kind == kinds.ROUTE:
             return Route.of(self.source).hosts
         if self.source.kind == kinds.INGRESS:
-            return IngressTLS(self.beside.raw).hosts
+            return IngressTLS(self.enclosing.raw).hosts
         if self.source.kind in (kinds.HTTP_PROXY, kinds.INGRESS_ROUTE):
             return tuple(filter(None, [HTTPProxy.of(self.source).fqdn]))
         listeners, index = self.source.at("spec", "listeners"), self.steps[2]
@@ -162,21 +162,21 @@ SUBJECTS: Final[tuple[Kind, ...]] = tuple(_BY_SUBJECT)
 """Kinds that refer to Secrets or ConfigMaps; the platform's own configuration first."""
 
 
-def links(item: KubeObject, *, contours: bool | None = None) -> Iterator[Link]:
+def links(item: KubeObject, *, of_contour: bool | None = None) -> Iterator[Link]:
     """Yield every reference of the object to a Secret or ConfigMap.
 
-    ``contours``: whether an Ingress is Contour's (``is_contours``). If unknown, both meanings of a reference are
-    yielded, Contour's first.
+    ``of_contour``: whether Contour serves an Ingress (``is_served_by_contour``). If unknown, both meanings of a
+    reference are yielded, Contour's first.
     """
     for field in _BY_SUBJECT.get(item.kind, ()):
-        for steps, beside, value in _values(item.raw, field.path.split("."), (), item.raw):
+        for steps, enclosing, value in _values(item.raw, field.path.split("."), (), item.raw):
             if item.kind == kinds.INGRESS:
-                yield from _of_ingress(item, field, steps, beside, value, contours=contours)
-            elif (found := _link(item, field, steps, beside, value)) is not None:
+                yield from _of_ingress(item, field, steps, enclosing, value, of_contour=of_contour)
+            elif (found := _link(item, field, steps, enclosing, value)) is not None:
                 yield found
 
 
-def named(objects: Iterable[KubeObject], kind: Kind) -> Iterator[tuple[str, str]]:
+def referenced_names(objects: Iterable[KubeObject], kind: Kind) -> Iterator[tuple[str, str]]:
     """Namespace and name of every referenced object of ``kind``, a Secret or ConfigMap; each once."""
     found = (each for item in objects for each in links(item) if (each.group, each.kind) == ("", kind.name))
     return islice(dict.fromkeys((each.namespace, each.name) for each in found if each.namespace), MOST)
@@ -185,36 +185,36 @@ def named(objects: Iterable[KubeObject], kind: Kind) -> Iterator[tuple[str, str]
 def of_listener(holder: KubeObject, listener: Fields, steps: Steps = ()) -> Iterator[Link]:
     """Yield the ``certificateRefs`` of one listener of a Gateway or ListenerSet. ``steps``: path of the listener."""
     (field,) = (each for each in _BY_SUBJECT[holder.kind] if each.path.endswith(_LISTENER))
-    for at, beside, value in _values(listener.raw, _LISTENER.split("."), steps, listener.raw):
-        if (found := _link(holder, field, at, beside, value)) is not None:
+    for at, enclosing, value in _values(listener.raw, _LISTENER.split("."), steps, listener.raw):
+        if (found := _link(holder, field, at, enclosing, value)) is not None:
             yield found
 
 
 def _of_ingress(
-    item: KubeObject, field: _Field, steps: Steps, beside: Fields, value: object, *, contours: bool | None
+    item: KubeObject, field: _Field, steps: Steps, enclosing: Fields, value: object, *, of_contour: bool | None
 ) -> Iterator[Link]:
-    own = _link(item, field, steps, beside, value)
+    own = _link(item, field, steps, enclosing, value)
     if own is None:
         return
-    said = item.annotations.get(TLS_CERT_NAMESPACE)
-    meant = secret_name(own.name, said or item.namespace)
-    elsewhere = bool(said) or meant.namespace != item.namespace
-    if contours is not False and elsewhere:
+    annotated = item.annotations.get(TLS_CERT_NAMESPACE)
+    meant = secret_name(own.name, annotated or item.namespace)
+    elsewhere = bool(annotated) or meant.namespace != item.namespace
+    if of_contour is not False and elsewhere:
         # Contour's meaning.
         grant = kinds.TLS_CERTIFICATE_DELEGATION
         yield replace(own, group="", kind=SECRET.name, namespace=meant.namespace, name=meant.name, grant=grant)
-    if contours is False or not elsewhere or (contours is None and "/" not in own.name):
+    if of_contour is False or not elsewhere or (of_contour is None and "/" not in own.name):
         yield own
 
 
-def _link(item: KubeObject, field: _Field, steps: Steps, beside: Fields, value: object) -> Link | None:
-    said = Fields(value if isinstance(value, dict) else {"name": value})
+def _link(item: KubeObject, field: _Field, steps: Steps, enclosing: Fields, value: object) -> Link | None:
+    reference = Fields(value if isinstance(value, dict) else {"name": value})
     own, group, kind = field.within or item.namespace, "", field.to.name
-    name = said.text("name")
+    name = reference.text("name")
     if field.form in ("reference", "local"):
-        group, kind = said.text("group"), said.text("kind") or kind
+        group, kind = reference.text("group"), reference.text("kind") or kind
     if field.form in ("reference", "contour"):
-        own = said.text("namespace") or own
+        own = reference.text("namespace") or own
     if field.form == "contour":
         meant = secret_name(name, own)
         own, name = meant.namespace, meant.name
@@ -223,7 +223,7 @@ def _link(item: KubeObject, field: _Field, steps: Steps, beside: Fields, value: 
     return Link(
         source=item,
         steps=steps,
-        beside=beside,
+        enclosing=enclosing,
         role=field.role,
         group=group,
         kind=kind,
@@ -234,15 +234,15 @@ def _link(item: KubeObject, field: _Field, steps: Steps, beside: Fields, value: 
 
 
 def _values(
-    value: object, path: list[str], steps: Steps, beside: Mapping[str, object]
+    value: object, path: list[str], steps: Steps, enclosing: Mapping[str, object]
 ) -> Iterator[tuple[Steps, Fields, object]]:
     """Yield the values at ``path``, in each item of each list, with the mapping that contains the field."""
     if not path:
-        yield steps, Fields(beside), value
+        yield steps, Fields(enclosing), value
     elif path[0] == "*":
         items = enumerate(value) if isinstance(value, list) else value.items() if isinstance(value, dict) else ()
         for key, each in chain(items):
             if isinstance(each, dict):
-                yield from _values(each, path[1:], (*steps, key), beside)
+                yield from _values(each, path[1:], (*steps, key), enclosing)
     elif isinstance(value, dict):
         yield from _values(value.get(path[0]), path[1:], (*steps, path[0]), value)

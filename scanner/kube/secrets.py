@@ -25,7 +25,7 @@ OF_SERVICE: Final = (
     "service.alpha.openshift.io/originating-service-name",
 )
 """Annotations of the Secret that the service CA fills."""
-KEEPER: Final = "cert-manager.io/certificate-name"
+CERTIFICATE_NAME: Final = "cert-manager.io/certificate-name"
 """Annotation of a Secret that cert-manager writes: the name of its Certificate."""
 
 

@@ -32,10 +32,10 @@ class ServicePort(View):
     @property
     def target(self) -> int | str | None:
         """Number or name of the pod's port; the Service's own port if ``targetPort`` is not set."""
-        said = self.target_port
-        if isinstance(said, bool) or not isinstance(said, int | str) or not said:
+        target = self.target_port
+        if isinstance(target, bool) or not isinstance(target, int | str) or not target:
             return self.port
-        return said
+        return target
 
 
 class Published(View):
@@ -124,13 +124,13 @@ _TLS_PORT_NAME = re.compile(r"https|(^|-)(tls|ssl|wss|grpcs|ldaps|amqps|mqtts|we
 _PLAIN_PORT_NAME = re.compile(r"(^|-)(http|h2c|ws)(-|$)")
 
 
-def protocol_says(app_protocol: str) -> bool | None:
+def protocol_suggests_tls(app_protocol: str) -> bool | None:
     """True if an ``appProtocol`` means TLS; None if it means neither TLS nor plain HTTP."""
     protocol = app_protocol.lower()
     return True if protocol in _TLS_PROTOCOLS else False if protocol in _PLAIN_PROTOCOLS else None
 
 
-def name_says(name: str) -> bool | None:
+def name_suggests_tls(name: str) -> bool | None:
     """True if a port's name suggests TLS; None if it suggests neither TLS nor plain HTTP. A name is only a hint."""
     lower = name.lower()
     return True if _TLS_PORT_NAME.search(lower) else False if _PLAIN_PORT_NAME.search(lower) else None

@@ -203,14 +203,14 @@ class Scrape(View):
 
     def relabeled(self, scheme: str) -> str | None:
         """``scheme`` as relabeling leaves it; None if it depends on the target."""
-        said: str | None = scheme
+        found: str | None = scheme
         for each in (*self.relabelings, *self.relabel_configs):
             if each.target_label == "__scheme__":
                 plain = each.action.lower() in ("", "replace") and not each.source_labels
-                said = each.replacement if plain and "$" not in each.replacement else None
-        return said
+                found = each.replacement if plain and "$" not in each.replacement else None
+        return found
 
-    def leads_to(self, port: ServicePort) -> bool:
+    def selects_port(self, port: ServicePort) -> bool:
         """True if it selects a port of a Service, by the port's name or by its target."""
         if self.port:
             return port.name == self.port

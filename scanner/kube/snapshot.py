@@ -60,7 +60,7 @@ class Snapshot:
     absent: frozenset[Kind] = frozenset()
     """Kinds that the cluster's discovery does not list: they have no objects."""
     unreadable: Mapping[Kind, Unreadable] = field(default_factory=dict)
-    sought: Mapping[Kind, frozenset[tuple[str, str]]] = field(default_factory=dict)
+    requested: Mapping[Kind, frozenset[tuple[str, str]]] = field(default_factory=dict)
     """For kinds that are read by name, the requested (namespace, name). A requested object that is not in ``objects``
     does not exist, even if other objects of its kind could not be read."""
     warnings: tuple[str, ...] = ()
@@ -94,7 +94,7 @@ class Snapshot:
         """The reason why an object that ``get`` does not find may exist, or None: it was requested, or its kind was
         read completely. If its kind is read by name and the object was not requested, as in a snapshot that an earlier
         version saved, it may exist."""
-        if (namespace, name) in self.sought.get(kind, ()):
+        if (namespace, name) in self.requested.get(kind, ()):
             return None
         by_name = kind.named and (namespace, name) not in kind.named
         return self.gap(kind) or ("it was not requested when the snapshot was taken" if by_name else None)

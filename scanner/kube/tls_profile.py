@@ -106,19 +106,19 @@ class CustomProfile(View):
     """``custom``, which has an effect for type Custom only."""
 
     ciphers = Texts()
-    listed = Value("ciphers")
+    raw_ciphers = Value("ciphers")
     """Raw value of ``ciphers``."""
     minimum = Text("minTLSVersion")
-    said_minimum = Value("minTLSVersion")
+    raw_minimum = Value("minTLSVersion")
     groups = Texts()
-    said_groups = Value("groups")
+    raw_groups = Value("groups")
 
 
 class TLSSecurityProfile(View):
     """Value of the field."""
 
     type = Text()
-    said_type = Value("type")
+    raw_type = Value("type")
     """Raw value of ``type``."""
     _custom = Part(CustomProfile, "custom")
 
@@ -128,7 +128,7 @@ class TLSSecurityProfile(View):
         return self._custom if self.type == "Custom" else CustomProfile({}, self._custom.steps)
 
     @property
-    def given(self) -> tuple[str, ...]:
+    def type_fields(self) -> tuple[str, ...]:
         """The fields of types that are set, for its own type or another."""
         return tuple(name for name in PROFILE_FIELDS.values() if self.has(name))
 
@@ -148,7 +148,7 @@ def has_mapping(holder: Fields, steps: tuple[str, ...]) -> bool:
     return isinstance(holder.at(*steps), Mapping)
 
 
-def held_profiles(each: Fields) -> Iterator[TLSSecurityProfile]:
+def nested_profiles(each: Fields) -> Iterator[TLSSecurityProfile]:
     """Every profile below ``spec`` of an object of any kind, the outermost first."""
     waiting: deque[tuple[Steps, object]] = deque([(("spec",), each.at("spec"))])
     seen = 0
@@ -187,7 +187,7 @@ class Reader:
     """Default for a Custom profile without ``minTLSVersion``; ``intermediate``: the version of Intermediate."""
     admission: bool = False
     """True if the API server's admission checks the profile (openshift/kubernetes ``validate_apiserver.go``)."""
-    called: str = "Go"
+    server: str = "Go"
     """Name of the TLS server."""
     suites: frozenset[int] | None = GO_SUITES
     """Suites of that server; None: every suite that OpenSSL names."""
@@ -216,7 +216,7 @@ INGRESS_OPERATOR: Final = Reader(
     empty="inherit",
     no_custom="refused",
     no_version="refused",
-    called="HAProxy",
+    server="HAProxy",
     suites=None,
     source="openshift/cluster-ingress-operator pkg/operator/controller/ingress/controller.go",
 )
@@ -236,7 +236,7 @@ HYPERSHIFT: Final = Reader(
     nil="intermediate",
     empty="undefined",
     no_custom="undefined",
-    called="HyperShift",
+    server="HyperShift",
     suites=HYPERSHIFT_SUITES,
     groups=False,
     source="openshift/hypershift support/config/cipher.go",
@@ -246,7 +246,7 @@ MICROSHIFT_INGRESS: Final = Reader(
     nil="intermediate",
     empty="intermediate",
     no_custom="refused",
-    called="HAProxy",
+    server="HAProxy",
     suites=None,
     source="openshift/microshift pkg/config/ingress.go",
 )
@@ -348,25 +348,25 @@ class Problem:
 def problems(profile: TLSSecurityProfile, reader: Reader, *, iana: bool = False) -> Iterator[Problem]:
     """Yield every problem of a profile for its reader. ``iana``: IANA names of suites count like OpenSSL's."""
     yield from _unknown_fields(profile, ("type", *PROFILE_FIELDS.values()), _MISPLACED)
-    said, given = profile.said_type, profile.given
-    if said is None or (said == "" and given):
+    raw_type, type_fields = profile.raw_type, profile.type_fields
+    if raw_type is None or (raw_type == "" and type_fields):
         yield from _untyped(profile)
-    elif not isinstance(said, str) or said not in PROFILE_FIELDS:
+    elif not isinstance(raw_type, str) or raw_type not in PROFILE_FIELDS:
         yield Problem(
             id="type-unknown",
             at=(*profile.steps, "type"),
-            message=_unsupported(said, PROFILE_FIELDS),
-            fix=_did_you_mean(said, PROFILE_FIELDS),
+            message=_unsupported(raw_type, PROFILE_FIELDS),
+            fix=_did_you_mean(raw_type, PROFILE_FIELDS),
             schema=True,
             expected=tuple(PROFILE_FIELDS),
         )
     else:
-        yield from _fields_of(profile, said, reader)
-        if said == "Custom" and "custom" in given:
+        yield from _fields_of(profile, raw_type, reader)
+        if raw_type == "Custom" and "custom" in type_fields:
             yield from _custom_problems(profile.custom, reader, iana=iana)
 
 
-def refused(profile: TLSSecurityProfile, reader: Reader, *, iana: bool = False) -> Iterator[Problem]:
+def refused_problems(profile: TLSSecurityProfile, reader: Reader, *, iana: bool = False) -> Iterator[Problem]:
     """Yield the problems for which a cluster refuses a profile. A list with an unknown name is not called
     insufficient."""
     found = [each for each in problems(profile, reader, iana=iana) if each.id not in HARMLESS]
@@ -375,18 +375,18 @@ def refused(profile: TLSSecurityProfile, reader: Reader, *, iana: bool = False) 
     return (each for each in found if not (unknown and each.id in ("suites-none", "suites-http2")))
 
 
-def _unsupported(said: object, known: Mapping[str, str] | tuple[str, ...]) -> str:
+def _unsupported(value: object, known: Mapping[str, str] | tuple[str, ...]) -> str:
     listed = ", ".join(f'"{name}"' for name in known)
-    return f"Unsupported value: {shown(said)}: supported values: {listed}"
+    return f"Unsupported value: {shown(value)}: supported values: {listed}"
 
 
-def _did_you_mean(said: object, known: Mapping[str, str] | tuple[str, ...]) -> str:
-    return did_you_mean(said, known) if isinstance(said, str) else f"one of {', '.join(known)}"
+def _did_you_mean(value: object, known: Mapping[str, str] | tuple[str, ...]) -> str:
+    return did_you_mean(value, known) if isinstance(value, str) else f"one of {', '.join(known)}"
 
 
 def ignored(profile: TLSSecurityProfile) -> Iterator[str]:
     """Yield notes on fields of other types than its own."""
-    others = [name for name in profile.given if name != PROFILE_FIELDS.get(profile.type)]
+    others = [name for name in profile.type_fields if name != PROFILE_FIELDS.get(profile.type)]
     if others and profile.type in PROFILE_FIELDS:
         yield f"type is {profile.type}, so {' and '.join(others)} means nothing"
 
@@ -400,22 +400,22 @@ def _unknown_fields(view: View, known: tuple[str, ...], elsewhere: Mapping[str, 
 
 
 def _untyped(profile: TLSSecurityProfile) -> Iterator[Problem]:
-    if profile.given:
-        meant = next(name for name, field in PROFILE_FIELDS.items() if field == profile.given[0])
+    if profile.type_fields:
+        meant = next(name for name, field in PROFILE_FIELDS.items() if field == profile.type_fields[0])
         message = "one of the profiles is set but 'type' field is empty"
         yield Problem(id="type-unset", at=profile.steps, message=message, fix=f"add 'type: {meant}'")
 
 
 def _fields_of(profile: TLSSecurityProfile, type_: str, reader: Reader) -> Iterator[Problem]:
     own = PROFILE_FIELDS[type_]
-    if own not in profile.given and (reader.admission or type_ == "Custom"):
+    if own not in profile.type_fields and (reader.admission or type_ == "Custom"):
         yield Problem(
             id="field-missing",
             at=(*profile.steps, "type"),
             message=f"type set to {type_}, but the corresponding field is unset",
             fix=f"add '{own}: {{}}'" if type_ != "Custom" else "add the field custom with ciphers and minTLSVersion",
         )
-    for name in profile.given:
+    for name in profile.type_fields:
         at = (*profile.steps, name)
         value = profile.at(name)
         if not isinstance(value, Mapping):
@@ -433,7 +433,7 @@ def _custom_problems(custom: CustomProfile, reader: Reader, *, iana: bool) -> It
     yield from _unknown_fields(custom, _CUSTOM_FIELDS, {"curves": "the field is called groups"})
     yield from _version_problems(custom, reader)
     if reader.is_router:
-        for each in _refused(custom, reader):
+        for each in _refusals(custom, reader):
             yield Problem(id="router", at=(*custom.steps, each.field), message=each.message, fix=each.fix)
     else:
         yield from _suite_problems(custom, iana=iana)
@@ -442,17 +442,17 @@ def _custom_problems(custom: CustomProfile, reader: Reader, *, iana: bool) -> It
 
 
 def _version_problems(custom: CustomProfile, reader: Reader) -> Iterator[Problem]:
-    said, at = custom.said_minimum, (*custom.steps, "minTLSVersion")
-    if said not in (None, *VERSIONS):
+    value, at = custom.raw_minimum, (*custom.steps, "minTLSVersion")
+    if value not in (None, *VERSIONS):
         yield Problem(
             id="version-unknown",
             at=at,
-            message=_unsupported(said, VERSIONS),
-            fix=_version_meant(said),
+            message=_unsupported(value, VERSIONS),
+            fix=_version_meant(value),
             schema=True,
             expected=VERSIONS,
         )
-    elif not said and not reader.is_router:
+    elif not value and not reader.is_router:
         yield Problem(
             id="version-unset",
             at=at,
@@ -462,13 +462,13 @@ def _version_problems(custom: CustomProfile, reader: Reader) -> Iterator[Problem
         )
 
 
-def _version_meant(said: object) -> str:
+def _version_meant(value: object) -> str:
     """Suggest the API's name for another spelling of a version: ``TLSv1.2``, 1.2."""
     try:
-        meant = version_code(str(said)[:40])
+        meant = version_code(str(value)[:40])
     except KeyError:
-        return _did_you_mean(said, VERSIONS)
-    return next((f"write {name}" for name in VERSIONS if version_code(name) == meant), _did_you_mean(said, VERSIONS))
+        return _did_you_mean(value, VERSIONS)
+    return next((f"write {name}" for name in VERSIONS if version_code(name) == meant), _did_you_mean(value, VERSIONS))
 
 
 def _suite_problems(custom: CustomProfile, *, iana: bool) -> Iterator[Problem]:
@@ -505,7 +505,7 @@ def _suite_problems(custom: CustomProfile, *, iana: bool) -> Iterator[Problem]:
 
 
 def _group_problems(custom: CustomProfile, reader: Reader) -> Iterator[Problem]:
-    value, at = custom.said_groups, (*custom.steps, "groups")
+    value, at = custom.raw_groups, (*custom.steps, "groups")
     if value is None:
         return
     if not reader.groups:
@@ -543,7 +543,7 @@ def _group_meant(name: object) -> str:
 
 def _name_problems(custom: CustomProfile, reader: Reader) -> Iterator[Problem]:
     """Yield a problem for each name in ``ciphers`` that selects or changes nothing."""
-    value, at = custom.listed, (*custom.steps, "ciphers")
+    value, at = custom.raw_ciphers, (*custom.steps, "ciphers")
     if not isinstance(value, list):
         if value is not None:
             message = f"must be a list, not {shown(value)}"
@@ -554,7 +554,7 @@ def _name_problems(custom: CustomProfile, reader: Reader) -> Iterator[Problem]:
         yield Problem(id="too-many", at=at, message=message, fix="remove names")
     guesses, seen = _GUESSED, dict[int, str]()
     for index, name in enumerate(value[:_MOST]):
-        found = _lost_name(name, reader, (*at, index), guess=guesses > 0)
+        found = _unmatched_name(name, reader, (*at, index), guess=guesses > 0)
         if found is not None:
             guesses -= 1
             yield found
@@ -567,16 +567,16 @@ def _name_problems(custom: CustomProfile, reader: Reader) -> Iterator[Problem]:
         yield Problem(id="tls13-stays", at=at, message=message, fix="")
 
 
-def _lost_name(name: object, reader: Reader, at: Steps, *, guess: bool) -> Problem | None:
+def _unmatched_name(name: object, reader: Reader, at: Steps, *, guess: bool) -> Problem | None:
     """The problem of a name that certainly selects nothing; None if it selects a suite."""
     if isinstance(name, str) and reader.is_router and is_a_set(name):
         message = f"{name} is OpenSSL's word for a group of suites, which are not listed one by one"
         return Problem(id="name-set", at=at, message=message, fix="list their names")
-    loss = lost(name, reader, guess=guess)
-    if loss is None:
+    dropped = dropped_name(name, reader, guess=guess)
+    if dropped is None:
         return None
     known = isinstance(name, str) and suite_named(name) is not None
-    return Problem(id="name-dropped" if known else "name-unknown", at=at, message=loss.reason, fix=loss.fix)
+    return Problem(id="name-dropped" if known else "name-unknown", at=at, message=dropped.reason, fix=dropped.fix)
 
 
 def _idle(custom: CustomProfile, name: str, seen: dict[int, str], reader: Reader) -> tuple[ProblemId, str] | None:
@@ -593,7 +593,7 @@ def _idle(custom: CustomProfile, name: str, seen: dict[int, str], reader: Reader
     )
 
 
-class Loss(NamedTuple):
+class DroppedName(NamedTuple):
     """A name in ``ciphers`` that selects nothing."""
 
     name: str
@@ -604,29 +604,31 @@ class Loss(NamedTuple):
     """True if every release of the reader drops it."""
 
 
-def lost(name: object, reader: Reader, *, guess: bool = True) -> Loss | None:
+def dropped_name(name: object, reader: Reader, *, guess: bool = True) -> DroppedName | None:
     """The reason why a reader drops a name without an error; None if the name selects or excludes suites.
 
     ``guess``: True to suggest a similar name.
     """
     if not isinstance(name, str):
-        return Loss(shown(name), f"{shown(name)} is no name of a cipher suite", "write OpenSSL's name")
+        return DroppedName(shown(name), f"{shown(name)} is no name of a cipher suite", "write OpenSSL's name")
     code = suite_named(name)
     if reader.is_router and (name.startswith("!") or is_a_set(name)):
         return None
     if code is None:
         near = did_you_mean(name, _OPENSSL, otherwise="remove it") if guess else "remove it"
-        return Loss(shown(name), f"{shown(name)} is no cipher suite: it is ignored without an error", near)
+        return DroppedName(shown(name), f"{shown(name)} is no cipher suite: it is ignored without an error", near)
     known, has = openssl_name(code), reader.suites
     if (has is not None and code not in {*has, *TLS13_SUITES}) or known is None:
-        return Loss(name, f"{name} is not implemented by {reader.called}: it is ignored without an error", "remove it")
+        return DroppedName(
+            name, f"{name} is not implemented by {reader.server}: it is ignored without an error", "remove it"
+        )
     if known == name or is_tls13(code):
         return None
     if has is None:  # OpenSSL 3.0 refuses it and 4.0 accepts it; the router's version is unknown
         reason = f"{name} is an IANA name, which older releases of OpenSSL ignore without an error"
-        return Loss(name, reason, f"write {known}", certain=False)
+        return DroppedName(name, reason, f"write {known}", certain=False)
     reason = f"{name} is an IANA name, and only OpenSSL names are mapped: it is ignored without an error"
-    return Loss(name, reason, f"write {known}")
+    return DroppedName(name, reason, f"write {known}")
 
 
 class Refusal(NamedTuple):
@@ -638,7 +640,7 @@ class Refusal(NamedTuple):
     fix: str
 
 
-def refusals(custom: CustomProfile) -> Iterator[Refusal]:
+def router_refusals(custom: CustomProfile) -> Iterator[Refusal]:
     """Yield every reason (cluster-ingress-operator ``ingress/controller.go``, ``validateTLSSecurityProfile``), for an
     IngressController's own profile or for an inherited one."""
     names, minimum = custom.ciphers, custom.minimum
@@ -678,7 +680,7 @@ class Declared:
     spelt: frozenset[int] = frozenset()
     """TLS 1.2 suites that are listed by IANA names only. Go's readers drop them, because they map OpenSSL's names."""
     remarks: tuple[str, ...] = ()
-    dropped: tuple[Loss, ...] = ()
+    dropped: tuple[DroppedName, ...] = ()
     """Names in its list that the reader drops."""
     refused: str | None = None
     """Reason why the reader refuses it, if it does: the previous profile stays in effect."""
@@ -697,7 +699,7 @@ def declared(holder: Fields, steps: tuple[str, ...], reader: Reader, called: str
     if not isinstance(raw, Mapping):
         return _undefined(f"it is {shown(raw)}, which is no profile")
     profile = TLSSecurityProfile(raw, steps)
-    type_ = profile.said_type
+    type_ = profile.raw_type
     notes = tuple(islice(_remarks(profile, reader, called), _REMARKS))
     if type_ is None or type_ == "":
         return _noted(_default(reader.empty, "set without a type", reader, meaning), notes)
@@ -716,7 +718,7 @@ _REMARKS: Final = 20
 def _remarks(profile: TLSSecurityProfile, reader: Reader, called: str) -> Iterator[str]:
     who = "admission refuses" if reader.admission else f"{reader.name} refuses or drops"
     yield from ignored(profile)
-    for each in refused(profile, reader):
+    for each in refused_problems(profile, reader):
         fix = f" ({each.fix})" if each.fix else ""
         yield f"{who}: {called}: {dotted(each.at)}: {each.message}{fix}"
 
@@ -747,20 +749,20 @@ def _custom(custom: CustomProfile, reader: Reader, called: str, meaning: Meaning
     meant = custom_profile(
         custom, reader, f"custom ({called})", f"{called} {dotted(custom.steps)}", groups_known=groups_known
     )
-    refusal = next(_refused(custom, reader), None)
+    refusal = next(_refusals(custom, reader), None)
     if refusal is not None:
         reason = f"{refusal.message}, and {reader.name} does not admit that"
         return Declared(said="Custom", profile=Unknown(reason), refused=reason, custom=True)
     names = custom.ciphers
     alone = custom.minimum == VERSIONS[-1] and not reader.is_router
-    losses = () if alone else (lost(name, reader) for name in dict.fromkeys(names[:_MOST]))
-    dropped = tuple(each for each in losses if each)
+    dropped_names = () if alone else (dropped_name(name, reader) for name in dict.fromkeys(names[:_MOST]))
+    dropped = tuple(each for each in dropped_names if each)
     return Declared(said="Custom", profile=meant, spelt=_spelt(names), dropped=dropped, custom=True)
 
 
-def _refused(custom: CustomProfile, reader: Reader) -> Iterator[Refusal]:
+def _refusals(custom: CustomProfile, reader: Reader) -> Iterator[Refusal]:
     """Yield the reasons why a router's operator refuses it. The other readers refuse nothing."""
-    found = refusals(custom) if reader.is_router else ()
+    found = router_refusals(custom) if reader.is_router else ()
     return (each for each in found if each.field != "minTLSVersion" or reader.no_version == "refused")
 
 
@@ -779,7 +781,7 @@ def custom_profile(
     ``groups_known``: True if the release has the field ``groups``.
     """
     notes: list[str] = []
-    if custom.said_minimum is None:
+    if custom.raw_minimum is None:
         notes.append("minTLSVersion is not set, which means VersionTLS12")
     minimum = version_code(custom.minimum) if custom.minimum in VERSIONS else TLS12
     suites = _suites(custom, minimum, reader, notes)
@@ -832,7 +834,7 @@ def _dropped_by_go(codes: Mapping[int, str], reader: Reader) -> Iterator[str]:
 
 
 def _groups(custom: CustomProfile, notes: list[str], *, known: bool) -> tuple[int, ...] | None:
-    if custom.said_groups is None:
+    if custom.raw_groups is None:
         notes.append("groups is not set: every component has its own, and none is judged")
         return None
     if not known:

@@ -85,7 +85,7 @@ def _rule(each: PolicyRule) -> _Rule:
         groups=frozenset(each.api_groups),
         resources=frozenset(each.resources),
         names=frozenset(each.resource_names),
-        named=bool(each.names_any),
+        named=bool(each.raw_resource_names),
     )
 
 
@@ -215,7 +215,7 @@ def _bound(declared: Declared, binding: KubeObject, roles: _Roles) -> _Bound:
 def _aggregated(declared: Declared, role: Role) -> tuple[PolicyRule, ...]:
     """The rules that the controller will copy into a ClusterRole of a manifest (``aggregationRule``)."""
     selectors = role.aggregated[:20]
-    if role.kind != CLUSTER_ROLE or not selectors or role.any_rules:
+    if role.kind != CLUSTER_ROLE or not selectors or role.raw_rules:
         return ()
     chosen = (each for each in declared.every(CLUSTER_ROLE) if any(selects(one, each.labels) for one in selectors))
     return tuple(rule for each in islice(chosen, _MOST) for rule in Role.of(each).rules[:_MOST])

@@ -47,7 +47,7 @@ def look_up(declared: Declared, kind: Kind, name: str, namespace: str | None) ->
     if owner is not None and not found.several and id(owner) in declared.once(_manifests):
         return replace(found, gap=f"{owner.reference} creates it", promised=True)
     if found.gap is None and kind not in declared.known.absent:
-        asked = declared.known.sought.get(kind, kind.named)
+        asked = declared.known.requested.get(kind, kind.named)
         if owner is not None:
             return replace(found, gap=f"{owner.reference} creates it")
         if kind == CONFIG_MAP and kind.named and (namespace or "", name) not in asked:

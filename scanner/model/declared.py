@@ -158,8 +158,8 @@ class Declared(Once):
             return Missing(name=called, gap=_definitions(several), several=True)
         if place := self.sealed.get(key):
             return Missing(name=called, gap=_encrypted(place))
-        sought = (namespace or "", name) in self.known.sought.get(kind, ())
-        return Missing(name=called, gap=None if sought else self.known.gap(kind))
+        requested = (namespace or "", name) in self.known.requested.get(kind, ())
+        return Missing(name=called, gap=None if requested else self.known.gap(kind))
 
     def namespace(self, name: str) -> KubeObject | Missing | None:
         """The Namespace with that name, or the meaning of its absence; None if it certainly exists: every cluster

@@ -92,9 +92,9 @@ def _is_elsewhere(name: WellKnown, snapshot: Snapshot) -> bool:
     namespaces = [path.partition("/")[0] for path in secrets]
     if gap is None and found and not any(fnmatchcase(one, each) for one in found for each in namespaces):
         return True
-    sought = [f"{namespace}/{secret}" for namespace, secret in snapshot.sought.get(SECRET, ())]
+    requested = [f"{namespace}/{secret}" for namespace, secret in snapshot.requested.get(SECRET, ())]
     present = [path for path in secrets if gap is not None or path.partition("/")[0] in found or "*" in path]
-    return bool(sought) and all(any(fnmatchcase(one, path) for one in sought) for path in present)
+    return bool(requested) and all(any(fnmatchcase(one, path) for one in requested) for path in present)
 
 
 def _platform(snapshot: Snapshot) -> str:

@@ -32,7 +32,7 @@ from scanner.kube.kinds import (
 )
 from scanner.kube.objects import KubeObject
 from scanner.kube.references import MOST, Link, links
-from scanner.kube.secrets import KEEPER, OF_SERVICE, service_ca_secret
+from scanner.kube.secrets import CERTIFICATE_NAME, OF_SERVICE, service_ca_secret
 from scanner.kube.snapshot import Snapshot
 from scanner.model.well_known import Names
 
@@ -98,7 +98,7 @@ class UserProvided:
             return self._platform[name]
         if any(each in secret.annotations for each in OF_SERVICE):
             return None
-        issued = secret.annotations.get(KEEPER)
+        issued = secret.annotations.get(CERTIFICATE_NAME)
         return f"cert-manager's Certificate {issued[:253]}" if issued else self._workloads.get(name)
 
     def config_map(self, found: KubeObject) -> str | None:

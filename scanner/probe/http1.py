@@ -11,7 +11,7 @@ from typing import Final
 import trio
 from OpenSSL import SSL
 
-from scanner.kube.hostnames import asked_path
+from scanner.kube.hostnames import request_path
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.observation import Attempt
 from scanner.probe.dial import Broken, Connection, connect, wait_for_turn
@@ -200,7 +200,7 @@ async def plain_port(peer: Peer, port: int, path: str, attempts: list[Attempt]) 
         return _PORT_FORWARDED
     offer = f"{_OFFER} to port {port} for {peer.server_name}"
     beside = replace(peer, where=replace(peer.where, port=port))
-    found, host = await _answers(beside, asked_path(path), offer, _ANSWERS | {"closed"}, attempts)
+    found, host = await _answers(beside, request_path(path), offer, _ANSWERS | {"closed"}, attempts)
     return f"{found}://{host}" if isinstance(found, str) and host else found
 
 

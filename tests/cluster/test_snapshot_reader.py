@@ -268,7 +268,7 @@ async def test_config_maps_that_objects_name_are_read_too() -> None:
     assert "adhere rbac --with lint prints it" in found.unreadable[CONFIG_MAP].reason
     asked = [each for each in api.paths() if "configmaps" in each]
     assert len(asked) == len(set(asked)) == len(CONFIG_MAP.named) + 3
-    assert found.sought[CONFIG_MAP] == {*CONFIG_MAP.named, ("shop", "clients"), ("shop", "gone")}
+    assert found.requested[CONFIG_MAP] == {*CONFIG_MAP.named, ("shop", "clients"), ("shop", "gone")}
 
 
 async def test_of_a_config_map_that_objects_name_nothing_but_certificates_is_kept() -> None:

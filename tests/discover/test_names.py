@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scanner.discover.endpoints import called
-from scanner.kube.hostnames import address, port, server_name, sound
+from scanner.kube.hostnames import address, port, server_name, valid_names
 from scanner.model.endpoint import Owner
 
 
@@ -66,7 +66,7 @@ def test_addresses(text: str, canonical: str | None) -> None:
 
 @pytest.mark.parametrize("text", ["", "a b", "a\n", "a" * 254, "a\u202eb", "\ud800"])
 def test_names_that_no_object_has(text: str) -> None:
-    assert not sound(text)
+    assert not valid_names(text)
 
 
 def test_ids_of_different_listeners_differ_whatever_their_owners_are_called() -> None:

@@ -128,7 +128,7 @@ def snapshot_of(
     absent: frozenset[Kind] = frozenset(),
     unreadable: Mapping[str, str] | None = None,
     version: str = "",
-    sought: Mapping[Kind, frozenset[tuple[str, str]]] | None = None,
+    requested: Mapping[Kind, frozenset[tuple[str, str]]] | None = None,
 ) -> Snapshot:
     """A snapshot of these objects; ``unreadable`` is by resource."""
     by_name = {(each.group, each.name): each for each in (*KINDS, *LOCAL_KINDS)}
@@ -149,7 +149,7 @@ def snapshot_of(
         objects={kind: tuple(items) for kind, items in held.items()},
         absent=absent,
         unreadable=gaps,
-        sought=sought or {},
+        requested=requested or {},
     )
 
 

@@ -39,8 +39,8 @@ def gateway(**backend: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
 
 def found(*objects: dict[str, Any], unreadable: dict[str, str] | None = None) -> tuple[Upstream, ...]:
     where = replace(endpoint(WEB, {}), origins=(origin("BackendTLSPolicy/shop/web"),), segment="Backend")
-    sought = {CONFIG_MAP: frozenset({("shop", "gone")})}
-    snapshot = snapshot_of([*objects, CA], unreadable=unreadable, sought=sought)
+    requested = {CONFIG_MAP: frozenset({("shop", "gone")})}
+    snapshot = snapshot_of([*objects, CA], unreadable=unreadable, requested=requested)
     return Expectations(snapshot, CATALOGUE, ScanPolicy()).of(where).upstreams
 
 

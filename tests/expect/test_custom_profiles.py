@@ -11,7 +11,7 @@ import pytest
 from scanner.assessment import Viewpoint, assess, surroundings
 from scanner.judge.custom_profiles import custom_findings
 from scanner.kube.kinds import API_SERVER, INGRESS_CONTROLLER
-from scanner.kube.tls_profile import INGRESS_OPERATOR, lost
+from scanner.kube.tls_profile import INGRESS_OPERATOR, dropped_name
 from scanner.kube.tls_profile import LIBRARY_GO as GO
 from scanner.lint.openshift.tls_profiles import check_ciphers
 from scanner.model.object_rule import Subject
@@ -80,7 +80,7 @@ def test_what_a_router_takes_of_ianas_names_depends_on_its_openssl() -> None:
     assert "may drop without an error: TLS_RSA_WITH_AES_128_CBC_SHA" in finding.message
     name = "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256"
     both = [
-        (reader, replace(read, dropped=tuple(filter(None, [lost(name, consumer)]))))
+        (reader, replace(read, dropped=tuple(filter(None, [dropped_name(name, consumer)]))))
         for (reader, read), consumer in zip(use.readings, (GO, INGRESS_OPERATOR), strict=True)
     ]
     _, finding = custom_findings([replace(use, readings=tuple(both))])

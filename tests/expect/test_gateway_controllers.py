@@ -51,7 +51,7 @@ def test_a_class_that_does_not_exist_is_not_openshifts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("controller", "binding", "is_contours"),
+    ("controller", "binding", "is_served_by_contour"),
     [
         (OPENSHIFT, "must-follow", False),
         ("projectcontour.io/gateway-controller", "not-enforced", True),
@@ -67,9 +67,9 @@ def test_a_class_that_does_not_exist_is_not_openshifts() -> None:
     ],
 )
 def test_the_controller_of_a_gateway_is_that_of_its_class(
-    said: dict[str, Any], controller: str, binding: str, is_contours: bool
+    said: dict[str, Any], controller: str, binding: str, is_served_by_contour: bool
 ) -> None:
     """The Gateway is what the endpoint is for, or what the label of its pods names."""
     found = owes(endpoint(PROXY, {**said, "segment": "Frontend"}), gateway_class(controller))
     assert found.binding == binding
-    assert any(each.startswith("Contour never goes below TLSv1.2") for each in found.remarks) is is_contours
+    assert any(each.startswith("Contour never goes below TLSv1.2") for each in found.remarks) is is_served_by_contour

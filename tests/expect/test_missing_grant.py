@@ -214,7 +214,7 @@ def test_to_another_controllers_class_the_annotation_says_nothing(given: str) ->
 
 
 @pytest.mark.parametrize(
-    ("controllers", "is_contours"),
+    ("controllers", "is_served_by_contour"),
     [
         ({"public": "projectcontour.io/ingress-controller"}, True),
         ({"other": "k8s.io/ingress-nginx", "public": "projectcontour.io/ingress-controller"}, True),
@@ -222,14 +222,14 @@ def test_to_another_controllers_class_the_annotation_says_nothing(given: str) ->
         ({"other": "projectcontour.io/ingress-controller", "public": "k8s.io/ingress-nginx"}, False),
     ],
 )
-def test_the_class_that_an_ingress_names_says_whose_it_is(controllers: dict[str, str], is_contours: bool) -> None:
+def test_the_class_that_an_ingress_names_says_whose_it_is(controllers: dict[str, str], is_served_by_contour: bool) -> None:
     classes = [
         made("IngressClass", "", name, "networking.k8s.io/v1", spec={"controller": controller})
         for name, controller in controllers.items()
     ]
     found = owed(at("Ingress/shop/web"), annotated("public"), *classes, HELD, secret("shop", "shared"))
-    assert bool(found.rejection) is is_contours
-    assert [each.doubt for each in found.certificate.missing_grants] == ([""] if is_contours else [])
+    assert bool(found.rejection) is is_served_by_contour
+    assert [each.doubt for each in found.certificate.missing_grants] == ([""] if is_served_by_contour else [])
 
 
 def test_of_a_class_that_was_not_found_another_class_says_nothing() -> None:

@@ -142,8 +142,8 @@ def test_a_config_map_that_was_refused_is_unknown_with_the_reason() -> None:
     every = objects()
     no_map(every)
     assert "is not known: not allowed" in reason(owes(every, unreadable={"configmaps": "not allowed"}))
-    sought = {CONFIG_MAP: frozenset({("clusters", "kubelet"), ("clusters", "chrony")})}
-    assert "is not known: there is no such ConfigMap" in reason(owes(every, sought=sought))
+    requested = {CONFIG_MAP: frozenset({("clusters", "kubelet"), ("clusters", "chrony")})}
+    assert "is not known: there is no such ConfigMap" in reason(owes(every, requested=requested))
 
 
 def test_node_pools_that_were_refused_are_the_reason() -> None:

@@ -27,7 +27,7 @@ def policy(version: str = "v1", **spec: Any) -> dict[str, Any]:  # noqa: ANN401 
 
 
 def found(said: str, *objects: dict[str, Any], name: str = WEB) -> list[Client]:
-    snapshot = snapshot_of([*objects, CA, HELD], sought={CONFIG_MAP: frozenset({("shop", "gone")})})
+    snapshot = snapshot_of([*objects, CA, HELD], requested={CONFIG_MAP: frozenset({("shop", "gone")})})
     return list(clients(snapshot, replace(endpoint(name, {}), origins=(origin(said),))))
 
 

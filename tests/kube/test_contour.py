@@ -12,8 +12,8 @@ from scanner.kube.contour import (
     ProxyService,
     SecretName,
     Settings,
-    by_secret,
     configured,
+    delegations_by_secret,
     secret_name,
     settings,
     upstream_protocol,
@@ -94,7 +94,7 @@ def delegation(namespace: str, *items: object) -> KubeObject:
 
 
 def test_a_star_means_every_namespace_only_alone() -> None:
-    found = by_secret(
+    found = delegations_by_secret(
         [
             delegation("certs", {"secretName": "all", "targetNamespaces": ["*"]}, "no item"),
             delegation("certs", {"secretName": "some", "targetNamespaces": ["*", "shop"]}),

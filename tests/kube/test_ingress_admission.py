@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.kube.tls_profile import CustomProfile, refusals
+from scanner.kube.tls_profile import CustomProfile, router_refusals
 from scanner.tls.names import TLS13_NAMES, is_a_set, is_open, is_tls13, suite_named
 
 GCM = "ECDHE-RSA-AES128-GCM-SHA256"
@@ -26,7 +26,7 @@ CASES = [
 
 @pytest.mark.parametrize(("custom", "fields"), CASES)
 def test_what_is_refused(custom: dict[str, object], fields: list[str]) -> None:
-    assert [each.field for each in refusals(CustomProfile(custom))] == fields
+    assert [each.field for each in router_refusals(CustomProfile(custom))] == fields
 
 
 def test_its_names_of_tls13_are_suites_of_it() -> None:

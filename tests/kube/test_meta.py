@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.kube.kinds import API_SERVER
-from scanner.kube.meta import changed, excludes, is_empty, selects
+from scanner.kube.meta import are_disjoint, changed, is_empty, selects
 from scanner.kube.objects import Fields, KubeObject
 
 
@@ -89,8 +89,8 @@ EXCLUDING: list[tuple[dict[str, Any], dict[str, Any], bool]] = [
 
 @pytest.mark.parametrize(("one", "other", "holds"), EXCLUDING)
 def test_excludes(one: dict[str, Any], other: dict[str, Any], *, holds: bool) -> None:
-    assert excludes(Fields(one), Fields(other)) is holds
-    assert excludes(Fields(other), Fields(one)) is holds
+    assert are_disjoint(Fields(one), Fields(other)) is holds
+    assert are_disjoint(Fields(other), Fields(one)) is holds
 
 
 TERMS = st.builds(
@@ -110,5 +110,5 @@ SELECTORS = st.builds(
 def test_nothing_is_selected_by_both_that_exclude_each_other(
     one: dict[str, Any], other: dict[str, Any], labels: dict[str, str]
 ) -> None:
-    if excludes(Fields(one), Fields(other)):
+    if are_disjoint(Fields(one), Fields(other)):
         assert not (selects(Fields(one), labels) and selects(Fields(other), labels))

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from scanner.kube import kinds
 from scanner.kube.kinds import CONFIG_MAP, SECRET, Kind
 from scanner.kube.objects import KubeObject
-from scanner.kube.references import MOST
-from scanner.kube.references import named as wanted
+from scanner.kube.references import MOST, referenced_names
 from tests.cluster.test_retention import JSON
 
 
@@ -99,33 +98,35 @@ CASES: list[tuple[Kind, str, list[str], list[str]]] = [
 @pytest.mark.parametrize(("kind", "spec", "secrets", "maps"), CASES)
 def test_what_an_object_names(kind: Kind, spec: str, secrets: list[str], maps: list[str]) -> None:
     item = made(kind, yaml.safe_load(spec))
-    assert ["/".join(each) for each in wanted([item], SECRET)] == secrets
-    assert ["/".join(each) for each in wanted([item], CONFIG_MAP)] == maps
+    assert ["/".join(each) for each in referenced_names([item], SECRET)] == secrets
+    assert ["/".join(each) for each in referenced_names([item], CONFIG_MAP)] == maps
 
 
 def test_the_secrets_of_an_ingress_of_contour_are_where_its_annotation_says() -> None:
     metadata = {"name": "a", "namespace": "shop", "annotations": {"projectcontour.io/tls-cert-namespace": "certs"}}
     spec = {"tls": [{"secretName": "a"}, {"secretName": "own/b"}]}
     item = KubeObject({"metadata": metadata, "spec": spec}, kinds.INGRESS)
-    assert list(wanted([item], SECRET)) == [("certs", "a"), ("shop", "a"), ("own", "b")]
+    assert list(referenced_names([item], SECRET)) == [("certs", "a"), ("shop", "a"), ("own", "b")]
 
 
 def test_each_once_and_not_without_end() -> None:
     routes = [made(kinds.ROUTE, {"tls": {"externalCertificate": {"name": f"a{n}"}}}) for n in range(MOST + 5)]
-    assert len(list(wanted(chain(routes, routes), SECRET))) == MOST
+    assert len(list(referenced_names(chain(routes, routes), SECRET))) == MOST
 
 
 def test_without_a_namespace_nothing_can_be_asked_for() -> None:
-    assert list(wanted([made(kinds.ROUTE, {"tls": {"externalCertificate": {"name": "a"}}}, None)], SECRET)) == []
+    assert (
+        list(referenced_names([made(kinds.ROUTE, {"tls": {"externalCertificate": {"name": "a"}}}, None)], SECRET)) == []
+    )
 
 
 @given(st.sampled_from(sorted({each[0] for each in CASES}, key=repr)), JSON)
 def test_no_object_is_too_odd(kind: Kind, spec: object) -> None:
-    assert all(namespace and name for namespace, name in wanted([made(kind, spec)], SECRET))
+    assert all(namespace and name for namespace, name in referenced_names([made(kind, spec)], SECRET))
 
 
 def test_no_secret_of_another_place_is_named_by_a_pattern() -> None:
     """An author may write anything as a name; the reader refuses invalid names (``cluster.snapshot_reader``)."""
-    found = list(wanted([made(kinds.INGRESS, {"tls": [{"secretName": "../../nodes"}]})], SECRET))
+    found = list(referenced_names([made(kinds.INGRESS, {"tls": [{"secretName": "../../nodes"}]})], SECRET))
     assert found == [("..", "../nodes")]
     assert not re.fullmatch(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?", found[0][0])

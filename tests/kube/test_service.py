@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.kube.service import name_says, protocol_says
+from scanner.kube.service import name_suggests_tls, protocol_suggests_tls
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from scanner.kube.service import name_says, protocol_says
     ],
 )
 def test_names(name: str, expected: bool | None) -> None:
-    assert name_says(name) is expected
+    assert name_suggests_tls(name) is expected
 
 
 @pytest.mark.parametrize(
@@ -42,4 +42,4 @@ def test_names(name: str, expected: bool | None) -> None:
     ],
 )
 def test_protocols(protocol: str, expected: bool | None) -> None:
-    assert protocol_says(protocol) is expected
+    assert protocol_suggests_tls(protocol) is expected

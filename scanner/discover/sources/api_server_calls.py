@@ -11,7 +11,7 @@ from scanner.discover.listener_claims import Claim, Found, PlacedClaim, verified
 from scanner.discover.services import READS
 from scanner.discover.truncation import Omission
 from scanner.discover.workloads import Place
-from scanner.kube.hostnames import address, port, server_name, sound
+from scanner.kube.hostnames import address, port, server_name, valid_names
 from scanner.kube.kinds import API_SERVICE, CUSTOM_RESOURCE_DEFINITION, MUTATING_WEBHOOK, VALIDATING_WEBHOOK, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.service_callers import ServiceReference, calls
@@ -36,7 +36,7 @@ def _of_service(view: Index, service: ServiceReference, origin: Origin, subject:
     ``<name>.<namespace>.svc`` even if it dials the backends (k8s.io/apiserver, pkg/util/webhook/client.go)."""
     namespace, name = service.namespace, service.name
     number = port(service.port) if service.has_port else 443
-    if number is None or not sound(namespace, name):
+    if number is None or not valid_names(namespace, name):
         yield Omission("calls of the API server with an invalid Service name or port")
         return
     found = view.services.get(namespace, name)

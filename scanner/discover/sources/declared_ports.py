@@ -18,7 +18,7 @@ from scanner.discover.listener_claims import Claim, Found, PlacedClaim
 from scanner.discover.merge import stronger
 from scanner.discover.services import Service, ServicePort
 from scanner.discover.truncation import Omission
-from scanner.discover.workloads import Alike, Container, ContainerPort, Pod, numbered
+from scanner.discover.workloads import MemoisedByIdentity, Container, ContainerPort, Pod, resolve_port
 from scanner.kube.hostnames import parse_address, port
 from scanner.kube.objects import Reference
 from scanner.kube.pod import Container as RawContainer
@@ -75,9 +75,9 @@ class _PortClaims(NamedTuple):
 
 
 def _find(view: Index) -> Iterator[Found]:
-    for reason, count in view.workloads.unfinished.items():
+    for reason, count in view.workloads.not_listening.items():
         yield Omission(reason, count)
-    port_claims = Alike(_port_claims)
+    port_claims = MemoisedByIdentity(_port_claims)
     for pod in view.workloads.pods:
         ports, elsewhere, omitted = port_claims(pod.containers, pod.owner, pod.ports)
         yield from omitted
@@ -108,7 +108,7 @@ def _port_claims(containers: tuple[Container, ...], owner: Owner, names: Mapping
         omitted += filter(None, (_declared(ports, one, where) for one in each.ports[:room]))
         room = max(room - len(each.ports), 0)
         for one in probed[:room]:
-            number = numbered(one.target, names)
+            number = resolve_port(one.target, names)
             origin = where(role="probe", part=one.what)
             if number and one.host:
                 elsewhere.append((number, one, origin))

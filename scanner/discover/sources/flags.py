@@ -12,7 +12,7 @@ from typing import NamedTuple
 from scanner.discover.index import Index, Source
 from scanner.discover.listener_claims import Claim, Found, PlacedClaim
 from scanner.discover.truncation import Omission
-from scanner.discover.workloads import READS, Alike, Container, Pod
+from scanner.discover.workloads import READS, Container, MemoisedByIdentity, Pod
 from scanner.kube.hostnames import parse_address, port
 from scanner.kube.objects import Reference
 from scanner.model.endpoint import Certainty, Origin
@@ -72,7 +72,7 @@ _WORD = re.compile(rf"(?:^|[\s'\"])--?({'|'.join((*_FLAGS, _BIND))})(?:=|\s+)[\"
 
 
 def _find(view: Index) -> Iterator[Found]:
-    words_of = Alike(_words)
+    words_of = MemoisedByIdentity(_words)
     for pod in view.workloads.pods:
         for container, words, cut in words_of(pod.containers):
             if cut:

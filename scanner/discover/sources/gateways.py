@@ -27,7 +27,7 @@ from scanner.kube.gateway import (
     rejection,
 )
 from scanner.kube.gateway_routes import MAX_PARENTS, MAX_TARGETS, BackendTLSPolicy, GatewayRoute, PolicyTarget, Routes
-from scanner.kube.hostnames import MAX_NAMES, address, narrower, overlap, port, server_name, sound, within
+from scanner.kube.hostnames import MAX_NAMES, address, narrower, overlap, port, server_name, valid_names, within
 from scanner.kube.kinds import (
     BACKEND_TLS_POLICY,
     GATEWAY,
@@ -54,7 +54,7 @@ def _find(view: Index) -> Iterator[Found]:
     for route in (GatewayRoute.of(each) for kind in _ROUTES for each in view.snapshot.every(kind)):
         view.cuts.first(list(route.parent_refs), MAX_PARENTS, f"parents of one {route.kind.name}", route)
     for gateway in map(Gateway.of, view.snapshot.every(GATEWAY)):
-        if sound(gateway.name, gateway.namespace or ""):
+        if valid_names(gateway.name, gateway.namespace or ""):
             yield from _of(view, gateway, gateway, routes)
     for listener_set in (ListenerSet.of(each) for kind in SETS for each in view.snapshot.every(kind)):
         parent = gateway_of(view.snapshot, listener_set)

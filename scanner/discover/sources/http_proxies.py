@@ -10,7 +10,7 @@ from scanner.discover.services import READS, Service, published
 from scanner.discover.truncation import Omission
 from scanner.discover.workloads import Place
 from scanner.kube.contour import TLS_PROTOCOLS, ClientValidation, ContourConfiguration, HTTPProxy, upstream_protocol
-from scanner.kube.hostnames import address, port, server_name, sound
+from scanner.kube.hostnames import address, port, server_name, valid_names
 from scanner.kube.kinds import CONTOUR_CONFIGURATION, HTTP_PROXY
 from scanner.model.endpoint import Origin, Owner
 
@@ -29,7 +29,7 @@ def _find(view: Index) -> Iterator[Found]:
             continue
         behind = list(_backends(view, proxy))
         yield from behind
-        if proxy.has_tls and sound(proxy.name, proxy.namespace or ""):
+        if proxy.has_tls and valid_names(proxy.name, proxy.namespace or ""):
             yield from _front(view, proxy, envoys, samples=not reached(behind))
 
 
@@ -107,7 +107,7 @@ def _backends(view: Index, proxy: HTTPProxy) -> Iterator[Found]:
     chosen += [(each, passed) for each in proxy.tcp_proxy.services]
     for each, through in view.cuts.first(chosen, MAX_SERVICES, "services of one HTTPProxy", proxy):
         service = view.services.get(proxy.namespace or "", each.name)
-        wanted = service.port(port(each.any_port)) if service else None
+        wanted = service.port(port(each.raw_port)) if service else None
         if service and wanted and (through or upstream_protocol(each, service.raw, wanted.number) in TLS_PROTOCOLS):
             name = server_name(each.validation.subject_name) or fqdn
             origin = Origin(role="backend", reference=proxy.reference)

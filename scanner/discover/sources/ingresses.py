@@ -8,7 +8,7 @@ from scanner.discover.index import Index, Source
 from scanner.discover.listener_claims import Found, frontend
 from scanner.discover.services import READS, published
 from scanner.discover.truncation import Omission
-from scanner.kube.hostnames import MAX_NAMES, server_name, sound
+from scanner.kube.hostnames import MAX_NAMES, server_name, valid_names
 from scanner.kube.ingress import Ingress
 from scanner.kube.kinds import INGRESS
 from scanner.model.endpoint import Origin, Owner
@@ -16,7 +16,7 @@ from scanner.model.endpoint import Origin, Owner
 
 def _find(view: Index) -> Iterator[Found]:
     for ingress in map(Ingress.of, view.snapshot.every(INGRESS)):
-        if not ingress.has_tls or not sound(ingress.name, ingress.namespace or ""):
+        if not ingress.has_tls or not valid_names(ingress.name, ingress.namespace or ""):
             yield Omission("Ingresses without TLS")
             continue
         yield from ingress_claims(view, ingress, Origin(role="frontend", reference=ingress.reference))

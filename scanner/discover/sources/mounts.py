@@ -15,7 +15,7 @@ from scanner.discover.index import Index, Source
 from scanner.discover.listener_claims import Claim, Found
 from scanner.discover.sources.declared_ports import MAX_PORTS
 from scanner.discover.truncation import Omission
-from scanner.discover.workloads import Alike, Container
+from scanner.discover.workloads import MemoisedByIdentity, Container
 from scanner.kube.kinds import CERTIFICATE
 from scanner.kube.objects import Reference
 from scanner.kube.pod import PodSpec, Volume
@@ -63,7 +63,7 @@ def _find(view: Index) -> Iterator[Found]:
         ]
         return [each for container in containers for each in _claims(container, named, owner)] if named else [], cut
 
-    replicas = Alike(port_claims)
+    replicas = MemoisedByIdentity(port_claims)
     for pod in view.workloads.pods:
         volumes = pod.raw.spec.volume_values
         claims, cut = replicas(pod.containers, volumes, pod.owner) if volumes else ([], 0)

@@ -18,10 +18,10 @@ from scanner.discover.listener_claims import Claim, Found, PlacedClaim
 from scanner.discover.sources.ingresses import ingress_claims
 from scanner.discover.truncation import Omission
 from scanner.kube.contour import HTTPProxy
-from scanner.kube.hostnames import address, port, server_name, sound
+from scanner.kube.hostnames import address, port, server_name, valid_names
 from scanner.kube.ingress import Ingress, Route
 from scanner.kube.kinds import HTTP_PROXY, INGRESS, POD_MONITOR, PROBE, ROUTE, SERVICE_MONITOR, Kind
-from scanner.kube.meta import Item, Labelled, LabelSelector
+from scanner.kube.meta import Item, LabelIndex, LabelSelector
 from scanner.kube.service_callers import Monitor, Probe, Scrape, Selection
 from scanner.model.endpoint import Certainty, Origin, Owner
 
@@ -106,10 +106,10 @@ class _Target(NamedTuple):
 
 
 def _probes(view: Index) -> Iterator[Found]:
-    probes = [Probe.of(each) for each in view.snapshot.every(PROBE) if sound(each.name, each.namespace or "")]
+    probes = [Probe.of(each) for each in view.snapshot.every(PROBE) if valid_names(each.name, each.namespace or "")]
     if not probes:
         return
-    ingresses = Labelled(view.snapshot.every(INGRESS), lambda each: (each.namespace or "", each.labels))
+    ingresses = LabelIndex(view.snapshot.every(INGRESS), lambda each: (each.namespace or "", each.labels))
     known = _published_names(view)
     for probe in probes:
         yield from _prober(view, probe)

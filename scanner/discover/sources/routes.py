@@ -12,7 +12,7 @@ from scanner.discover.services import READS as BALANCED
 from scanner.discover.services import Service, ServicePort
 from scanner.discover.truncation import Omission
 from scanner.discover.workloads import Place
-from scanner.kube.hostnames import server_name, sound
+from scanner.kube.hostnames import server_name, valid_names
 from scanner.kube.ingress import Route, RouteIngress
 from scanner.kube.kinds import ROUTE
 from scanner.model.endpoint import Origin, Owner
@@ -30,7 +30,7 @@ def _routers(view: Index) -> Iterator[Found]:
     for router in view.routers.values():
         origin = Origin(role="frontend", reference=router.controller.reference)
         claim = Claim(certainty="declared", origin=origin, segment="Frontend", naming="also")
-        claim.expects, claim.known_port = router.controller.client_tls.asks, _KNOWN_PORT
+        claim.expects, claim.known_port = router.controller.client_tls.certificates, _KNOWN_PORT
         yield from view.at_router(router, claim)
 
 
@@ -38,7 +38,7 @@ def _routes(view: Index) -> Iterator[Found]:
     for route in map(Route.of, view.snapshot.every(ROUTE)):
         if not route.has_tls:
             yield Omission("Routes without TLS")
-        elif sound(route.name, route.namespace or ""):
+        elif valid_names(route.name, route.namespace or ""):
             yield from _of(view, route)
 
 
@@ -66,7 +66,7 @@ def _front(view: Index, route: Route, ingress: RouteIngress, termination: str, *
     router = view.routers.get(ingress.router_name)
     if router:
         # The policy does not apply to passthrough.
-        claim.expects = router.controller.client_tls.asks if termination != "passthrough" else None
+        claim.expects = router.controller.client_tls.certificates if termination != "passthrough" else None
         found = list(view.at_router(router, claim))
         if found:
             yield from found

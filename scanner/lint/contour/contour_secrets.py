@@ -12,7 +12,7 @@ from typing import Final
 
 from scanner.files.source_positions import Steps
 from scanner.kube import ingress, references
-from scanner.kube.contour import BySecret, Delegation, HTTPProxy, SecretName, VirtualHostTLS, by_secret
+from scanner.kube.contour import BySecret, Delegation, HTTPProxy, SecretName, VirtualHostTLS, delegations_by_secret
 from scanner.kube.ingress import Ingress
 from scanner.kube.kinds import (
     HEPTIO_DELEGATION,
@@ -61,21 +61,21 @@ class Use:
     """The names that a certificate is served under."""
 
 
-def is_contours(declared: Declared, found: KubeObject) -> bool:
+def is_served_by_contour(declared: Declared, found: KubeObject) -> bool:
     """True if it is known that Contour serves an Ingress."""
-    return ingress.is_contours(found, declared.known) is True
+    return ingress.is_served_by_contour(found, declared.known) is True
 
 
 def of_object(subject: Subject) -> Iterator[Use]:
     """The object's references to Secrets, as Contour reads them."""
     item = subject.object
-    if item.kind == INGRESS and not is_contours(subject.declared, item):
+    if item.kind == INGRESS and not is_served_by_contour(subject.declared, item):
         return
-    for link in references.links(item, contours=True):
+    for link in references.links(item, of_contour=True):
         certificate = link.role == "certificate"
         if link.grant is None and item.kind != INGRESS:
             continue
-        if certificate and item.kind != INGRESS and VirtualHostTLS(link.beside.raw).passthrough:
+        if certificate and item.kind != INGRESS and VirtualHostTLS(link.enclosing.raw).passthrough:
             continue
         secret = SecretName(link.namespace, link.name)
         yield Use(steps=link.steps, secret=secret, what=_WHAT[link.role], hosts=link.hosts if certificate else ())
@@ -94,11 +94,11 @@ class Permission:
 
 
 def _current(declared: Declared) -> BySecret:
-    return by_secret(declared.every(TLS_CERTIFICATE_DELEGATION))
+    return delegations_by_secret(declared.every(TLS_CERTIFICATE_DELEGATION))
 
 
 def _former(declared: Declared) -> BySecret:
-    return by_secret(declared.every(HEPTIO_DELEGATION))
+    return delegations_by_secret(declared.every(HEPTIO_DELEGATION))
 
 
 def permission(declared: Declared, user: KubeObject, secret: SecretName) -> Permission:
@@ -213,7 +213,7 @@ def check_slash(subject: Subject) -> Iterator[Flaw]:
     for each in Ingress.of(subject.object).tls:
         namespace, slash, name = each.secret_name.partition("/")
         fix, correction = f"name a Secret in {subject.object.namespace}", f"spec:\n  tls:\n  - secretName: {name}"
-        if is_contours(subject.declared, subject.object):
+        if is_served_by_contour(subject.declared, subject.object):
             annotation = "projectcontour.io/tls-cert-namespace"
             fix = f"set the namespace in the annotation {annotation}"
             correction = f"metadata:\n  annotations:\n    {annotation}: {namespace}\n{correction}"

@@ -13,7 +13,7 @@ from scanner.kube.kinds import HTTP_PROXY, INGRESS, INGRESS_CLASS, INGRESS_ROUTE
 from scanner.kube.objects import KubeObject
 from scanner.lint.contour.contour_configuration import READS as CONFIGURATIONS
 from scanner.lint.contour.contour_configuration import configurations
-from scanner.lint.contour.contour_secrets import TLS, VHOST, is_contours
+from scanner.lint.contour.contour_secrets import TLS, VHOST, is_served_by_contour
 from scanner.model.declared import Declared, Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
 
@@ -112,7 +112,7 @@ def _proxies(declared: Declared) -> Mapping[tuple[str, str], tuple[KubeObject, .
 def _ingresses(declared: Declared) -> Mapping[str, tuple[KubeObject, ...]]:
     found: dict[str, list[KubeObject]] = {}
     for each in declared.every(INGRESS):
-        if is_contours(declared, each):
+        if is_served_by_contour(declared, each):
             for host in {rule.host.lower() for rule in Ingress.of(each).rules}:
                 found.setdefault(host, []).append(each)
     return {key: tuple(each) for key, each in found.items()}

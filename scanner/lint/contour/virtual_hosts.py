@@ -13,7 +13,7 @@ from scanner.kube.kinds import HTTP_PROXY, INGRESS, INGRESS_CLASS
 from scanner.kube.objects import KubeObject
 from scanner.lint.contour.contour_configuration import READS as CONFIGURATIONS
 from scanner.lint.contour.contour_configuration import configurations, unread_file, unseen
-from scanner.lint.contour.contour_secrets import FALLBACK, TLS, VHOST, is_contours
+from scanner.lint.contour.contour_secrets import FALLBACK, TLS, VHOST, is_served_by_contour
 from scanner.model.declared import Declared, Identity, Missing, identity
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 
@@ -155,7 +155,7 @@ _ANNOTATIONS: Final = {
 
 def check_versions(subject: Subject) -> Iterator[Flaw]:
     """A virtual host's protocol versions are valid in Contour."""
-    if subject.object.kind == INGRESS and not is_contours(subject.declared, subject.object):
+    if subject.object.kind == INGRESS and not is_served_by_contour(subject.declared, subject.object):
         return
     versions = dict(_versions(subject))
     for field, (at, value) in versions.items():
@@ -240,7 +240,7 @@ def check_plaintext(subject: Subject) -> Iterator[Flaw]:
 
 def _ingress_flaws(subject: Subject) -> Iterator[Flaw]:
     annotations = subject.object.annotations
-    if not Ingress.of(subject.object).tls or not is_contours(subject.declared, subject.object):
+    if not Ingress.of(subject.object).tls or not is_served_by_contour(subject.declared, subject.object):
         return
     if annotations.get(_REDIRECT) != "true" and annotations.get(_ALLOW) != "false":
         yield Flaw(

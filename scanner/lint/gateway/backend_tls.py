@@ -16,7 +16,7 @@ from scanner.kube.gateway_routes import (
     GatewayRoute,
     PolicyTarget,
     ServiceName,
-    by_service,
+    policies_by_service,
 )
 from scanner.kube.hostnames import is_address
 from scanner.kube.kinds import BACKEND_TLS_POLICY, GATEWAY, NAMESPACE, SERVICE, Kind
@@ -47,7 +47,7 @@ _HOSTNAME: Final = TextShape(pattern=rf"^{LABELS}$", min_length=1, max_length=25
 
 def policies(declared: Declared) -> Mapping[ServiceName, list[tuple[BackendTLSPolicy, PolicyTarget]]]:
     """The policies of each Service, the one with precedence first; for ``Declared.once``."""
-    return by_service(declared.every(BACKEND_TLS_POLICY))
+    return policies_by_service(declared.every(BACKEND_TLS_POLICY))
 
 
 def service_of(route: KubeObject, backend: BackendRef) -> ServiceName:

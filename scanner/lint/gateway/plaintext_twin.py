@@ -61,7 +61,7 @@ def check_twin(subject: Subject) -> Iterator[Flaw]:
 
 def _harmless(rule: RouteRule) -> bool:
     """True for a redirect to https, and for ACME challenges, which use plaintext (RFC 8555 section 8.3)."""
-    paths = [each.path.value for each in rule.matches[:_MATCHES]]
+    paths = [each.path for each in rule.matches[:_MATCHES]]
     return any(each.redirect_scheme == "https" for each in rule.filters) or (
         bool(paths) and all(each.startswith(_CHALLENGES) for each in paths)
     )

@@ -56,7 +56,7 @@ def _by_source(declared: Declared) -> Mapping[tuple[str, GrantSource], list[Refe
     """The grants of a namespace for one kind of source in one namespace."""
     found: dict[tuple[str, GrantSource], list[ReferenceGrant]] = {}
     for each in map(ReferenceGrant.of, declared.every(REFERENCE_GRANT)):
-        for source in each.froms:
+        for source in each.allowed_sources:
             found.setdefault((each.namespace or "", source), []).append(each)
     return found
 
@@ -186,7 +186,7 @@ def check_unused(subject: Subject) -> Iterator[Flaw]:
     yield from _misspelt(grant, grant.targets, _TARGETS)
     for each in grant.targets:
         yield from _target_flaws(grant, each)
-    if not any(kind in _CERTIFICATE_HOLDERS for kind, _ in grant.tos):
+    if not any(kind in _CERTIFICATE_HOLDERS for kind, _ in grant.allowed_targets):
         return
     for each in grant.sources:
         yield from _source_flaws(grant, each)
@@ -195,8 +195,8 @@ def check_unused(subject: Subject) -> Iterator[Flaw]:
             yield _no_namespace(subject, found, (*each.steps, "namespace"))
     for each in grant.targets:
         kind = (each.group, each.kind)
-        if kind in _CERTIFICATE_HOLDERS and not _is_used(subject, grant.froms, kind, each.name):
-            flaw = _unused(subject, grant.froms, each.steps)
+        if kind in _CERTIFICATE_HOLDERS and not _is_used(subject, grant.allowed_sources, kind, each.name):
+            flaw = _unused(subject, grant.allowed_sources, each.steps)
             yield from (flaw,) if flaw else ()
 
 

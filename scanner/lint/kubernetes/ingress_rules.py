@@ -9,13 +9,13 @@ from typing import Final
 
 from scanner.files.source_positions import Steps, shown
 from scanner.kube.ingress import CLASS_ANNOTATION, TLS_CERT_NAMESPACE, Ingress, ingress_class
-from scanner.kube.ingress import is_contours as known_contours
+from scanner.kube.ingress import is_served_by_contour as known_contours
 from scanner.kube.kinds import INGRESS, INGRESS_CLASS, SECRET
 from scanner.kube.objects import KubeObject
 from scanner.kube.references import links
 from scanner.kube.secrets import issued_by
 from scanner.lint.certificates import leaf_of
-from scanner.lint.contour.contour_secrets import is_contours
+from scanner.lint.contour.contour_secrets import is_served_by_contour
 from scanner.lint.references import READS, look_up, secret_of, served_flaws
 from scanner.model.declared import Declared, Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
@@ -30,7 +30,7 @@ def check_certificate(subject: Subject) -> Iterator[Flaw]:
     """The certificates of an Ingress can be served, and are valid for its hosts."""
     yield from _secret_namespace(subject)
     issuer = issued_by(subject.object)
-    for link in links(subject.object, contours=is_contours(subject.declared, subject.object)):
+    for link in links(subject.object, of_contour=is_served_by_contour(subject.declared, subject.object)):
         if link.grant or "/" in link.name:
             continue  # contour-certificate judges other namespaces, contour-ingress-slash invalid names
         found = secret_of(subject, link.name)
@@ -72,7 +72,7 @@ def check_hosts(subject: Subject) -> Iterator[Flaw]:
             )
         return
     named = {host.lower() for each in found.tls for host in each.hosts}
-    exact = is_contours(subject.declared, subject.object)
+    exact = is_served_by_contour(subject.declared, subject.object)
     for rule in found.rules:
         host = rule.host.lower()
         wildcard = f"*.{host.partition('.')[2]}"
@@ -144,7 +144,7 @@ def check_certificate_of_host(subject: Subject) -> Iterator[Flaw]:
 
 def _entries_of(declared: Declared, ingress: KubeObject) -> Iterator[tuple[_Entry, Iterable[str]]]:
     """The entries of an Ingress, each with its hosts."""
-    found = links(ingress, contours=is_contours(declared, ingress))
+    found = links(ingress, of_contour=is_served_by_contour(declared, ingress))
     secrets = {each.steps[2]: (each.namespace or "", each.name) for each in found}
     for each in Ingress.of(ingress).tls:
         secret = secrets.get(each.steps[-1], (ingress.namespace or "", ""))

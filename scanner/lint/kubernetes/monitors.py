@@ -99,7 +99,7 @@ def services(subject: Subject) -> Iterator[Service]:
 def _of_services(subject: Subject, endpoint: Scrape) -> Iterator[Claim]:
     for service in services(subject):
         for port in service.ports[:MOST]:
-            if endpoint.leads_to(port):
+            if endpoint.selects_port(port):
                 yield from of_port(service, port)
 
 

@@ -12,10 +12,10 @@ from typing import Final
 
 from scanner.files.source_positions import Steps
 from scanner.kube.kinds import DEPLOYMENT, POD, SERVICE, Kind
-from scanner.kube.meta import LabelSelector, is_empty
+from scanner.kube.meta import LabelSelector, is_empty, selects
 from scanner.kube.objects import KubeObject
 from scanner.kube.pod import WORKLOADS, Container, HTTPGet, template
-from scanner.kube.service import Service, ServicePort, name_says, protocol_says
+from scanner.kube.service import Service, ServicePort, name_suggests_tls, protocol_suggests_tls
 from scanner.model.declared import Declared
 
 READS: Final[tuple[Kind, ...]] = (*WORKLOADS, SERVICE)
@@ -47,7 +47,7 @@ def is_replica(declared: Declared, workload: KubeObject) -> bool:
 
 
 def _containers(workload: KubeObject) -> tuple[Container, ...]:
-    return template(workload).spec.staying[: 2 * MOST]
+    return template(workload).spec.long_running[: 2 * MOST]
 
 
 def named_ports(workload: KubeObject) -> dict[str, int]:
@@ -108,7 +108,7 @@ def of_pod(declared: Declared, workload: KubeObject) -> dict[int, list[Claim]]:
         found.setdefault(number, []).append(claim)
     named = named_ports(workload)
     for name, number in named.items():
-        tls = name_says(name)
+        tls = name_suggests_tls(name)
         if tls is not None:
             found.setdefault(number, []).append(Claim(tls=tls, what=f"the port's name {name}", certain=False))
     for service in islice(_services(declared, workload), MOST):
@@ -122,7 +122,7 @@ def of_pod(declared: Declared, workload: KubeObject) -> dict[int, list[Claim]]:
 def of_port(service: KubeObject, port: ServicePort) -> Iterator[Claim]:
     """The claims of a Service about its port."""
     protocol, name = port.app_protocol, port.name
-    tls, hinted = protocol_says(protocol), name_says(name)
+    tls, hinted = protocol_suggests_tls(protocol), name_suggests_tls(name)
     if tls is not None:
         yield Claim(tls=tls, what=f"the appProtocol {protocol} of {service.reference}")
     if hinted is not None:
@@ -184,5 +184,5 @@ def selected(index: ByLabel, namespaces: Iterable[str | None], selector: LabelSe
         return
     for namespace in namespaces:
         for each in index.get((namespace, *label), ()):
-            if selector.selects(each.labels if each.kind == SERVICE else template(each).labels):
+            if selects(selector, each.labels if each.kind == SERVICE else template(each).labels):
                 yield each

@@ -11,7 +11,7 @@ from scanner.files.source_positions import Steps
 from scanner.kube import kinds
 from scanner.kube.kinds import CONFIG_MAP, POD, ROUTE, SECRET, Kind
 from scanner.kube.objects import KubeObject
-from scanner.kube.references import named
+from scanner.kube.references import referenced_names
 from scanner.kube.secrets import Secret
 from scanner.lint import references
 from scanner.lint.certificates import (
@@ -79,7 +79,7 @@ def _is_pair(secret: KubeObject) -> bool:
 
 def _referred(declared: Declared) -> frozenset[tuple[str, str]]:
     """Namespace and name of the Secrets that other rules check."""
-    return frozenset(named(chain.from_iterable(map(declared.every, _USERS)), SECRET))
+    return frozenset(referenced_names(chain.from_iterable(map(declared.every, _USERS)), SECRET))
 
 
 def check_reuse(subject: Subject) -> Iterator[Flaw]:

@@ -103,7 +103,7 @@ def check_named(subject: Subject) -> Iterator[Flaw]:
 
 
 def _names(each: NamedCertificate, names: tuple[str, ...] | None, internal: frozenset[str]) -> Iterator[Flaw]:
-    at = (*each.steps, "names" if each.any_names else "servingCertificate")
+    at = (*each.steps, "names" if each.raw_names else "servingCertificate")
     if names == ():
         message = "the certificate has no names, and none are set: it is not served"
         yield Flaw(message=message, at=at, fix="set names, or use a certificate with names")

@@ -19,7 +19,7 @@ from scanner.kube.ingress import (
     IngressController,
 )
 from scanner.kube.kinds import CONFIG_MAP, CONSOLE, INGRESS_CONFIG, INGRESS_CONTROLLER, NAMESPACE, ROUTE, SECRET
-from scanner.kube.meta import excludes, is_empty, selects
+from scanner.kube.meta import are_disjoint, is_empty, selects
 from scanner.kube.objects import KubeObject
 from scanner.lint import references
 from scanner.lint.certificates import chain_of
@@ -38,7 +38,7 @@ _POLICY: Final = (*_CLIENT_TLS, "clientCertificatePolicy")
 _AUTHORITY: Final = (*_CLIENT_TLS, "clientCA")
 _PATTERNS: Final = (*_CLIENT_TLS, "allowedSubjectPatterns")
 _TLS_SETTINGS: Final[Mapping[str, Callable[[IngressController], object]]] = {
-    "spec.tlsSecurityProfile": lambda controller: controller.any_profile,
+    "spec.tlsSecurityProfile": lambda controller: controller.raw_profile,
     "spec.clientTLS": lambda controller: controller.client_tls.raw,
     "spec.defaultCertificate": lambda controller: controller.default_certificate,
 }
@@ -197,7 +197,7 @@ def _shared(declared: Declared, one: IngressController, other: IngressController
         (one.namespace_selector, other.namespace_selector),
         (one.route_selector, other.route_selector),
     )
-    if any(excludes(*pair) for pair in pairs):
+    if any(are_disjoint(*pair) for pair in pairs):
         return ""
     if all(is_empty(first) or is_empty(second) or first.raw == second.raw for first, second in pairs):
         return "every Route" if all(is_empty(each) for pair in pairs for each in pair) else "some of its Routes"

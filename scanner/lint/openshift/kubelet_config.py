@@ -11,7 +11,7 @@ from scanner.files.problems import did_you_mean
 from scanner.files.source_positions import Steps, shown
 from scanner.kube import tls_profile
 from scanner.kube.kinds import API_SERVER, KUBELET_CONFIG, MACHINE_CONFIG_POOL
-from scanner.kube.kubelet import SUFFIX, KubeletConfig, KubeletConfiguration, in_order, is_for
+from scanner.kube.kubelet import SUFFIX, KubeletConfig, KubeletConfiguration, in_merge_order, selects_pool
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.meta import is_empty
 from scanner.kube.objects import KubeObject
@@ -35,7 +35,7 @@ _MOST_POOLS: Final = 100
 def check_pool(subject: Subject) -> Iterator[Flaw]:
     """A KubeletConfig with TLS settings selects a pool."""
     config = KubeletConfig.of(subject.object)
-    if not config.speaks_of_tls:
+    if not config.sets_tls:
         return
     at = _SELECTOR if config.has_pool_selector else _SPEC
     label = "pools.operator.machineconfiguration.openshift.io/worker"
@@ -46,7 +46,7 @@ def check_pool(subject: Subject) -> Iterator[Flaw]:
         yield Flaw(message=message, at=at, fix=fix, correction=correction)
         return
     pools, gap = known_pools(subject.declared)
-    if any(is_for(config, each) for each in pools):
+    if any(selects_pool(config, each) for each in pools):
         return
     if gap:
         yield undecided(Missing(name=MACHINE_CONFIG_POOL.name, gap=gap), at, "whether it selects a pool")
@@ -69,7 +69,7 @@ POOL = ObjectRule(id="kubelet-config-pool", subjects=(KUBELET_CONFIG,), check=ch
 def check_conflict(subject: Subject) -> Iterator[Flaw]:
     """A pool has one KubeletConfig, if that has TLS settings."""
     config, declared = KubeletConfig.of(subject.object), subject.declared
-    if not config.speaks_of_tls or is_empty(config.pool_selector):
+    if not config.sets_tls or is_empty(config.pool_selector):
         return
     known = declared.once(_choices)
     seen = {config.name}
@@ -104,14 +104,14 @@ def _choices(declared: Declared) -> _Choices:
     of: dict[str, list[str]] = {}
     for config in every:
         selector = f"the pools of the selector {json.dumps(config.pool_selector.raw)[:200]}"
-        for what in (selector, *(str(pool.reference) for pool in pools if is_for(config, pool))):
+        for what in (selector, *(str(pool.reference) for pool in pools if selects_pool(config, pool))):
             by.setdefault(what, []).append(config)
             of.setdefault(config.name, []).append(what)
     return _Choices(every, by, of, gap)
 
 
 def _conflict(config: KubeletConfig, others: Sequence[KubeletConfig], shared: str) -> Flaw:
-    every = in_order((config, *others))
+    every = in_merge_order((config, *others))
     known = any(each.annotations.get(SUFFIX) for each in every)  # the operator's own count
     last = f"only {every[-1].reference}, the later one, takes effect"
     names = ", ".join(str(each.reference) for each in others[:_SHOWN]) + (" and others" if others[_SHOWN:] else "")
@@ -179,7 +179,7 @@ def _minimum(raw: KubeletConfiguration) -> Iterator[Flaw]:
 
 
 def _suites(raw: KubeletConfiguration) -> Iterator[Flaw]:
-    value = raw.listed_cipher_suites
+    value = raw.raw_cipher_suites
     if value in (None, []):
         return
     if not isinstance(value, list):
@@ -232,7 +232,7 @@ def _overrides(subject: Subject, raw: KubeletConfiguration) -> Iterator[Flaw]:
     own = tls_profile.declared(config, PROFILE, MACHINE_CONFIG, str(config.reference), _meaning)
     if own.profile is not None:
         yield from _minimum_override(own, version, "tlsSecurityProfile")
-        if raw.listed_cipher_suites:
+        if raw.raw_cipher_suites:
             message = f"tlsCipherSuites overrides tlsSecurityProfile ({own.said})"
             yield Flaw(message=message, at=_SUITES, severity="medium", fix="remove tlsCipherSuites")
     elif version in VERSIONS:

@@ -18,7 +18,7 @@ from scanner.kube.kinds import (
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Steps
 from scanner.kube.openshift import HostedCluster
-from scanner.kube.tls_profile import GROUPS, VERSIONS, CustomProfile, held_profiles
+from scanner.kube.tls_profile import GROUPS, VERSIONS, CustomProfile, nested_profiles
 from scanner.lint.openshift.tls_profiles import SUBJECTS
 from scanner.model.finding import Severity
 from scanner.model.object_rule import Flaw, ObjectRule, Subject
@@ -47,8 +47,8 @@ kubelet always has an ECDSA key."""
 
 def check_weak(subject: Subject) -> Iterator[Flaw]:
     """A Custom profile lists no weak cipher suite."""
-    for each in held_profiles(subject.object):
-        value = each.custom.listed
+    for each in nested_profiles(subject.object):
+        value = each.custom.raw_ciphers
         for index, name in enumerate(value[:_MOST] if isinstance(value, list) else ()):
             at = (*each.custom.steps, "ciphers", index)
             flaw = _weak(subject.object.kind, name, at) if isinstance(name, str) else None
@@ -76,7 +76,7 @@ def _weak(kind: Kind, name: str, at: Steps) -> Flaw | None:
 
 def check_keys(subject: Subject) -> Iterator[Flaw]:
     """A Custom profile has TLS 1.2 suites for RSA and for ECDSA keys."""
-    for each in held_profiles(subject.object):
+    for each in nested_profiles(subject.object):
         if each.custom and each.custom.minimum != _TLS13:
             yield from _key_flaws(subject.object.kind, each.custom)
 
@@ -117,7 +117,7 @@ class _Loss(NamedTuple):
 
 def check_fips(subject: Subject) -> Iterator[Flaw]:
     """A Custom profile has suites and groups that FIPS mode allows."""
-    profiles = [each.custom for each in held_profiles(subject.object)]
+    profiles = [each.custom for each in nested_profiles(subject.object)]
     lost = [(each, loss) for each in profiles for loss in _losses(subject.object.kind, each)]
     mode = _mode(subject) if lost else False
     for each, loss in lost:

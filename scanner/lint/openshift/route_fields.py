@@ -129,7 +129,7 @@ def _refused(at: Steps, error: str, fix: str, *values: str, correct: str | None 
 def _termination(route: Route) -> Iterator[Flaw]:
     if route.termination not in _TERMINATIONS:
         listed = ", ".join(f'"{each}"' for each in _TERMINATIONS)
-        value = route.tls.any_termination
+        value = route.tls.raw_termination
         error = f"Unsupported value: {shown(value or '')}: supported values: {listed}"
         near = nearest(value, _TERMINATIONS) if isinstance(value, str) else None
         fix = f"set {near}" if near else "set one of the three"
@@ -137,7 +137,7 @@ def _termination(route: Route) -> Iterator[Flaw]:
 
 
 def _insecure(route: Route) -> Iterator[Flaw]:
-    value, allowed = route.tls.any_insecure_policy, _POLICIES.get(route.termination, ())
+    value, allowed = route.tls.raw_insecure_policy, _POLICIES.get(route.termination, ())
     if value in (None, "") or not allowed or value in allowed:
         return
     listed = ", ".join(allowed)

@@ -38,11 +38,11 @@ from scanner.kube.tls_profile import (
     ProblemId,
     TLSSecurityProfile,
     has_profile,
-    held_profiles,
+    nested_profiles,
     problems,
     profile_of,
     reader_of,
-    refusals,
+    router_refusals,
 )
 from scanner.lint.fields.unknown_fields import nearest
 from scanner.model.declared import Declared, Missing
@@ -88,7 +88,7 @@ def check_type(subject: Subject) -> Iterator[Flaw]:
             expected=(_NAME,),
             fix=f"set metadata.name to {_NAME}: a cluster has one",
         )
-    for profile in held_profiles(subject.object):
+    for profile in nested_profiles(subject.object):
         yield from _flaws(subject, profile, _ABOUT_TYPES)
 
 
@@ -104,7 +104,7 @@ def is_off(declared: Declared, names: tuple[str, ...]) -> bool:
 
 def check_custom(subject: Subject) -> Iterator[Flaw]:
     """A Custom profile is accepted by its readers."""
-    for profile in held_profiles(subject.object):
+    for profile in nested_profiles(subject.object):
         if profile.custom.said_groups is not None and is_off(subject.declared, GROUPS_GATE):
             message = (
                 f"the feature gate {GROUPS_GATE[0]} is off: the API server removes groups without an error, and each "
@@ -117,7 +117,7 @@ def check_custom(subject: Subject) -> Iterator[Flaw]:
 
 def check_ciphers(subject: Subject) -> Iterator[Flaw]:
     """Every name in a Custom profile's `ciphers` selects a suite."""
-    for profile in held_profiles(subject.object):
+    for profile in nested_profiles(subject.object):
         yield from _flaws(subject, profile, _ABOUT_NAMES)
 
 
@@ -161,7 +161,7 @@ def _refused_by(kind: Kind) -> str:
 
 def _correction(each: Problem, profile: TLSSecurityProfile) -> str | None:
     if each.id == "type-unset":
-        name = next(name for name, field in PROFILE_FIELDS.items() if field == profile.given[0])
+        name = next(name for name, field in PROFILE_FIELDS.items() if field == profile.type_fields[0])
         return f"tlsSecurityProfile:\n  type: {name}"
     if each.id == "version-unset":
         return "minTLSVersion: VersionTLS12"
@@ -180,7 +180,7 @@ def check_version(subject: Subject) -> Iterator[Flaw]:
     """A `tlsSecurityProfile` requires TLS 1.2 or later."""
     # The router's minimum for TLS 1.0: cluster-ingress-operator ``ingress/deployment.go``, SSL_MIN_VERSION.
     raised = "; a router accepts TLS 1.1 but not TLS 1.0" if subject.object.kind == INGRESS_CONTROLLER else ""
-    for profile in held_profiles(subject.object):
+    for profile in nested_profiles(subject.object):
         if profile.type == "Old":
             yield Flaw(
                 message=f"the profile Old allows TLS 1.0 and 1.1{raised}",
@@ -248,7 +248,7 @@ def _conflict(server: KubeObject) -> _Conflict | None:
     if only_tls13:
         why = "is Custom with VersionTLS13 and must list no ciphers, but an IngressController requires ciphers"
         return _Conflict(why, "set 'type: Modern'", _MODERN)
-    found = next(refusals(custom), None)
+    found = next(router_refusals(custom), None)
     correction = "minTLSVersion: VersionTLS12" if found and found.field == "minTLSVersion" else ""
     why = f"is a Custom profile that the ingress operator refuses: {found.message}" if found else ""
     return _Conflict(why, found.fix, correction) if found else None

@@ -261,7 +261,7 @@ def test_client_authorities(tmp_path: Path, text: str, expected: list[str]) -> N
 
 def test_config_maps_that_are_not_there(tmp_path: Path) -> None:
     """The ConfigMaps that were read from the cluster."""
-    asked = replace(empty(), sought={CONFIG_MAP: frozenset({("openshift-config", "clients")})})
+    asked = replace(empty(), requested={CONFIG_MAP: frozenset({("openshift-config", "clients")})})
     texts = {"ingress-client-tls": controller(ASKS % ""), "apiserver-client-ca": server("clientCA: {name: clients}")}
     for rule, text in texts.items():
         found = said(tmp_path, rule, text, asked)

@@ -102,7 +102,7 @@ def question(verb: str, *groups: str, user: str = "eve") -> Review:
 
 def asked_cluster(*, gaps: bool = False, **answers: bool) -> Snapshot:
     """One that was asked these verbs and has no Roles; with ``gaps`` they may not be read."""
-    objects = tuple(question(verb).answered(allowed=allowed) for verb, allowed in answers.items())
+    objects = tuple(question(verb).with_answer(allowed=allowed) for verb, allowed in answers.items())
     missing = declared(None, None).known.unreadable if gaps else {}
     return replace(empty(), objects={**empty().objects, ACCESS_REVIEW: objects}, unreadable=missing)
 
@@ -130,7 +130,7 @@ def test_an_answer_about_another_is_none(tmp_path: Path) -> None:
 
 
 def _allowed(questions: list[Review]) -> list[KubeObject]:
-    return [each.answered(allowed=True) for each in questions]
+    return [each.with_answer(allowed=True) for each in questions]
 
 
 @pytest.mark.parametrize(

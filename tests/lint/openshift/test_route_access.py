@@ -39,7 +39,7 @@ def question(verb: str) -> Review:
 
 def cluster(*allowed: str, of: tuple[str, ...] = VERBS, gaps: bool = False) -> Snapshot:
     """One that was asked these verbs and has no Roles; with ``gaps`` they may not be read."""
-    answers = tuple(question(verb).answered(allowed=verb in allowed) for verb in of)
+    answers = tuple(question(verb).with_answer(allowed=verb in allowed) for verb in of)
     missing = declared(None, None).known.unreadable if gaps else {}
     return replace(empty(), objects={**empty().objects, ACCESS_REVIEW: answers}, unreadable=missing)
 
