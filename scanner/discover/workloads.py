@@ -86,8 +86,6 @@ class Pod:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Node:
-    """A node."""
-
     raw: RawNode
     name: str
     addresses: tuple[str, ...]

@@ -38,8 +38,6 @@ class ApiServerConfig(View):
 
 
 class APIServer(KubeObject):
-    """APIServer/cluster."""
-
     raw_profile = Value("spec", "tlsSecurityProfile")
 
 
@@ -147,9 +145,7 @@ def read_adherence(
 ) -> Adherence:
     """Interpret ``value``. ``gate`` and ``pruned``: whether the cluster has the field."""
     found = _spelt(value, source, field)
-    if gate == "off" or pruned:
-        return _without(found, value, gate)
-    return found
+    return _pruned(found, value, gate) if gate == "off" or pruned else found
 
 
 def _spelt(value: object, source: str, field: str) -> Adherence:
@@ -159,15 +155,13 @@ def _spelt(value: object, source: str, field: str) -> Adherence:
         said = f"{shown(value)}, unknown, which means {STRICT}"
         return Adherence(means=STRICT, source=source, field=field, said=said, remarks=(warning,), unknown=True)
     means = SPELLINGS[text]
+    said = text if text == means else f"{text}, an earlier spelling of {means}"
     if not text:
-        return Adherence(means=means, source=source, field=field, said=f"not set, which means {LEGACY}")
-    if text == means:
-        return Adherence(means=means, source=source, field=field, said=text)
-    said = f"{text}, an earlier spelling of {means}"
+        said = f"not set, which means {LEGACY}"
     return Adherence(means=means, source=source, field=field, said=said)
 
 
-def _without(found: Adherence, value: object, gate: State) -> Adherence:
+def _pruned(found: Adherence, value: object, gate: State) -> Adherence:
     """The field has no effect: the object has the value that its author wrote, and components do not see it."""
     why = "the feature gate TLSAdherence is off" if gate == "off" else "this cluster's APIServer has no such field"
     note = f"tlsAdherence: {why}, so the API server removes it without an error, which means {LEGACY}"

@@ -11,6 +11,7 @@ from scanner.kube import kinds
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.openshift import ClusterVersion, Infrastructure, microshift_release
+from scanner.kube.pod import Pod
 from scanner.kube.snapshot import Snapshot
 
 Distribution = Literal["openshift", "hypershift", "microshift", "kubernetes"]
@@ -23,8 +24,6 @@ _OPENSHIFT = ("config.openshift.io", "operator.openshift.io", "machineconfigurat
 """API groups that only OpenShift serves. HyperShift's group is not one: it runs on any Kubernetes."""
 _PLATFORMS = ("openshift-kube-", "openshift-config", "openshift-etcd", "openshift-apiserver", "openshift-ingress")
 """Prefixes of namespaces that only OpenShift has. Products with its name are installed on other clusters, too."""
-_MIRROR = "kubernetes.io/config.mirror"
-"""Annotation of the pods that a kubelet runs from files."""
 _SERVED = ("forbidden", "failed", "not-asked")
 """Gaps of a kind that the cluster serves. A kind that was not saved proves nothing."""
 
@@ -80,7 +79,7 @@ def distribution(snapshot: Snapshot) -> Distribution:
     """Recognize the distribution by its objects; ``kubernetes`` without evidence of another."""
     if microshift_release(snapshot):
         return "microshift"
-    if any(Infrastructure.of(each).topology == "External" for each in snapshot.every(kinds.INFRASTRUCTURE)[:1]):
+    if is_guest(snapshot):
         return "hypershift"
     if any(found and kind.group in _OPENSHIFT for kind, found in snapshot.objects.items()):
         return "openshift"
@@ -98,7 +97,7 @@ def _kubeadm(snapshot: Snapshot) -> bool:
     if snapshot.get(kinds.CONFIG_MAP, "kubeadm-config", "kube-system") is not None:
         return True
     pods = (each for each in snapshot.objects.get(kinds.POD, ()) if each.namespace == "kube-system")
-    return any(each.labels.get("component") == "kube-apiserver" and _MIRROR in each.annotations for each in pods)
+    return any(each.labels.get("component") == "kube-apiserver" and Pod.of(each).is_static for each in pods)
 
 
 def _in_its_namespaces(snapshot: Snapshot) -> bool:

@@ -329,8 +329,6 @@ class Settings(View):
 
 
 class ContourConfiguration(KubeObject):
-    """A ContourConfiguration."""
-
     settings = Part(Settings, "spec")
 
 

@@ -207,8 +207,6 @@ class GatewayAddress(View):
 
 
 class Gateway(ListenerHolder):
-    """A Gateway."""
-
     gateway_class_name = Text("spec", "gatewayClassName")
     allowed_listeners = Part(NamespaceRule, "spec", "allowedListeners", "namespaces")
     default_frontend = Part(FrontendTLS, "spec", "tls", "frontend", "default")
@@ -226,10 +224,8 @@ class Gateway(ListenerHolder):
     def validation(self, port: int | None) -> FrontendValidation | None:
         """The client validation of HTTPS listeners on ``port``, or None. No other protocol has any (GEP-91). An entry
         for the port replaces the default, even if the entry is empty."""
-        chosen = self.default_frontend
-        for each in self.per_port:
-            if each.port == port:
-                chosen = each.tls
+        entries = (each.tls for each in reversed(self.per_port) if each.port == port)
+        chosen = next(entries, self.default_frontend)
         return chosen.validation if chosen.has_validation else None
 
 
@@ -248,14 +244,10 @@ class ListenerSet(ListenerHolder):
     def has_gateway(self) -> bool:
         """True if its parent is a Gateway, which is the default (``ParentGatewayReference``)."""
         parent = self.parent_ref
-        return parent.kind in ("", GATEWAY.name) and (parent.group if parent.has_group else GATEWAY.group) == (
-            GATEWAY.group
-        )
+        return parent.kind in ("", GATEWAY.name) and (not parent.has_group or parent.group == GATEWAY.group)
 
 
 class GatewayClass(KubeObject):
-    """A GatewayClass."""
-
     controller_name = Text("spec", "controllerName")
     parameters_ref = Part(ObjectReference, "spec", "parametersRef")
     conditions = Parts(Condition, "status", "conditions")
@@ -278,7 +270,10 @@ _PROTOCOL: Final = Text("protocol")
 
 def _listener(holder: ListenerHolder, item: View) -> Listener:
     protocol = _PROTOCOL.read(item)
-    mode = _mode(protocol, item)
+    mode = item.text("tls", "mode") or "Terminate" if protocol in ("HTTPS", "TLS") or item.has("tls") else ""
+    # A protocol with a slash is the implementation's own and may carry any kind.
+    able = ROUTES if "/" in protocol else carried(protocol, mode) or ()
+    allowed = Listener.allowed_kinds.read(item)
     return Listener(
         item.raw,
         item.steps,
@@ -288,26 +283,13 @@ def _listener(holder: ListenerHolder, item: View) -> Listener:
         port=_PORT.read(item) or None,
         protocol=protocol,
         mode=mode,
-        routes=_routes(protocol, mode, item),
+        routes=tuple(kind for kind in able if not allowed or any(each.means(kind) for each in allowed)),
     )
-
-
-def _mode(protocol: str, item: View) -> str:
-    if protocol not in ("HTTPS", "TLS") and not item.has("tls"):
-        return ""
-    return item.text("tls", "mode") or "Terminate"
 
 
 def carried(protocol: str, mode: str) -> tuple[Kind, ...] | None:
     """Kinds of routes that such a listener can carry; None if the API does not define them."""
     return _CARRIES.get((protocol, mode))
-
-
-def _routes(protocol: str, mode: str, item: View) -> tuple[Kind, ...]:
-    """The accepted kinds. A protocol with a slash is the implementation's own and may carry any kind."""
-    able = ROUTES if "/" in protocol else carried(protocol, mode) or ()
-    allowed = Listener.allowed_kinds.read(item)
-    return tuple(kind for kind in able if not allowed or any(each.means(kind) for each in allowed))
 
 
 def holder_of(item: KubeObject) -> ListenerHolder:
@@ -430,8 +412,6 @@ class GrantEntry(View):
 
 
 class ReferenceGrant(KubeObject):
-    """A ReferenceGrant."""
-
     sources = Parts(GrantEntry, "spec", "from")
     targets = Parts(GrantEntry, "spec", "to")
 

@@ -65,16 +65,10 @@ class BackendRef(View):
         return (self.group, self.kind or SERVICE.name) == (SERVICE.group, SERVICE.name)
 
 
-class PathMatch(View):
-    """``path`` of an entry of ``matches``."""
-
-    value = Text()
-
-
 class RouteMatch(View):
     """An entry of ``matches`` of an HTTPRoute."""
 
-    path = Part(PathMatch)
+    path = Text("path", "value")
 
 
 class RouteFilter(View):
@@ -364,8 +358,6 @@ class PolicyAncestor(View):
 
 
 class BackendTLSPolicy(KubeObject):
-    """A BackendTLSPolicy."""
-
     options = Words("spec", "options")
     ancestors = Parts(PolicyAncestor, "status", "ancestors")
     has_ancestors = Present("status", "ancestors")

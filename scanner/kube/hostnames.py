@@ -41,11 +41,7 @@ def overlap(one: str, other: str) -> bool:
 
 def is_address(text: str) -> bool:
     """True if it is an IP address, which no hostname may be."""
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True
+    return parse_address(text) is not None
 
 
 def host_of(url: str) -> str:

@@ -50,8 +50,6 @@ class Rule(View):
 
 
 class Ingress(KubeObject):
-    """An Ingress."""
-
     class_name = Text("spec", "ingressClassName")
     tls = Parts(IngressTLS, "spec", "tls")
     has_tls = Present("spec", "tls")
@@ -60,8 +58,6 @@ class Ingress(KubeObject):
 
 
 class IngressClass(KubeObject):
-    """An IngressClass."""
-
     controller = Text("spec", "controller")
 
 
@@ -165,8 +161,6 @@ class ComponentRoute(View):
 
 
 class IngressConfig(KubeObject):
-    """Ingress/cluster."""
-
     domain = Text("spec", "domain")
     apps_domain = Text("spec", "appsDomain")
     component_routes = Parts(ComponentRoute, "spec", "componentRoutes")
@@ -235,8 +229,6 @@ class RouteIngress(View):
 
 
 class Route(KeyHolder):
-    """A Route."""
-
     host = Text("spec", "host")
     subdomain = Text("spec", "subdomain")
     path = Text("spec", "path")

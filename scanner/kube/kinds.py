@@ -32,8 +32,22 @@ class Kind:
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
 
-def _core(plural: str, name: str, *, namespaced: bool = True, opt_in: str | None = None) -> Kind:
-    return Kind(group="", plural=plural, name=name, namespaced=namespaced, opt_in=opt_in)
+_NETWORKING = "networking.k8s.io"
+_ADMISSION = "admissionregistration.k8s.io"
+_AUTHORIZATION = "rbac.authorization.k8s.io"
+_CONFIG = "config.openshift.io"
+_OPERATOR = "operator.openshift.io"
+_MACHINE_CONFIG = "machineconfiguration.openshift.io"
+_HYPERSHIFT = "hypershift.openshift.io"
+_GATEWAY = "gateway.networking.k8s.io"
+_GATEWAY_X = "gateway.networking.x-k8s.io"
+_CONTOUR = "projectcontour.io"
+_MONITORING = "monitoring.coreos.com"
+_CERT_MANAGER = "cert-manager.io"
+
+
+def _kind(group: str, plural: str, name: str, *, namespaced: bool = True, opt_in: str | None = None) -> Kind:
+    return Kind(group=group, plural=plural, name=name, namespaced=namespaced, opt_in=opt_in)
 
 
 def _bundles(namespace: str, *names: str) -> Iterable[tuple[str, str]]:
@@ -44,11 +58,11 @@ def _bundles(namespace: str, *names: str) -> Iterable[tuple[str, str]]:
 
 # --- Kubernetes ------------------------------------------------------------------------------------------------------
 
-POD = _core("pods", "Pod")
-SERVICE = _core("services", "Service")
-NODE = _core("nodes", "Node", namespaced=False)
-NAMESPACE = _core("namespaces", "Namespace", namespaced=False)
-SECRET = _core("secrets", "Secret", opt_in="secrets")
+POD = _kind("", "pods", "Pod")
+SERVICE = _kind("", "services", "Service")
+NODE = _kind("", "nodes", "Node", namespaced=False)
+NAMESPACE = _kind("", "namespaces", "Namespace", namespaced=False)
+SECRET = _kind("", "secrets", "Secret", opt_in="secrets")
 CONFIG_MAP = Kind(
     group="",
     plural="configmaps",
@@ -91,108 +105,73 @@ OF_OPENSHIFT: tuple[tuple[str, str], ...] = tuple(
     if namespace.startswith("openshift-") or name in ("cluster-config-v1", "root-ca", "microshift-version")
 )
 """The ConfigMaps among them that OpenShift, its installer and MicroShift create."""
-ENDPOINT_SLICE = Kind(group="discovery.k8s.io", plural="endpointslices", name="EndpointSlice")
-INGRESS = Kind(group="networking.k8s.io", plural="ingresses", name="Ingress")
-INGRESS_CLASS = Kind(
-    group="networking.k8s.io", plural="ingressclasses", name="IngressClass", namespaced=False, opt_in="lint"
+ENDPOINT_SLICE = _kind("discovery.k8s.io", "endpointslices", "EndpointSlice")
+INGRESS = _kind(_NETWORKING, "ingresses", "Ingress")
+INGRESS_CLASS = _kind(_NETWORKING, "ingressclasses", "IngressClass", namespaced=False, opt_in="lint")
+NETWORK_POLICY = _kind(_NETWORKING, "networkpolicies", "NetworkPolicy")
+VALIDATING_WEBHOOK = _kind(
+    _ADMISSION, "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", namespaced=False
 )
-NETWORK_POLICY = Kind(group="networking.k8s.io", plural="networkpolicies", name="NetworkPolicy")
-VALIDATING_WEBHOOK = Kind(
-    group="admissionregistration.k8s.io",
-    plural="validatingwebhookconfigurations",
-    name="ValidatingWebhookConfiguration",
-    namespaced=False,
+MUTATING_WEBHOOK = _kind(_ADMISSION, "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", namespaced=False)
+VALIDATING_ADMISSION_POLICY = _kind(
+    _ADMISSION, "validatingadmissionpolicies", "ValidatingAdmissionPolicy", namespaced=False
 )
-MUTATING_WEBHOOK = Kind(
-    group="admissionregistration.k8s.io",
-    plural="mutatingwebhookconfigurations",
-    name="MutatingWebhookConfiguration",
-    namespaced=False,
+VALIDATING_ADMISSION_POLICY_BINDING = _kind(
+    _ADMISSION, "validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBinding", namespaced=False
 )
-VALIDATING_ADMISSION_POLICY = Kind(
-    group="admissionregistration.k8s.io",
-    plural="validatingadmissionpolicies",
-    name="ValidatingAdmissionPolicy",
-    namespaced=False,
+CUSTOM_RESOURCE_DEFINITION = _kind(
+    "apiextensions.k8s.io", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False
 )
-VALIDATING_ADMISSION_POLICY_BINDING = Kind(
-    group="admissionregistration.k8s.io",
-    plural="validatingadmissionpolicybindings",
-    name="ValidatingAdmissionPolicyBinding",
-    namespaced=False,
-)
-CUSTOM_RESOURCE_DEFINITION = Kind(
-    group="apiextensions.k8s.io", plural="customresourcedefinitions", name="CustomResourceDefinition", namespaced=False
-)
-API_SERVICE = Kind(group="apiregistration.k8s.io", plural="apiservices", name="APIService", namespaced=False)
-CERTIFICATE_SIGNING_REQUEST = Kind(
-    group="certificates.k8s.io",
-    plural="certificatesigningrequests",
-    name="CertificateSigningRequest",
-    namespaced=False,
+API_SERVICE = _kind("apiregistration.k8s.io", "apiservices", "APIService", namespaced=False)
+CERTIFICATE_SIGNING_REQUEST = _kind(
+    "certificates.k8s.io", "certificatesigningrequests", "CertificateSigningRequest", namespaced=False
 )
 
 
-def _authorization(plural: str, name: str, *, namespaced: bool) -> Kind:
-    """A kind of RBAC, for lint: may a router read a Secret?"""
-    return Kind(group="rbac.authorization.k8s.io", plural=plural, name=name, namespaced=namespaced, opt_in="lint")
+# For lint: may a router read a Secret?
+ROLE = _kind(_AUTHORIZATION, "roles", "Role", opt_in="lint")
+ROLE_BINDING = _kind(_AUTHORIZATION, "rolebindings", "RoleBinding", opt_in="lint")
+CLUSTER_ROLE = _kind(_AUTHORIZATION, "clusterroles", "ClusterRole", namespaced=False, opt_in="lint")
+CLUSTER_ROLE_BINDING = _kind(
+    _AUTHORIZATION, "clusterrolebindings", "ClusterRoleBinding", namespaced=False, opt_in="lint"
+)
 
 
-ROLE = _authorization("roles", "Role", namespaced=True)
-ROLE_BINDING = _authorization("rolebindings", "RoleBinding", namespaced=True)
-CLUSTER_ROLE = _authorization("clusterroles", "ClusterRole", namespaced=False)
-CLUSTER_ROLE_BINDING = _authorization("clusterrolebindings", "ClusterRoleBinding", namespaced=False)
-
-
-def _workload(plural: str, name: str) -> Kind:
-    """A kind that creates pods: manifests contain these, a cluster also has the pods."""
-    return Kind(group="apps", plural=plural, name=name, opt_in="lint")
-
-
-DEPLOYMENT = _workload("deployments", "Deployment")
-STATEFUL_SET = _workload("statefulsets", "StatefulSet")
-DAEMON_SET = _workload("daemonsets", "DaemonSet")
+# For lint: manifests contain workloads. In a cluster, adhere reads the pods.
+DEPLOYMENT = _kind("apps", "deployments", "Deployment", opt_in="lint")
+STATEFUL_SET = _kind("apps", "statefulsets", "StatefulSet", opt_in="lint")
+DAEMON_SET = _kind("apps", "daemonsets", "DaemonSet", opt_in="lint")
 
 # --- OpenShift -------------------------------------------------------------------------------------------------------
 
 
-def _config(plural: str, name: str) -> Kind:
-    return Kind(group="config.openshift.io", plural=plural, name=name, namespaced=False)
-
-
-API_SERVER = _config("apiservers", "APIServer")
-CLUSTER_VERSION = _config("clusterversions", "ClusterVersion")
-CLUSTER_OPERATOR = _config("clusteroperators", "ClusterOperator")
-FEATURE_GATE = _config("featuregates", "FeatureGate")
-INFRASTRUCTURE = _config("infrastructures", "Infrastructure")
-NETWORK = _config("networks", "Network")
-INGRESS_CONFIG = _config("ingresses", "Ingress")
-PKI = _config("pkis", "PKI")
-PKI_CERTIFICATE_DEFINITION = Kind(
-    group="config.openshift.io", plural="pkicertificatedefinitions", name="PKICertificateDefinition"
-)
-OAUTH = Kind(group="config.openshift.io", plural="oauths", name="OAuth", namespaced=False, opt_in="lint")
-CONSOLE = Kind(group="operator.openshift.io", plural="consoles", name="Console", namespaced=False, opt_in="lint")
-INGRESS_CONTROLLER = Kind(group="operator.openshift.io", plural="ingresscontrollers", name="IngressController")
-ROUTE = Kind(group="route.openshift.io", plural="routes", name="Route")
-
-
-def _operator(plural: str, name: str) -> Kind:
-    return Kind(group="operator.openshift.io", plural=plural, name=name, namespaced=False)
+API_SERVER = _kind(_CONFIG, "apiservers", "APIServer", namespaced=False)
+CLUSTER_VERSION = _kind(_CONFIG, "clusterversions", "ClusterVersion", namespaced=False)
+CLUSTER_OPERATOR = _kind(_CONFIG, "clusteroperators", "ClusterOperator", namespaced=False)
+FEATURE_GATE = _kind(_CONFIG, "featuregates", "FeatureGate", namespaced=False)
+INFRASTRUCTURE = _kind(_CONFIG, "infrastructures", "Infrastructure", namespaced=False)
+NETWORK = _kind(_CONFIG, "networks", "Network", namespaced=False)
+INGRESS_CONFIG = _kind(_CONFIG, "ingresses", "Ingress", namespaced=False)
+PKI = _kind(_CONFIG, "pkis", "PKI", namespaced=False)
+PKI_CERTIFICATE_DEFINITION = _kind(_CONFIG, "pkicertificatedefinitions", "PKICertificateDefinition")
+OAUTH = _kind(_CONFIG, "oauths", "OAuth", namespaced=False, opt_in="lint")
+CONSOLE = _kind(_OPERATOR, "consoles", "Console", namespaced=False, opt_in="lint")
+INGRESS_CONTROLLER = _kind(_OPERATOR, "ingresscontrollers", "IngressController")
+ROUTE = _kind("route.openshift.io", "routes", "Route")
 
 
 # Configurations of operators: the settings of the APIServer object that each has observed, for ``adhere doctor``, and
 # the revision of each node.
-KUBE_API_SERVER_OPERATOR = _operator("kubeapiservers", "KubeAPIServer")
-KUBE_CONTROLLER_MANAGER_OPERATOR = _operator("kubecontrollermanagers", "KubeControllerManager")
-KUBE_SCHEDULER_OPERATOR = _operator("kubeschedulers", "KubeScheduler")
-ETCD_OPERATOR = _operator("etcds", "Etcd")
-OPENSHIFT_API_SERVER_OPERATOR = _operator("openshiftapiservers", "OpenShiftAPIServer")
-OPENSHIFT_CONTROLLER_MANAGER_OPERATOR = _operator("openshiftcontrollermanagers", "OpenShiftControllerManager")
-AUTHENTICATION_OPERATOR = _operator("authentications", "Authentication")
-IMAGE_REGISTRY_OPERATOR = Kind(
-    group="imageregistry.operator.openshift.io", plural="configs", name="Config", namespaced=False
+KUBE_API_SERVER_OPERATOR = _kind(_OPERATOR, "kubeapiservers", "KubeAPIServer", namespaced=False)
+KUBE_CONTROLLER_MANAGER_OPERATOR = _kind(_OPERATOR, "kubecontrollermanagers", "KubeControllerManager", namespaced=False)
+KUBE_SCHEDULER_OPERATOR = _kind(_OPERATOR, "kubeschedulers", "KubeScheduler", namespaced=False)
+ETCD_OPERATOR = _kind(_OPERATOR, "etcds", "Etcd", namespaced=False)
+OPENSHIFT_API_SERVER_OPERATOR = _kind(_OPERATOR, "openshiftapiservers", "OpenShiftAPIServer", namespaced=False)
+OPENSHIFT_CONTROLLER_MANAGER_OPERATOR = _kind(
+    _OPERATOR, "openshiftcontrollermanagers", "OpenShiftControllerManager", namespaced=False
 )
+AUTHENTICATION_OPERATOR = _kind(_OPERATOR, "authentications", "Authentication", namespaced=False)
+IMAGE_REGISTRY_OPERATOR = _kind("imageregistry.operator.openshift.io", "configs", "Config", namespaced=False)
 
 STATIC_POD_OPERATORS: tuple[Kind, ...] = (
     KUBE_API_SERVER_OPERATOR,
@@ -209,60 +188,43 @@ OPERATORS: tuple[Kind, ...] = (
 )
 """Operator kinds that only ``adhere doctor`` reads: ``adhere rbac --with doctor``."""
 
-KUBELET_CONFIG = Kind(
-    group="machineconfiguration.openshift.io", plural="kubeletconfigs", name="KubeletConfig", namespaced=False
-)
-MACHINE_CONFIG_POOL = Kind(
-    group="machineconfiguration.openshift.io", plural="machineconfigpools", name="MachineConfigPool", namespaced=False
-)
-CLUSTER_SERVICE_VERSION = Kind(
-    group="operators.coreos.com", plural="clusterserviceversions", name="ClusterServiceVersion"
-)
-HOSTED_CLUSTER = Kind(group="hypershift.openshift.io", plural="hostedclusters", name="HostedCluster")
-HOSTED_CONTROL_PLANE = Kind(group="hypershift.openshift.io", plural="hostedcontrolplanes", name="HostedControlPlane")
-NODE_POOL = Kind(group="hypershift.openshift.io", plural="nodepools", name="NodePool")
+KUBELET_CONFIG = _kind(_MACHINE_CONFIG, "kubeletconfigs", "KubeletConfig", namespaced=False)
+MACHINE_CONFIG_POOL = _kind(_MACHINE_CONFIG, "machineconfigpools", "MachineConfigPool", namespaced=False)
+CLUSTER_SERVICE_VERSION = _kind("operators.coreos.com", "clusterserviceversions", "ClusterServiceVersion")
+HOSTED_CLUSTER = _kind(_HYPERSHIFT, "hostedclusters", "HostedCluster")
+HOSTED_CONTROL_PLANE = _kind(_HYPERSHIFT, "hostedcontrolplanes", "HostedControlPlane")
+NODE_POOL = _kind(_HYPERSHIFT, "nodepools", "NodePool")
 
 # --- Gateways, proxies, monitoring -----------------------------------------------------------------------------------
 
-_GATEWAY = "gateway.networking.k8s.io"
-GATEWAY = Kind(group=_GATEWAY, plural="gateways", name="Gateway")
-GATEWAY_CLASS = Kind(group=_GATEWAY, plural="gatewayclasses", name="GatewayClass", namespaced=False)
-LISTENER_SET = Kind(group=_GATEWAY, plural="listenersets", name="ListenerSet")
-X_LISTENER_SET = Kind(group="gateway.networking.x-k8s.io", plural="xlistenersets", name="XListenerSet")
-HTTP_ROUTE = Kind(group=_GATEWAY, plural="httproutes", name="HTTPRoute")
-GRPC_ROUTE = Kind(group=_GATEWAY, plural="grpcroutes", name="GRPCRoute")
-TCP_ROUTE = Kind(group=_GATEWAY, plural="tcproutes", name="TCPRoute", opt_in="lint")
-UDP_ROUTE = Kind(group=_GATEWAY, plural="udproutes", name="UDPRoute", opt_in="lint")
-REFERENCE_GRANT = Kind(group=_GATEWAY, plural="referencegrants", name="ReferenceGrant")
-TLS_ROUTE = Kind(group=_GATEWAY, plural="tlsroutes", name="TLSRoute")
-BACKEND_TLS_POLICY = Kind(group=_GATEWAY, plural="backendtlspolicies", name="BackendTLSPolicy")
-X_BACKEND = Kind(group="gateway.networking.x-k8s.io", plural="xbackends", name="XBackend", opt_in="lint")
-ENVOY_PROXY = Kind(group="gateway.envoyproxy.io", plural="envoyproxies", name="EnvoyProxy", opt_in="lint")
-HTTP_PROXY = Kind(group="projectcontour.io", plural="httpproxies", name="HTTPProxy")
-TLS_CERTIFICATE_DELEGATION = Kind(
-    group="projectcontour.io", plural="tlscertificatedelegations", name="TLSCertificateDelegation"
-)
-HEPTIO_DELEGATION = Kind(
-    group="contour.heptio.com", plural="tlscertificatedelegations", name="TLSCertificateDelegation"
-)
-VMWARE_DELEGATION = Kind(
-    group="contour.vmware.com", plural="tlscertificatedelegations", name="TLSCertificateDelegation", opt_in="lint"
-)
-INGRESS_ROUTE = Kind(group="contour.heptio.com", plural="ingressroutes", name="IngressRoute", opt_in="lint")
-CONTOUR_CONFIGURATION = Kind(group="projectcontour.io", plural="contourconfigurations", name="ContourConfiguration")
-CONTOUR_DEPLOYMENT = Kind(
-    group="projectcontour.io", plural="contourdeployments", name="ContourDeployment", opt_in="lint"
-)
-EXTENSION_SERVICE = Kind(group="projectcontour.io", plural="extensionservices", name="ExtensionService", opt_in="lint")
-SERVICE_MONITOR = Kind(group="monitoring.coreos.com", plural="servicemonitors", name="ServiceMonitor")
-POD_MONITOR = Kind(group="monitoring.coreos.com", plural="podmonitors", name="PodMonitor")
-PROBE = Kind(group="monitoring.coreos.com", plural="probes", name="Probe")
-SCRAPE_CONFIG = Kind(group="monitoring.coreos.com", plural="scrapeconfigs", name="ScrapeConfig", opt_in="lint")
-CERTIFICATE = Kind(group="cert-manager.io", plural="certificates", name="Certificate")
-ISSUER = Kind(group="cert-manager.io", plural="issuers", name="Issuer", opt_in="lint")
-CLUSTER_ISSUER = Kind(
-    group="cert-manager.io", plural="clusterissuers", name="ClusterIssuer", namespaced=False, opt_in="lint"
-)
+GATEWAY = _kind(_GATEWAY, "gateways", "Gateway")
+GATEWAY_CLASS = _kind(_GATEWAY, "gatewayclasses", "GatewayClass", namespaced=False)
+LISTENER_SET = _kind(_GATEWAY, "listenersets", "ListenerSet")
+X_LISTENER_SET = _kind(_GATEWAY_X, "xlistenersets", "XListenerSet")
+HTTP_ROUTE = _kind(_GATEWAY, "httproutes", "HTTPRoute")
+GRPC_ROUTE = _kind(_GATEWAY, "grpcroutes", "GRPCRoute")
+TCP_ROUTE = _kind(_GATEWAY, "tcproutes", "TCPRoute", opt_in="lint")
+UDP_ROUTE = _kind(_GATEWAY, "udproutes", "UDPRoute", opt_in="lint")
+REFERENCE_GRANT = _kind(_GATEWAY, "referencegrants", "ReferenceGrant")
+TLS_ROUTE = _kind(_GATEWAY, "tlsroutes", "TLSRoute")
+BACKEND_TLS_POLICY = _kind(_GATEWAY, "backendtlspolicies", "BackendTLSPolicy")
+X_BACKEND = _kind(_GATEWAY_X, "xbackends", "XBackend", opt_in="lint")
+ENVOY_PROXY = _kind("gateway.envoyproxy.io", "envoyproxies", "EnvoyProxy", opt_in="lint")
+HTTP_PROXY = _kind(_CONTOUR, "httpproxies", "HTTPProxy")
+TLS_CERTIFICATE_DELEGATION = _kind(_CONTOUR, "tlscertificatedelegations", "TLSCertificateDelegation")
+HEPTIO_DELEGATION = _kind("contour.heptio.com", "tlscertificatedelegations", "TLSCertificateDelegation")
+VMWARE_DELEGATION = _kind("contour.vmware.com", "tlscertificatedelegations", "TLSCertificateDelegation", opt_in="lint")
+INGRESS_ROUTE = _kind("contour.heptio.com", "ingressroutes", "IngressRoute", opt_in="lint")
+CONTOUR_CONFIGURATION = _kind(_CONTOUR, "contourconfigurations", "ContourConfiguration")
+CONTOUR_DEPLOYMENT = _kind(_CONTOUR, "contourdeployments", "ContourDeployment", opt_in="lint")
+EXTENSION_SERVICE = _kind(_CONTOUR, "extensionservices", "ExtensionService", opt_in="lint")
+SERVICE_MONITOR = _kind(_MONITORING, "servicemonitors", "ServiceMonitor")
+POD_MONITOR = _kind(_MONITORING, "podmonitors", "PodMonitor")
+PROBE = _kind(_MONITORING, "probes", "Probe")
+SCRAPE_CONFIG = _kind(_MONITORING, "scrapeconfigs", "ScrapeConfig", opt_in="lint")
+CERTIFICATE = _kind(_CERT_MANAGER, "certificates", "Certificate")
+ISSUER = _kind(_CERT_MANAGER, "issuers", "Issuer", opt_in="lint")
+CLUSTER_ISSUER = _kind(_CERT_MANAGER, "clusterissuers", "ClusterIssuer", namespaced=False, opt_in="lint")
 
 
 def _all() -> tuple[Kind, ...]:
@@ -276,22 +238,18 @@ LINTED: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind.opt_in == "lint"
 
 # --- No API lists these; a saved snapshot can hold them beside the API's objects -------------------------------------
 
-INSTALL_CONFIG = Kind(group="", plural="", name="InstallConfig", namespaced=False)
+INSTALL_CONFIG = _kind("", "", "InstallConfig", namespaced=False)
 """The file that openshift-install reads; it has no kind of its own."""
-MICROSHIFT_CONFIG = Kind(group="microshift", plural="config", name="MicroShiftConfig", namespaced=False)
+MICROSHIFT_CONFIG = _kind("microshift", "config", "MicroShiftConfig", namespaced=False)
 """The content of ``/etc/microshift/config.yaml`` below ``kind: MicroShiftConfig``; ``microshift show-config`` prints
 it."""
 
-KUBELET_CONFIGZ = Kind(group="kubelet", plural="configz", name="KubeletConfigz", namespaced=False, opt_in="configz")
+KUBELET_CONFIGZ = _kind("kubelet", "configz", "KubeletConfigz", namespaced=False, opt_in="configz")
 """The answer of ``/api/v1/nodes/NODE/proxy/configz``, ``{"kubeletconfig": {...}}``, with the node's name as
 ``metadata.name``."""
 
-ACCESS_REVIEW = Kind(
-    group="authorization.k8s.io",
-    plural="subjectaccessreviews",
-    name="SubjectAccessReview",
-    namespaced=False,
-    opt_in="sar",
+ACCESS_REVIEW = _kind(
+    "authorization.k8s.io", "subjectaccessreviews", "SubjectAccessReview", namespaced=False, opt_in="sar"
 )
 """A question to the API server, with its answer."""
 

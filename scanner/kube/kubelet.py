@@ -88,18 +88,13 @@ class MachineConfigPool(KubeObject):
 
 def selects_pool(config: KubeObject, pool: KubeObject) -> bool:
     """True if a KubeletConfig selects a pool by its labels; an empty selector selects nothing."""
-    selector = KubeletConfig.of(config).pool_selector
-    return not is_empty(selector) and selects(selector, pool.labels)
+    return _selects(KubeletConfig.of(config).pool_selector, pool)
 
 
 def in_merge_order(configs: Iterable[KubeletConfig]) -> tuple[KubeletConfig, ...]:
     """Sort the KubeletConfigs of one pool; the last is in effect. Each becomes a complete configuration file. Generated
     files are merged in the order of their names, in which ``-10`` is before ``-2``."""
-    return tuple(sorted(configs, key=_order))
-
-
-def _order(config: KubeObject) -> tuple[str, str, str]:
-    return config.annotations.get(SUFFIX, ""), config.creation_timestamp, config.name
+    return tuple(sorted(configs, key=lambda each: (each.annotation(SUFFIX), each.creation_timestamp, each.name)))
 
 
 def in_manifests(text: str) -> Iterator[KubeletConfig]:

@@ -54,13 +54,6 @@ def of_type(every: Iterable[Condition], type_: str) -> Condition | None:
     return next((each for each in every if each.type == type_), None)
 
 
-def latest(times: Iterable[datetime | None]) -> datetime | None:
-    """The latest time, or None if one of them is unknown."""
-    every = list(times)
-    known = [each for each in every if each is not None]
-    return max(known) if known and len(known) == len(every) else None
-
-
 def changed(holder: KubeObject, *paths: tuple[str, ...]) -> datetime | None:
     """The time at which one of the fields at ``paths`` was last written, from ``managedFields``; None if unknown. It is
     too late if the same manager has since written another field."""
@@ -96,14 +89,8 @@ class Requirement(View):
 
 
 class LabelSelector(View):
-    """A LabelSelector."""
-
     match_labels = Words()
     match_expressions = Parts(Requirement)
-
-    def selects(self, labels: Mapping[str, str]) -> bool:
-        """True if labels meet every requirement."""
-        return selects(self, labels)
 
 
 def is_empty(selector: Fields) -> bool:
@@ -165,7 +152,7 @@ class LabelIndex(Generic[Item]):
         by = self._built()
         lists = [by.get((namespace, key, value), []) for key, value in selector.match_labels.items()]
         shortest = min(lists, key=len) if lists else self._in.get(namespace, [])
-        return [each for each in shortest if selector.selects(self._where(each)[1])]
+        return [each for each in shortest if selects(selector, self._where(each)[1])]
 
     def _built(self) -> dict[tuple[str | None, str, str], list[Item]]:
         if self._by is None:

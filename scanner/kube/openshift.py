@@ -31,8 +31,6 @@ class ReleaseHistory(View):
 
 
 class ClusterVersion(KubeObject):
-    """ClusterVersion/version."""
-
     cluster_id = Text("spec", "clusterID")
     desired = Text("status", "desired", "version")
     status = Part(ReleaseHistory, "status")
@@ -55,8 +53,6 @@ class Networks(View):
 
 
 class Network(KubeObject):
-    """Network/cluster."""
-
     spec = Part(Networks)
     status = Part(Networks)
 
@@ -68,8 +64,6 @@ class InstallerConfiguration(View):
 
 
 class Infrastructure(KubeObject):
-    """Infrastructure/cluster."""
-
     topology = Text("status", "controlPlaneTopology")
     platform = Text("status", "platformStatus", "type")
     server_url = Text("status", "apiServerURL")
@@ -194,8 +188,6 @@ class _IdentityProvider(View):
 
 
 class OAuth(KubeObject):
-    """OAuth/cluster."""
-
     _identity_providers = Parts(_IdentityProvider, "spec", "identityProviders")
 
     @property
@@ -218,14 +210,10 @@ class MicroShiftConfig(KubeObject):
     has_pki = Present("pki")
 
 
-class _Version(KubeObject):
-    version = Text("data", "version")
-
-
 def microshift_release(snapshot: Snapshot) -> str:
     """MicroShift's release from ConfigMap kube-public/microshift-version; empty on other clusters."""
-    said = snapshot.get(CONFIG_MAP, "microshift-version", "kube-public")
-    return _Version.of(said).version if said else ""
+    found = snapshot.get(CONFIG_MAP, "microshift-version", "kube-public")
+    return found.text("data", "version") if found else ""
 
 
 class InstalledDeployment(View):
@@ -264,8 +252,6 @@ class CertificateName(View):
 
 
 class CertificateDefinition(KubeObject):
-    """A PKICertificateDefinition."""
-
     component = Text("spec", "component")
     certificates = Parts(CertificateName, "spec", "certificates")
 
@@ -279,14 +265,10 @@ class ResourceRule(View):
 
 
 class AdmissionPolicy(KubeObject):
-    """A ValidatingAdmissionPolicy."""
-
     parameter_kind = Text("spec", "paramKind", "kind")
     resource_rules = Parts(ResourceRule, "spec", "matchConstraints", "resourceRules")
 
 
 class AdmissionPolicyBinding(KubeObject):
-    """A ValidatingAdmissionPolicyBinding."""
-
     policy_name = Text("spec", "policyName")
     actions = Texts("spec", "validationActions")

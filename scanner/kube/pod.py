@@ -73,6 +73,7 @@ class Container(View):
     ports = Parts(ContainerPort)
     restart_policy = Text()
     volume_mounts = Parts(VolumeMount)
+    liveness_probe = Part(Handler)
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -85,11 +86,6 @@ class Container(View):
         for path in _HANDLERS:
             if path[0] in self.raw and (found := self.fields(*path).raw):
                 yield path[-1], Handler(found, (*self.steps, *path))
-
-    @property
-    def liveness_probe(self) -> Handler:
-        """``livenessProbe``."""
-        return Handler(self.fields("livenessProbe").raw, (*self.steps, "livenessProbe"))
 
 
 class ProjectedSource(View):
@@ -160,8 +156,6 @@ class Address(View):
 
 
 class Pod(KubeObject):
-    """A pod."""
-
     spec = Part(PodSpec, "spec")
     phase = Text("status", "phase")
     pod_ips = Parts(Address, "status", "podIPs")
@@ -192,8 +186,6 @@ class Pod(KubeObject):
 
 
 class Node(KubeObject):
-    """A node."""
-
     pod_cidrs = Texts("spec", "podCIDRs")
     pod_cidr = Text("spec", "podCIDR")
     addresses = Parts(Address, "status", "addresses")

@@ -79,12 +79,8 @@ def load_profile(name: str, *, release: str | None = None) -> Profile:
     if name == "-":
         raise UsageError("a profile is not read from standard input", hint="give a file, or /dev/stdin")
     if _is_file(name):
-        return replace(profile_of_file(yaml_values.read(name), partial(_openshift, release)), asked=name)
+        return replace(profile_of_file(yaml_values.read(name), partial(_choose, "openshift", release)), asked=name)
     raise UsageError(f"there is no profile {shown(name)}", hint=_nearest(name))
-
-
-def _openshift(release: str | None, type_: str) -> Profile:
-    return _choose("openshift", release, type_)
 
 
 def _by_name(text: str, release: str | None) -> Profile | None:
@@ -166,14 +162,10 @@ def _is_file(text: str) -> bool:
     is always a file."""
     separated = "/" in text or os.sep in text
     family = text.lower().partition("/")[0] in FAMILIES
-    if not text:
-        return False
-    return text.lower().endswith(_SUFFIXES) or (separated and not family) or _exists(text)
-
-
-def _exists(text: str) -> bool:
+    if text.lower().endswith(_SUFFIXES) or (separated and not family):
+        return True
     try:
-        return Path(text).exists()
+        return bool(text) and Path(text).exists()
     except (OSError, ValueError):
         return False
 
@@ -205,24 +197,23 @@ def _table(family: str, document: Located) -> _Table:
 def _profile(document: Located, steps: Steps, name: str, origin: str) -> Profile:
     groups = document.get((*steps, "groups"))
     suites = tuple(suite_code(each) for each in _texts(document, (*steps, "ciphers")))
+    notes = _texts(document, (*steps, "notes"))
+    dropped = [str(openssl_name(code)) for code in suites if code not in GO_SUITES]
+    if name.startswith("openshift") and dropped:
+        notes.append(f"Go's servers leave out what they do not have: {', '.join(dropped)}")
     return Profile(
         name=name,
         min_version=version_code(str(document.get((*steps, "minTLSVersion")))),
         suites=suites,
         groups=None if groups is None else tuple(group_code(each) for each in _texts(document, (*steps, "groups"))),
         source=origin,
-        notes=(*_texts(document, (*steps, "notes")), *(_dropped(suites) if name.startswith("openshift") else ())),
+        notes=tuple(notes),
     )
 
 
 def _texts(document: Located, steps: Steps) -> list[str]:
     value = document.get(steps)
     return [str(each) for each in value] if isinstance(value, list) else []
-
-
-def _dropped(suites: tuple[int, ...]) -> tuple[str, ...]:
-    names = [str(openssl_name(code)) for code in suites if code not in GO_SUITES]
-    return (f"Go's servers leave out what they do not have: {', '.join(names)}",) if names else ()
 
 
 # --- Files ------------------------------------------------------------------------------------------------------------

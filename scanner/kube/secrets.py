@@ -104,15 +104,11 @@ class Secret(KeyHolder):
 
 
 class CertificateSigningRequest(KubeObject):
-    """A CertificateSigningRequest."""
-
     certificate = Text("status", "certificate")
     """The issued certificate: PEM in base64."""
 
 
 class ConfigMap(KubeObject):
-    """A ConfigMap."""
-
     data = Words()
     binary_data = Words()
 

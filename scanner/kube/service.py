@@ -46,8 +46,6 @@ class Published(View):
 
 
 class Service(KubeObject):
-    """A Service."""
-
     type = Text("spec", "type")
     selector = Words("spec", "selector")
     ports = Parts(ServicePort, "spec", "ports")

@@ -6,9 +6,8 @@ targets of ServiceMonitors, PodMonitors, Probes and ScrapeConfigs (monitoring.co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Final
 
 from scanner.kube.kinds import (
@@ -100,30 +99,7 @@ class WebhookConfiguration(KubeObject):
     webhooks = Parts(Webhook, "webhooks")
 
 
-def _webhooks(item: KubeObject) -> Iterator[Call]:
-    for each in WebhookConfiguration.of(item).webhooks:
-        yield Call(client=each.client_config, name=each.name, is_ignored=each.failure_policy == "Ignore")
-
-
-def _conversion(item: KubeObject) -> Iterator[Call]:
-    definition = CustomResourceDefinition.of(item)
-    if definition.strategy == "Webhook":
-        yield Call(client=definition.client_config)
-
-
-def _aggregated(item: KubeObject) -> Iterator[Call]:
-    client = APIService.of(item).client_config
-    if client.has_service:  # without one it is an API of the API server itself
-        yield Call(client=client)
-
-
-_CALLS: Final[Mapping[Kind, Callable[[KubeObject], Iterator[Call]]]] = {
-    VALIDATING_WEBHOOK: _webhooks,
-    MUTATING_WEBHOOK: _webhooks,
-    CUSTOM_RESOURCE_DEFINITION: _conversion,
-    API_SERVICE: _aggregated,
-}
-CALLS: Final[tuple[Kind, ...]] = tuple(_CALLS)
+CALLS: Final[tuple[Kind, ...]] = (VALIDATING_WEBHOOK, MUTATING_WEBHOOK, CUSTOM_RESOURCE_DEFINITION, API_SERVICE)
 """Kinds whose objects make the API server call another server."""
 _MOST: Final = 1000
 """Maximum number of webhooks that are read from one object."""
@@ -131,7 +107,17 @@ _MOST: Final = 1000
 
 def calls(item: KubeObject) -> Iterator[Call]:
     """The calls of the API server that an object of one of ``CALLS`` causes."""
-    return islice(_CALLS[item.kind](item), _MOST)
+    if item.kind == CUSTOM_RESOURCE_DEFINITION:
+        definition = CustomResourceDefinition.of(item)
+        if definition.strategy == "Webhook":
+            yield Call(client=definition.client_config)
+    elif item.kind == API_SERVICE:
+        client = APIService.of(item).client_config
+        if client.has_service:  # without one it is an API of the API server itself
+            yield Call(client=client)
+    else:
+        for each in WebhookConfiguration.of(item).webhooks[:_MOST]:
+            yield Call(client=each.client_config, name=each.name, is_ignored=each.failure_policy == "Ignore")
 
 
 def clients(item: KubeObject) -> tuple[ClientConfig, ...]:

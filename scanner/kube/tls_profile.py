@@ -64,12 +64,7 @@ class Profile:
 
 # --- The API's type ---------------------------------------------------------------------------------------------------
 
-PROFILE_FIELDS: Final[Mapping[str, str]] = {
-    "Old": "old",
-    "Intermediate": "intermediate",
-    "Modern": "modern",
-    "Custom": "custom",
-}
+PROFILE_FIELDS: Final[Mapping[str, str]] = {name: name.lower() for name in ("Old", "Intermediate", "Modern", "Custom")}
 """Values of ``type``, and the field of each."""
 VERSIONS: Final = ("VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13")
 GROUPS: Final = (
@@ -257,15 +252,6 @@ OTHER: Final = Reader(
     no_custom="intermediate",
     source="kinds that are not OpenShift's own configuration: a server of Go's, and no admission",
 )
-READERS: Final = (
-    LIBRARY_GO,
-    INGRESS_OPERATOR,
-    INHERITED_BY_INGRESS,
-    MACHINE_CONFIG,
-    HYPERSHIFT,
-    MICROSHIFT_INGRESS,
-    OTHER,
-)
 _BY_KIND: Final[Mapping[Kind, Reader]] = {
     kinds.API_SERVER: LIBRARY_GO,
     kinds.HOSTED_CLUSTER: HYPERSHIFT,
@@ -308,15 +294,7 @@ ProblemId = Literal[
     "tls13-stays",
 ]
 HARMLESS: Final[frozenset[ProblemId]] = frozenset(
-    {
-        "field-ignored",
-        "version-unset",
-        "groups-ignored",
-        "name-dropped",
-        "name-twice",
-        "name-idle",
-        "tls13-stays",
-    }
+    {"field-ignored", "version-unset", "groups-ignored", "name-dropped", "name-twice", "name-idle", "tls13-stays"}
 )
 """Problems of an accepted profile: a part of it has no effect, or has the meaning of the reader's default."""
 _MISPLACED: Final = {name: f"put it under 'custom:', where {name} belongs" for name in _CUSTOM_FIELDS}
@@ -350,7 +328,10 @@ def problems(profile: TLSSecurityProfile, reader: Reader, *, iana: bool = False)
     yield from _unknown_fields(profile, ("type", *PROFILE_FIELDS.values()), _MISPLACED)
     raw_type, type_fields = profile.raw_type, profile.type_fields
     if raw_type is None or (raw_type == "" and type_fields):
-        yield from _untyped(profile)
+        if type_fields:
+            meant = next(name for name, field in PROFILE_FIELDS.items() if field == type_fields[0])
+            message = "one of the profiles is set but 'type' field is empty"
+            yield Problem(id="type-unset", at=profile.steps, message=message, fix=f"add 'type: {meant}'")
     elif not isinstance(raw_type, str) or raw_type not in PROFILE_FIELDS:
         yield Problem(
             id="type-unknown",
@@ -397,13 +378,6 @@ def _unknown_fields(view: View, known: tuple[str, ...], elsewhere: Mapping[str, 
             fix = elsewhere.get(name) or did_you_mean(name, known)
             what = f"unknown field {shown(name)}"
             yield Problem(id="field-unknown", at=(*view.steps, name), message=what, fix=fix, key=True)
-
-
-def _untyped(profile: TLSSecurityProfile) -> Iterator[Problem]:
-    if profile.type_fields:
-        meant = next(name for name, field in PROFILE_FIELDS.items() if field == profile.type_fields[0])
-        message = "one of the profiles is set but 'type' field is empty"
-        yield Problem(id="type-unset", at=profile.steps, message=message, fix=f"add 'type: {meant}'")
 
 
 def _fields_of(profile: TLSSecurityProfile, type_: str, reader: Reader) -> Iterator[Problem]:
@@ -697,19 +671,22 @@ def declared(holder: Fields, steps: tuple[str, ...], reader: Reader, called: str
     if raw is None:
         return _default(reader.nil, "not set", reader, meaning)
     if not isinstance(raw, Mapping):
-        return _undefined(f"it is {shown(raw)}, which is no profile")
+        reason = f"it is {shown(raw)}, which is no profile"
+        return Declared(said=reason, profile=Unknown(reason))
     profile = TLSSecurityProfile(raw, steps)
     type_ = profile.raw_type
     notes = tuple(islice(_remarks(profile, reader, called), _REMARKS))
     if type_ is None or type_ == "":
-        return _noted(_default(reader.empty, "set without a type", reader, meaning), notes)
-    if not isinstance(type_, str) or type_ not in PROFILE_FIELDS:
+        found = _default(reader.empty, "set without a type", reader, meaning)
+    elif not isinstance(type_, str) or type_ not in PROFILE_FIELDS:
         return _default(reader.other, f"of the type {shown(type_)}, which is none of the API's", reader, meaning)
-    if type_ != "Custom":
-        return _noted(Declared(said=type_, profile=meaning(PROFILE_FIELDS[type_])), notes)
-    if not profile.custom:
-        return _noted(_default(reader.no_custom, "Custom without custom", reader, meaning), notes)
-    return _noted(_custom(profile.custom, reader, called, meaning), notes)
+    elif type_ != "Custom":
+        found = Declared(said=type_, profile=meaning(PROFILE_FIELDS[type_]))
+    elif profile.custom:
+        found = _custom(profile.custom, reader, called, meaning)
+    else:
+        found = _default(reader.no_custom, "Custom without custom", reader, meaning)
+    return replace(found, remarks=(*notes, *found.remarks))
 
 
 _REMARKS: Final = 20
@@ -731,15 +708,8 @@ def _default(default: Default, what: str, reader: Reader, meaning: Meaning) -> D
     if default == "refused":
         reason = f"the profile is {what}, which {reader.name} refuses"
         return Declared(said=what, profile=Unknown(reason), refused=reason)
-    return _undefined(f"the profile is {what}, and what {reader.name} makes of that is not defined")
-
-
-def _undefined(reason: str) -> Declared:
+    reason = f"the profile is {what}, and what {reader.name} makes of that is not defined"
     return Declared(said=reason, profile=Unknown(reason))
-
-
-def _noted(found: Declared, notes: tuple[str, ...]) -> Declared:
-    return replace(found, remarks=(*notes, *found.remarks)) if notes else found
 
 
 def _custom(custom: CustomProfile, reader: Reader, called: str, meaning: Meaning) -> Declared:

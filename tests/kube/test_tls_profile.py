@@ -18,7 +18,7 @@ from scanner.kube.tls_profile import (
     LIBRARY_GO,
     MACHINE_CONFIG,
     MICROSHIFT_INGRESS,
-    READERS,
+    OTHER,
     Declared,
     Profile,
     Reader,
@@ -39,6 +39,9 @@ def profile(found: Declared) -> Profile:
     return found.profile
 
 
+READERS = (
+    *(LIBRARY_GO, INGRESS_OPERATOR, INHERITED_BY_INGRESS, MACHINE_CONFIG, HYPERSHIFT, MICROSHIFT_INGRESS, OTHER),
+)
 INTERMEDIATE, INHERITED, UNKNOWN = "openshift/4.23/intermediate", None, "unknown"
 
 DEFAULTS: list[tuple[Reader, object, str | None]] = [
