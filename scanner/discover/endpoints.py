@@ -130,7 +130,11 @@ class EndpointBuilder:
         if not self.loopback:
             return None if self.pod and self.pod.host_network else self.pod
         return self.pod or min(
-            (each for each in self._view.workloads.on_node.get(self._listener.place.node or "", ()) if not each.terminating),
+            (
+                each
+                for each in self._view.workloads.on_node.get(self._listener.place.node or "", ())
+                if not each.terminating
+            ),
             key=lambda each: (not each.ready, *_pod_order(each)),
             default=None,
         )

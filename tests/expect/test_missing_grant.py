@@ -222,7 +222,9 @@ def test_to_another_controllers_class_the_annotation_says_nothing(given: str) ->
         ({"other": "projectcontour.io/ingress-controller", "public": "k8s.io/ingress-nginx"}, False),
     ],
 )
-def test_the_class_that_an_ingress_names_says_whose_it_is(controllers: dict[str, str], is_served_by_contour: bool) -> None:
+def test_the_class_that_an_ingress_names_says_whose_it_is(
+    controllers: dict[str, str], is_served_by_contour: bool
+) -> None:
     classes = [
         made("IngressClass", "", name, "networking.k8s.io/v1", spec={"controller": controller})
         for name, controller in controllers.items()

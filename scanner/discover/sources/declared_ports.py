@@ -18,7 +18,7 @@ from scanner.discover.listener_claims import Claim, Found, PlacedClaim
 from scanner.discover.merge import stronger
 from scanner.discover.services import Service, ServicePort
 from scanner.discover.truncation import Omission
-from scanner.discover.workloads import MemoisedByIdentity, Container, ContainerPort, Pod, resolve_port
+from scanner.discover.workloads import Container, ContainerPort, MemoisedByIdentity, Pod, resolve_port
 from scanner.kube.hostnames import parse_address, port
 from scanner.kube.objects import Reference
 from scanner.kube.pod import Container as RawContainer

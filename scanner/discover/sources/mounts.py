@@ -15,7 +15,7 @@ from scanner.discover.index import Index, Source
 from scanner.discover.listener_claims import Claim, Found
 from scanner.discover.sources.declared_ports import MAX_PORTS
 from scanner.discover.truncation import Omission
-from scanner.discover.workloads import MemoisedByIdentity, Container
+from scanner.discover.workloads import Container, MemoisedByIdentity
 from scanner.kube.kinds import CERTIFICATE
 from scanner.kube.objects import Reference
 from scanner.kube.pod import PodSpec, Volume
