@@ -163,7 +163,7 @@ def check_raw(subject: Subject) -> Iterator[Flaw]:
 
 
 def _minimum(raw: KubeletConfiguration) -> Iterator[Flaw]:
-    version = raw.said_min_version
+    version = raw.raw_min_version
     if version in (None, "") or version in VERSIONS[2:]:
         return
     old = version in VERSIONS

@@ -105,7 +105,7 @@ def is_off(declared: Declared, names: tuple[str, ...]) -> bool:
 def check_custom(subject: Subject) -> Iterator[Flaw]:
     """A Custom profile is accepted by its readers."""
     for profile in nested_profiles(subject.object):
-        if profile.custom.said_groups is not None and is_off(subject.declared, GROUPS_GATE):
+        if profile.custom.raw_groups is not None and is_off(subject.declared, GROUPS_GATE):
             message = (
                 f"the feature gate {GROUPS_GATE[0]} is off: the API server removes groups without an error, and each "
                 "component uses its default groups"
