@@ -191,7 +191,7 @@ class Workloads:
     def _pod(self, raw: RawPod) -> Pod | None:
         namespace, name, spec = raw.namespace or "", raw.name, raw.spec
         if not valid_names(namespace, name):
-            self._skip("pods with a name that no API server takes")
+            self._skip("pods with an invalid name")
             return None
         if raw.has_finished:
             self._skip("pods that have finished")

@@ -151,7 +151,7 @@ def read_adherence(
 def _spelt(value: object, source: str, field: str) -> Adherence:
     text = "" if value is None else value
     if not isinstance(text, str) or text not in SPELLINGS:
-        warning = f"warning: tlsAdherence is {shown(value)}, which adhere does not know: taken as {STRICT}"
+        warning = f"warning: unknown tlsAdherence {shown(value)}: treated as {STRICT}"
         said = f"{shown(value)}, unknown, which means {STRICT}"
         return Adherence(means=STRICT, source=source, field=field, said=said, remarks=(warning,), unknown=True)
     means = SPELLINGS[text]

@@ -146,5 +146,5 @@ def in_fips_mode(snapshot: Snapshot) -> Known[bool]:
     cluster, and FIPS mode counts as off."""
     found = document(snapshot, "cluster-config-v1", "install-config")
     if isinstance(found, Unknown):
-        return Unknown(f"whether the cluster is in FIPS mode is not known: {found.reason}")
+        return Unknown(f"the FIPS mode of the cluster is unknown: {found.reason}")
     return found is not None and found.flag("fips")

@@ -231,15 +231,15 @@ def attach(
         return Attachment(parent, attached=attached, unsure=unsure)
     open_ones = [each for each, answer in answers if answer]
     if not open_ones:
-        why = f"no listener takes routes of the namespace {namespace}: allowedRoutes.namespaces"
+        why = f"no listener allows routes of namespace {namespace} (allowedRoutes.namespaces)"
         return Attachment(parent, why=why, reason="NotAllowedByListeners")
     accepted = ", ".join(sorted({each.hostname for each in open_ones})[:5])
-    return Attachment(parent, why=f"none of its hostnames is within {accepted}", reason="NoMatchingListenerHostname")
+    return Attachment(parent, why=f"none of its hostnames matches {accepted}", reason="NoMatchingListenerHostname")
 
 
 def _unsuitable(holder: ListenerHolder, every: list[Listener], route: KubeObject) -> str:
     protocols = sorted({" ".join(filter(None, (each.protocol, each.mode))) or "without protocol" for each in every})
-    return f"{holder.reference} has only listeners that take no {route.kind.name}: {', '.join(protocols[:5])}"
+    return f"{holder.reference} has no listener that accepts {route.kind.name}: {', '.join(protocols[:5])}"
 
 
 def common(listener: Listener, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -110,7 +110,7 @@ def in_manifests(text: str) -> Iterator[KubeletConfig]:
 def pool_of(snapshot: Snapshot, node: KubeObject) -> Known[MachineConfigPool]:
     """The pool of a node: the control plane's first, then a custom pool, then ``worker``."""
     if gap := snapshot.gap(MACHINE_CONFIG_POOL):
-        return Unknown(f"the pool of {node.reference} is not known: {gap}")
+        return Unknown(f"the pool of {node.reference} is unknown: {gap}")
     found = {
         pool.name: pool
         for pool in map(MachineConfigPool.of, snapshot.every(MACHINE_CONFIG_POOL))
@@ -150,9 +150,11 @@ def updating(pool: MachineConfigPool, node: KubeObject) -> tuple[str, datetime |
     desired = node.annotations.get(DESIRED, "")
     since = _since(rolling, updated)
     if current and desired and current != desired:
-        return f"{node.reference} runs {current}, and is to run {desired}", since
+        return f"{node.reference} runs {current}; its desired configuration is {desired}", since
+    if current and current == target:
+        return None
     if current and target:
-        return (f"{node.reference} runs {current}, and the pool wants {target}", since) if current != target else None
+        return f"{node.reference} runs {current}; the configuration of the pool is {target}", since
     return f"{pool.reference} is being updated", since
 
 

@@ -77,10 +77,10 @@ def load_profile(name: str, *, release: str | None = None) -> Profile:
     if found:
         return replace(found, asked=name)
     if name == "-":
-        raise UsageError("a profile is not read from standard input", hint="give a file, or /dev/stdin")
+        raise UsageError("a profile cannot be read from standard input", hint="give a file, or /dev/stdin")
     if _is_file(name):
         return replace(profile_of_file(yaml_values.read(name), partial(_choose, "openshift", release)), asked=name)
-    raise UsageError(f"there is no profile {shown(name)}", hint=_nearest(name))
+    raise UsageError(f"unknown profile {shown(name)}", hint=_nearest(name))
 
 
 def _by_name(text: str, release: str | None) -> Profile | None:
@@ -92,9 +92,9 @@ def _by_name(text: str, release: str | None) -> Profile | None:
         return None
     asked = before[0] if before else after
     if "@" in text and not asked:
-        raise UsageError(f"{shown(text)} ends before its release", hint=f"write for example {type_}@4.22")
+        raise UsageError(f"{shown(text)} has no release after '@'", hint=f"write for example {type_}@4.22")
     if asked and family == "openshift" and _release(asked) and not is_known_release(asked):
-        raise UsageError(f"no profiles are known of OpenShift {asked[:40]}", hint=known_releases())
+        raise UsageError(f"no profiles are known for OpenShift {asked[:40]}", hint=known_releases())
     return _choose(family, asked or (release if family == "openshift" else None), type_)
 
 
@@ -133,7 +133,7 @@ def _choose(family: str, asked: str | None, type_: str) -> Profile:
     table = next((table for table in tables if table.first <= release), tables[-1])
     if family == "mozilla" and release != table.first:
         known = ", ".join(_dotted(table.first) for table in tables)
-        raise UsageError(f"there is no edition {_dotted(release)} of Mozilla's guideline here", hint=f"known: {known}")
+        raise UsageError(f"unknown edition {_dotted(release)} of Mozilla's guideline", hint=f"known: {known}")
     profile = table.profiles[type_]
     return replace(profile, notes=(*profile.notes, *_stretched(table, release, profile.name)))
 
@@ -141,11 +141,11 @@ def _choose(family: str, asked: str | None, type_: str) -> Profile:
 def _stretched(table: _Table, release: _Release, name: str) -> Iterator[str]:
     """Yield a note if a release has no table of its own."""
     if release < table.first:
-        yield f"release {_dotted(release)} had no profiles yet: these are the lists of {_dotted(table.first)}"
+        yield f"release {_dotted(release)} is older than the first profiles: the lists of {_dotted(table.first)} apply"
     elif release > table.last:
-        yield f"release {_dotted(release)} is newer than adhere knows: these are the lists of {_dotted(table.last)}"
+        yield f"release {_dotted(release)} is newer than adhere knows: the lists of {_dotted(table.last)} apply"
     elif f"/{_dotted(release)}/" not in name:
-        yield f"release {_dotted(release)} has these same lists"
+        yield f"release {_dotted(release)} has the same lists"
 
 
 def _release(text: str) -> _Release | None:
@@ -200,7 +200,7 @@ def _profile(document: Located, steps: Steps, name: str, origin: str) -> Profile
     notes = _texts(document, (*steps, "notes"))
     dropped = [str(openssl_name(code)) for code in suites if code not in GO_SUITES]
     if name.startswith("openshift") and dropped:
-        notes.append(f"Go's servers leave out what they do not have: {', '.join(dropped)}")
+        notes.append(f"Go's servers do not implement, and drop: {', '.join(dropped)}")
     return Profile(
         name=name,
         min_version=version_code(str(document.get((*steps, "minTLSVersion")))),
@@ -263,7 +263,7 @@ def _place(wrong: Problems) -> tuple[Steps, str]:
     if not found:
         wrong.add((), "no tlsSecurityProfile in this file", _EXAMPLE)
     for steps, _ in found[1:]:
-        wrong.add(steps, "one tlsSecurityProfile too many", "keep one of them in the file")
+        wrong.add(steps, "more than one tlsSecurityProfile", "keep one of them in the file")
     wrong.raise_any()
     return found[0]
 
@@ -284,7 +284,7 @@ def _complain(wrong: Problems, profile: TLSSecurityProfile, reader: Reader) -> I
     places = set[Steps]()
     for each in refused_problems(profile, reader, iana=True):
         if each.id == "field-missing" and not profile.type_fields and profile.type != "Custom":
-            yield f"an APIServer object would be refused as it stands: {each.message} ({each.fix})"
+            yield f"the API server would refuse this object: {each.message} ({each.fix})"
         elif each.at not in places:
             places.add(each.at)
             wrong.add(each.at, each.message, each.fix, key=each.key)

@@ -59,7 +59,7 @@ class Profile:
     @property
     def said(self) -> str:
         """Its name, with the requested name if that names a release."""
-        return f"{self.name} (asked for as {self.asked})" if "@" in self.asked else self.name
+        return f"{self.name} (requested as {self.asked})" if "@" in self.asked else self.name
 
 
 # --- The API's type ---------------------------------------------------------------------------------------------------
@@ -369,7 +369,7 @@ def ignored(profile: TLSSecurityProfile) -> Iterator[str]:
     """Yield notes on fields of other types than its own."""
     others = [name for name in profile.type_fields if name != PROFILE_FIELDS.get(profile.type)]
     if others and profile.type in PROFILE_FIELDS:
-        yield f"type is {profile.type}, so {' and '.join(others)} means nothing"
+        yield f"type is {profile.type}, so {' and '.join(others)} has no effect"
 
 
 def _unknown_fields(view: View, known: tuple[str, ...], elsewhere: Mapping[str, str]) -> Iterator[Problem]:
@@ -397,7 +397,7 @@ def _fields_of(profile: TLSSecurityProfile, type_: str, reader: Reader) -> Itera
             yield Problem(id="shape", at=at, message=message, fix=f"write '{name}: {{}}'", schema=True)
         elif name != own:
             fix = f"remove {name}, or change the type"
-            yield Problem(id="field-ignored", at=at, message=f"type is {type_}, so {name} means nothing", fix=fix)
+            yield Problem(id="field-ignored", at=at, message=f"type is {type_}, so {name} has no effect", fix=fix)
         elif name != "custom":
             hint = f"leave it empty, '{own}: {{}}', or write a profile of your own with 'type: Custom'"
             yield from _unknown_fields(View(value, at), (), dict.fromkeys(_CUSTOM_FIELDS, hint))
@@ -430,7 +430,7 @@ def _version_problems(custom: CustomProfile, reader: Reader) -> Iterator[Problem
         yield Problem(
             id="version-unset",
             at=at,
-            message="minTLSVersion is not set, which counts as VersionTLS12",
+            message="minTLSVersion is not set, which means VersionTLS12",
             fix="write 'minTLSVersion: VersionTLS12'",
             expected=VERSIONS[2:],
         )
@@ -483,15 +483,15 @@ def _group_problems(custom: CustomProfile, reader: Reader) -> Iterator[Problem]:
     if value is None:
         return
     if not reader.groups:
-        message = f"{reader.name} hands no groups on: they mean nothing here"
+        message = f"{reader.name} does not use groups: they have no effect here"
         yield Problem(id="groups-ignored", at=at, message=message, fix="leave groups out")
     if not isinstance(value, list):
         fix = f"a list of {', '.join(GROUPS)}"
         yield Problem(id="shape", at=at, message=f"must be a list, not {shown(value)}", fix=fix, schema=True)
         return
     if not 1 <= len(value) <= _GROUPS_AT_MOST:
-        message = f"it has {len(value)} groups, and must have 1 to {_GROUPS_AT_MOST}"
-        fix = "leave groups out, so that every component has its own" if not value else "remove some"
+        message = f"it has {len(value)} groups, but 1 to {_GROUPS_AT_MOST} are allowed"
+        fix = "remove groups: each component then uses its own" if not value else "remove some"
         yield Problem(id="groups-count", at=at, message=message, fix=fix, schema=True)
     seen: set[str] = set()
     for index, name in enumerate(islice(value, _MOST)):
@@ -537,15 +537,15 @@ def _name_problems(custom: CustomProfile, reader: Reader) -> Iterator[Problem]:
             yield Problem(id=id_, at=(*at, index), message=message, fix="remove it")
     names = custom.ciphers[:_MOST]
     if reader.is_router and custom.minimum in VERSIONS[:-1] and names and TLS13_NAMES.isdisjoint(names):
-        message = "no TLS 1.3 suite is listed, so that HAProxy keeps all of OpenSSL's, and TLS 1.3 stays on"
+        message = "no TLS 1.3 suite is listed, so HAProxy uses all of OpenSSL's, and TLS 1.3 stays enabled"
         yield Problem(id="tls13-stays", at=at, message=message, fix="")
 
 
 def _unmatched_name(name: object, reader: Reader, at: Steps, *, guess: bool) -> Problem | None:
     """The problem of a name that certainly selects nothing; None if it selects a suite."""
     if isinstance(name, str) and reader.is_router and is_a_set(name):
-        message = f"{name} is OpenSSL's word for a group of suites, which are not listed one by one"
-        return Problem(id="name-set", at=at, message=message, fix="list their names")
+        message = f"{name} is OpenSSL's name for a group of suites, not for one suite"
+        return Problem(id="name-set", at=at, message=message, fix="list the suites one by one")
     dropped = dropped_name(name, reader, guess=guess)
     if dropped is None:
         return None
@@ -562,9 +562,9 @@ def _idle(custom: CustomProfile, name: str, seen: dict[int, str], reader: Reader
         return "name-twice", f"{name} is listed already" + ("" if seen[code] == name else f", as {seen[code]}")
     seen[code] = name
     alone = reader.is_router and custom.minimum == VERSIONS[-1]
-    return (
-        ("name-idle", f"{name} is of TLS 1.2, which VersionTLS13 leaves out") if alone and not is_tls13(code) else None
-    )
+    if alone and not is_tls13(code):
+        return "name-idle", f"{name} is a TLS 1.2 suite, which VersionTLS13 disables"
+    return None
 
 
 class DroppedName(NamedTuple):
@@ -584,13 +584,13 @@ def dropped_name(name: object, reader: Reader, *, guess: bool = True) -> Dropped
     ``guess``: True to suggest a similar name.
     """
     if not isinstance(name, str):
-        return DroppedName(shown(name), f"{shown(name)} is no name of a cipher suite", "write OpenSSL's name")
+        return DroppedName(shown(name), f"{shown(name)} is not the name of a cipher suite", "write OpenSSL's name")
     code = suite_named(name)
     if reader.is_router and (name.startswith("!") or is_a_set(name)):
         return None
     if code is None:
         near = did_you_mean(name, _OPENSSL, otherwise="remove it") if guess else "remove it"
-        return DroppedName(shown(name), f"{shown(name)} is no cipher suite: it is ignored without an error", near)
+        return DroppedName(shown(name), f"{shown(name)} is not a cipher suite: it is ignored without an error", near)
     known, has = openssl_name(code), reader.suites
     if (has is not None and code not in {*has, *TLS13_SUITES}) or known is None:
         return DroppedName(
@@ -621,7 +621,7 @@ def router_refusals(custom: CustomProfile) -> Iterator[Refusal]:
     if not names:
         yield Refusal("ciphers", "the list of ciphers is empty", "list suites, those of TLS 1.3 among them")
     elif odd := [name for name in names if not _LIKE_A_NAME.fullmatch(name.removeprefix("!"))]:
-        message = f"the list of ciphers has {shown(odd[0])}, which does not look like the name of one"
+        message = f"the list of ciphers has {shown(odd[0])}, which does not look like the name of a suite"
         yield Refusal("ciphers", message, "remove it")
     if not names or minimum not in VERSIONS:
         pass
@@ -671,7 +671,7 @@ def declared(holder: Fields, steps: tuple[str, ...], reader: Reader, called: str
     if raw is None:
         return _default(reader.nil, "not set", reader, meaning)
     if not isinstance(raw, Mapping):
-        reason = f"it is {shown(raw)}, which is no profile"
+        reason = f"it is {shown(raw)}, which is not a profile"
         return Declared(said=reason, profile=Unknown(reason))
     profile = TLSSecurityProfile(raw, steps)
     type_ = profile.raw_type
@@ -679,7 +679,7 @@ def declared(holder: Fields, steps: tuple[str, ...], reader: Reader, called: str
     if type_ is None or type_ == "":
         found = _default(reader.empty, "set without a type", reader, meaning)
     elif not isinstance(type_, str) or type_ not in PROFILE_FIELDS:
-        return _default(reader.other, f"of the type {shown(type_)}, which is none of the API's", reader, meaning)
+        return _default(reader.other, f"of the unknown type {shown(type_)}", reader, meaning)
     elif type_ != "Custom":
         found = Declared(said=type_, profile=meaning(PROFILE_FIELDS[type_]))
     elif profile.custom:
@@ -704,11 +704,11 @@ def _default(default: Default, what: str, reader: Reader, meaning: Meaning) -> D
     if default == "intermediate":
         return Declared(said=f"{what}, which means Intermediate", profile=meaning("intermediate"))
     if default == "inherit":
-        return Declared(said=f"{what}, which means the cluster's", profile=None)
+        return Declared(said=f"{what}, so the cluster's profile applies", profile=None)
     if default == "refused":
         reason = f"the profile is {what}, which {reader.name} refuses"
         return Declared(said=what, profile=Unknown(reason), refused=reason)
-    reason = f"the profile is {what}, and what {reader.name} makes of that is not defined"
+    reason = f"the profile is {what}, and the behaviour of {reader.name} is not defined for that"
     return Declared(said=reason, profile=Unknown(reason))
 
 
@@ -721,7 +721,7 @@ def _custom(custom: CustomProfile, reader: Reader, called: str, meaning: Meaning
     )
     refusal = next(_refusals(custom, reader), None)
     if refusal is not None:
-        reason = f"{refusal.message}, and {reader.name} does not admit that"
+        reason = f"{refusal.message}, so {reader.name} rejects it"
         return Declared(said="Custom", profile=Unknown(reason), refused=reason, custom=True)
     names = custom.ciphers
     alone = custom.minimum == VERSIONS[-1] and not reader.is_router
@@ -763,7 +763,7 @@ def custom_profile(
 def _of_openssl(profile: Profile, names: tuple[str, ...]) -> Known[Profile]:
     """The profile without the suites that OpenSSL's ``!NAME`` excludes from a list."""
     if odd := next(filter(is_a_set, names), None):
-        return Unknown(f"it is unknown what OpenSSL makes of {odd} for")
+        return Unknown(f"the suites that OpenSSL selects for {odd} are unknown")
     taken = {name: suite_named(name[1:]) for name in names if name.startswith("!")}
     for name, code in taken.items():
         if code is None:
@@ -773,7 +773,7 @@ def _of_openssl(profile: Profile, names: tuple[str, ...]) -> Known[Profile]:
 
 def _suites(custom: CustomProfile, minimum: int, reader: Reader, notes: list[str]) -> tuple[int, ...]:
     if minimum == TLS13 and not reader.is_router:
-        notes.append("Go's servers speak the three TLS 1.3 suites whatever is configured")
+        notes.append("Go's servers accept the three TLS 1.3 suites, whatever is configured")
         return TLS13_SUITES
     codes: dict[int, str] = {}
     for name in custom.ciphers[:_MOST]:
@@ -787,7 +787,7 @@ def _suites(custom: CustomProfile, minimum: int, reader: Reader, notes: list[str
     if not reader.is_router:
         notes.extend(_dropped_by_go(codes, reader))
     elif not any(map(is_tls13, codes)):
-        notes.append("no TLS 1.3 suite is listed, so HAProxy keeps OpenSSL's own, and TLS 1.3 stays on")
+        notes.append("no TLS 1.3 suite is listed, so HAProxy uses all of OpenSSL's, and TLS 1.3 stays enabled")
     return tuple(codes)
 
 
@@ -797,18 +797,18 @@ def _dropped_by_go(codes: Mapping[int, str], reader: Reader) -> Iterator[str]:
     dropped = [name for code, name in codes.items() if code not in has]
     iana = [name for code, name in codes.items() if code in has and name != openssl_name(code)]
     if dropped:
-        yield f"Go's servers leave out what they do not have: {', '.join(dropped)}"
+        yield f"Go's servers do not implement, and drop: {', '.join(dropped)}"
     if iana:
-        yield f"a cluster drops these names, because it takes OpenSSL's only: {', '.join(iana)}"
-    yield "Go's servers speak the three TLS 1.3 suites beside the listed ones, whatever is configured"
+        yield f"a cluster drops these names, because it accepts only OpenSSL names: {', '.join(iana)}"
+    yield "Go's servers also accept the three TLS 1.3 suites, whatever is configured"
 
 
 def _groups(custom: CustomProfile, notes: list[str], *, known: bool) -> tuple[int, ...] | None:
     if custom.raw_groups is None:
-        notes.append("groups is not set: every component has its own, and none is judged")
+        notes.append("groups is not set: each component uses its own, and they are not judged")
         return None
     if not known:
-        notes.append("groups has no effect: the release does not know the field")
+        notes.append("groups has no effect: the release does not have the field")
         return None
     return tuple(group_code(name) for name in custom.groups[:_MOST] if name in GROUPS)
 

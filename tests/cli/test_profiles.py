@@ -50,7 +50,7 @@ def test_show() -> None:
     assert ["0x1301", "TLS_AES_128_GCM_SHA256", "TLS_AES_128_GCM_SHA256"] in rows
     assert sum(row[:1] != [] and row[0].startswith("0x") for row in rows) == 11
     assert "groups: no list, every group is allowed" in lines
-    assert lines[-1].startswith("  Go's servers leave out what they do not have: DHE-RSA-AES128-GCM-SHA256, DHE")
+    assert lines[-1].startswith("  Go's servers do not implement, and drop: DHE-RSA-AES128-GCM-SHA256, DHE")
     assert lines[-2] == "notes"
 
 

@@ -124,7 +124,7 @@ def test_the_whole_file_end_to_end(call: Call, farm: Farm, tmp_path: Path) -> No
     assert report.exists()
     told = call("scan", "--config", path, "--profile", "intermediate@4.23", "--fail-on", "low", "--format", "json")
     assert told.code == 1
-    said = "openshift/4.23/intermediate (asked for as intermediate@4.23)"
+    said = "openshift/4.23/intermediate (requested as intermediate@4.23)"
     assert told.document["scanner"]["profile"] == said
     assert told.document["scanner"]["mode"] == "verdict"
     assert told.document["endpoints"][0]["origins"] == [f"{path}: target 1"]

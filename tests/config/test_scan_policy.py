@@ -218,7 +218,7 @@ REFUSED = {
         "3:11: require.min_endpoints: unknown field",
         "'minEndpoints'",
     ),
-    "an unknown profile": (HEAD + "profile: intermdiate", "3:10: profile: there is no profile", "intermediate"),
+    "an unknown profile": (HEAD + "profile: intermdiate", "3:10: profile: unknown profile", "intermediate"),
     "a file that is no profile": (
         HEAD + "profile: ./nowhere.yaml",
         "3:10: profile: ./nowhere.yaml: cannot be read",

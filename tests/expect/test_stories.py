@@ -204,7 +204,7 @@ def test_the_profile_that_a_user_asks_for_is_named_with_its_release() -> None:
     """Several releases have the same lists, under the name of one of them."""
     told = stories.load("modern-strict", profile=load_profile("old@4.14"))
     asked = [_deciding(told.owed(name))[0].said for name in told.endpoints]
-    assert any(each.endswith(" (asked for as old@4.14)") for each in asked), asked
+    assert any(each.endswith(" (requested as old@4.14)") for each in asked), asked
 
 
 @pytest.mark.parametrize("story", stories.names())

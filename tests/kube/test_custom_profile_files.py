@@ -39,7 +39,7 @@ def test_the_documents_example_with_iana_names_is_taken_and_noted() -> None:
     names = ("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384")
     profile = custom(flow("VersionTLS12", *names))
     assert profile.suites == (0xC02F, 0xC02C)
-    assert f"a cluster drops these names, because it takes OpenSSL's only: {', '.join(names)}" in profile.notes
+    assert f"a cluster drops these names, because it accepts only OpenSSL names: {', '.join(names)}" in profile.notes
 
 
 def test_what_go_drops_is_kept_and_noted() -> None:
@@ -47,8 +47,8 @@ def test_what_go_drops_is_kept_and_noted() -> None:
     profile = custom(flow("VersionTLS10", "ECDHE-RSA-AES128-GCM-SHA256", *dropped))
     assert profile.min_version == TLS10
     assert profile.suites == (0xC02F, 0x009E, 0xC028, 0x1304, 0x0041)
-    assert f"Go's servers leave out what they do not have: {', '.join(dropped)}" in profile.notes
-    assert "Go's servers speak the three TLS 1.3 suites beside the listed ones, whatever is configured" in profile.notes
+    assert f"Go's servers do not implement, and drop: {', '.join(dropped)}" in profile.notes
+    assert "Go's servers also accept the three TLS 1.3 suites, whatever is configured" in profile.notes
 
 
 def test_a_minimum_that_is_not_set_is_tls_12() -> None:
@@ -93,19 +93,19 @@ def test_groups() -> None:
 def test_groups_before_the_field_existed_have_no_effect() -> None:
     profile = custom("minTLSVersion: VersionTLS13\ngroups: [secp256r1]", release="4.22")
     assert profile.groups is None
-    assert "groups has no effect: the release does not know the field" in profile.notes
+    assert "groups has no effect: the release does not have the field" in profile.notes
 
 
 def test_a_router_honours_tls_13_suites() -> None:
     profile = custom(flow("VersionTLS13", "TLS_AES_256_GCM_SHA384"), kind="IngressController")
     assert profile.suites == (0x1302,)
-    assert profile.notes == ("groups is not set: every component has its own, and none is judged",)
+    assert profile.notes == ("groups is not set: each component uses its own, and they are not judged",)
 
 
 def test_a_router_without_tls_13_suites_keeps_openssls() -> None:
     profile = custom(flow("VersionTLS12", "AES128-SHA"), kind="IngressController")
     assert profile.suites == (0x002F,)
-    assert "no TLS 1.3 suite is listed, so HAProxy keeps OpenSSL's own, and TLS 1.3 stays on" in profile.notes
+    assert "no TLS 1.3 suite is listed, so HAProxy uses all of OpenSSL's, and TLS 1.3 stays enabled" in profile.notes
 
 
 @pytest.mark.parametrize("kind", ["KubeletConfig", "HostedCluster", "OLSConfig"])
@@ -153,34 +153,34 @@ REFUSED = {
     "unknown suite": (
         flow("VersionTLS12", HTTP2, "ECDHE-RSA-AES128-GCM-SHA265"),
         (
-            f"p.yaml:7:46: {WAY}.ciphers[1]: 'ECDHE-RSA-AES128-GCM-SHA265' is no cipher suite"
+            f"p.yaml:7:46: {WAY}.ciphers[1]: 'ECDHE-RSA-AES128-GCM-SHA265' is not a cipher suite"
             ": it is ignored without an error"
         ),
         "did you mean 'ECDHE-RSA-AES128-GCM-SHA256'?",
     ),
     "case": (
         flow("VersionTLS12", HTTP2.lower()),
-        f"p.yaml:7:17: {WAY}.ciphers[0]: '{HTTP2.lower()}' is no cipher suite: it is ignored without an error",
+        f"p.yaml:7:17: {WAY}.ciphers[0]: '{HTTP2.lower()}' is not a cipher suite: it is ignored without an error",
         f"did you mean '{HTTP2}'?",
     ),
     "a number": (
         flow("VersionTLS12", "'0x1301'"),
-        f"p.yaml:7:17: {WAY}.ciphers[0]: '0x1301' is no cipher suite: it is ignored without an error",
+        f"p.yaml:7:17: {WAY}.ciphers[0]: '0x1301' is not a cipher suite: it is ignored without an error",
         "",
     ),
     "a signal": (
         flow("VersionTLS12", "TLS_FALLBACK_SCSV"),
-        f"p.yaml:7:17: {WAY}.ciphers[0]: 'TLS_FALLBACK_SCSV' is no cipher suite: it is ignored without an error",
+        f"p.yaml:7:17: {WAY}.ciphers[0]: 'TLS_FALLBACK_SCSV' is not a cipher suite: it is ignored without an error",
         "",
     ),
     "an exclusion": (
         flow("VersionTLS12", "'!AES128-SHA'"),
-        f"p.yaml:7:17: {WAY}.ciphers[0]: '!AES128-SHA' is no cipher suite: it is ignored without an error",
+        f"p.yaml:7:17: {WAY}.ciphers[0]: '!AES128-SHA' is not a cipher suite: it is ignored without an error",
         "did you mean 'AES128-SHA'?",
     ),
     "nonsense": (
         flow("VersionTLS12", "HIGH"),
-        f"p.yaml:7:17: {WAY}.ciphers[0]: 'HIGH' is no cipher suite: it is ignored without an error",
+        f"p.yaml:7:17: {WAY}.ciphers[0]: 'HIGH' is not a cipher suite: it is ignored without an error",
         "remove it",
     ),
     "not a list": (
@@ -190,7 +190,7 @@ REFUSED = {
     ),
     "not text": (
         flow("VersionTLS12", "17"),
-        f"p.yaml:7:17: {WAY}.ciphers[0]: 17 is no name of a cipher suite",
+        f"p.yaml:7:17: {WAY}.ciphers[0]: 17 is not the name of a cipher suite",
         "",
     ),
     "too many": (
@@ -230,8 +230,8 @@ REFUSED = {
     ),
     "no groups": (
         "minTLSVersion: VersionTLS13\ngroups: []",
-        f"p.yaml:7:15: {WAY}.groups: it has 0 groups, and must have 1 to 7",
-        "leave groups out",
+        f"p.yaml:7:15: {WAY}.groups: it has 0 groups, but 1 to 7 are allowed",
+        "remove groups",
     ),
     "unknown group": (
         "minTLSVersion: VersionTLS13\ngroups: [X25519, X448]",
@@ -262,7 +262,7 @@ REFUSED = {
         flow("1.2", "AES", more="groups: [P-256]\nnonsense: 1"),
         (
             f"p.yaml:6:22: {WAY}.minTLSVersion: Unsupported value: 1.2: {SUPPORTED} (write VersionTLS12)\n"
-            f"p.yaml:7:17: {WAY}.ciphers[0]: 'AES' is no cipher suite: it is ignored without an error (remove it)\n"
+            f"p.yaml:7:17: {WAY}.ciphers[0]: 'AES' is not a cipher suite: it is ignored without an error (remove it)\n"
             f"p.yaml:8:16: {WAY}.groups[0]: unknown group 'P-256' (write secp256r1)\n"
             f"p.yaml:9:7: {WAY}.nonsense: unknown field 'nonsense' (known: ciphers, minTLSVersion, groups)"
         ),

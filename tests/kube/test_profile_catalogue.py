@@ -116,8 +116,8 @@ def test_names(asked: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("asked", "note"),
     [
-        ("modern@4.14", "release 4.14 has these same lists"),
-        ("modern@5.1", "release 5.1 has these same lists"),
+        ("modern@4.14", "release 4.14 has the same lists"),
+        ("modern@5.1", "release 5.1 has the same lists"),
     ],
 )
 def test_a_release_without_a_table_of_its_own_is_noted(asked: str, note: str) -> None:
@@ -127,8 +127,8 @@ def test_a_release_without_a_table_of_its_own_is_noted(asked: str, note: str) ->
 @pytest.mark.parametrize(
     ("release", "note"),
     [
-        ("4.2.1", "release 4.2 had no profiles yet: these are the lists of 4.3"),
-        ("5.3", "release 5.3 is newer than adhere knows: these are the lists of 5.2"),
+        ("4.2.1", "release 4.2 is older than the first profiles: the lists of 4.3 apply"),
+        ("5.3", "release 5.3 is newer than adhere knows: the lists of 5.2 apply"),
     ],
 )
 def test_a_cluster_of_an_unknown_release_has_the_nearest_lists(release: str, note: str) -> None:
@@ -138,7 +138,7 @@ def test_a_cluster_of_an_unknown_release_has_the_nearest_lists(release: str, not
 @pytest.mark.parametrize("asked", ["4.99", "4.24", "4.2", "3.11", "5.3", "6.0", "v4.30.1"])
 def test_a_user_is_refused_a_release_that_is_not_known(asked: str) -> None:
     for name in (f"modern@{asked}", f"openshift/{asked}/modern"):
-        with pytest.raises(UsageError, match=r"no profiles are known of OpenShift \S+") as refused:
+        with pytest.raises(UsageError, match=r"no profiles are known for OpenShift \S+") as refused:
             load_profile(name)
         assert refused.value.hint == "known: 4.3 to 4.23, 5.0 to 5.2"
 
@@ -146,7 +146,7 @@ def test_a_user_is_refused_a_release_that_is_not_known(asked: str) -> None:
 @pytest.mark.parametrize("release", ["4.3", "4.14", "4.22.7", "4.23", "5.0", "5.2.0-ec.1"])
 def test_a_report_keeps_the_release_that_was_asked_for(release: str) -> None:
     found = load_profile(f"modern@{release}")
-    assert found.said == f"{found.name} (asked for as modern@{release})"
+    assert found.said == f"{found.name} (requested as modern@{release})"
     assert load_profile("modern").said == "openshift/4.23/modern"
 
 
@@ -159,19 +159,19 @@ def test_release_argument_is_for_names_without_one() -> None:
 @pytest.mark.parametrize(
     ("asked", "message", "hint"),
     [
-        ("intermedate", "there is no profile 'intermedate'", "did you mean intermediate or mozilla/intermediate?"),
+        ("intermedate", "unknown profile 'intermedate'", "did you mean intermediate or mozilla/intermediate?"),
         ("mozila/5.8/modern", "cannot be read", "path"),
-        ("mozilla/5.8/modren", "there is no profile 'mozilla/5.8/modren'", "did you mean mozilla/5.8/modern"),
-        ("openshift/4.22", "there is no profile 'openshift/4.22'", "openshift/4.22/old"),
-        ("openshift/4.22/old@4.21", "there is no profile", "did you mean openshift/4.22/old"),
-        ("mozilla/5.6/old", "there is no edition 5.6 of Mozilla's guideline here", "known: 5.8, 5.7"),
-        ("old@", "'old@' ends before its release", "old@4.22"),
+        ("mozilla/5.8/modren", "unknown profile 'mozilla/5.8/modren'", "did you mean mozilla/5.8/modern"),
+        ("openshift/4.22", "unknown profile 'openshift/4.22'", "openshift/4.22/old"),
+        ("openshift/4.22/old@4.21", "unknown profile", "did you mean openshift/4.22/old"),
+        ("mozilla/5.6/old", "unknown edition 5.6 of Mozilla's guideline", "known: 5.8, 5.7"),
+        ("old@", "'old@' has no release after '@'", "old@4.22"),
         ("old@four", "'four' is not a release", "old@4.22"),
-        ("custom", "there is no profile 'custom'", "'adhere profiles' lists them all"),
-        ("", "there is no profile ''", "'adhere profiles' lists them all"),
-        ("-", "not read from standard input", "/dev/stdin"),
-        ("\x1b[2J\n", r"there is no profile '\x1b[2J\n'", "lists them all"),
-        ("x" * 10_000, "there is no profile 'xxx", "lists them all"),
+        ("custom", "unknown profile 'custom'", "'adhere profiles' lists them all"),
+        ("", "unknown profile ''", "'adhere profiles' lists them all"),
+        ("-", "cannot be read from standard input", "/dev/stdin"),
+        ("\x1b[2J\n", r"unknown profile '\x1b[2J\n'", "lists them all"),
+        ("x" * 10_000, "unknown profile 'xxx", "lists them all"),
         ("missing.yaml", "missing.yaml: cannot be read: No such file", "path"),
         ("./intermediate", "./intermediate: cannot be read: No such file", "path"),
     ],

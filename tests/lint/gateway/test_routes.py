@@ -55,7 +55,7 @@ ALLOWED = "name: a, port: 80, protocol: HTTP, allowedRoutes: {ALLOWED}"
     [
         (
             (listening(ALLOWED.replace("ALLOWED", "kinds: [{kind: GRPCRoute}]")), route("HTTPRoute")),
-            "take no HTTPRoute",
+            "has no listener that accepts HTTPRoute",
         ),
         ((listening(ALLOWED.replace("ALLOWED", "kinds: [{kind: HTTPRoute}]")), route("HTTPRoute")), ""),
         (
@@ -75,14 +75,14 @@ ALLOWED = "name: a, port: 80, protocol: HTTP, allowedRoutes: {ALLOWED}"
                 listening("name: a, port: 80, protocol: HTTP, hostname: a.example"),
                 route("HTTPRoute", "hostnames: [b.example]"),
             ),
-            "none of its hostnames is within a.example",
+            "none of its hostnames matches a.example",
         ),
         (
             (
                 listening("name: a, port: 80, protocol: HTTP"),
                 route("HTTPRoute", parent="name: edge, namespace: shop", namespace="other"),
             ),
-            "no listener takes routes of the namespace other",
+            "no listener allows routes of namespace other",
         ),
         (
             (
@@ -97,7 +97,7 @@ ALLOWED = "name: a, port: 80, protocol: HTTP, allowedRoutes: {ALLOWED}"
                 route("HTTPRoute"),
                 core("Namespace", "shop", "", namespace=""),
             ),
-            "no listener takes routes of the namespace shop",
+            "no listener allows routes of namespace shop",
         ),
         ((route("HTTPRoute", parent="group: '', kind: Service, name: web"),), ""),
     ],

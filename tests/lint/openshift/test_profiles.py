@@ -28,7 +28,7 @@ def custom(ciphers: str, minimum: str = "VersionTLS12", more: str = "") -> str:
         ("APIServer", "{type: Moden}", [("high", "type", "Unsupported value: 'Moden'")]),
         ("APIServer", "{type: modern}", [("high", "type", "Unsupported value: 'modern'")]),
         ("APIServer", "{type: 3}", [("high", "type", "Unsupported value: 3")]),
-        ("APIServer", "{type: Old, old: {}, custom: {}}", [("low", "custom", "type is Old, so custom means nothing")]),
+        ("APIServer", "{type: Old, old: {}, custom: {}}", [("low", "custom", "type is Old, so custom has no effect")]),
         ("APIServer", "{type: Custom}", [("high", "type", "type set to Custom, but the corresponding field is unset")]),
         ("IngressController", "{type: Modern}", []),
         ("IngressController", "{type: Custom}", [("high", "type", "the router keeps its previous configuration")]),
@@ -72,7 +72,7 @@ def test_the_name_of_the_apiserver(tmp_path: Path) -> None:
             custom("DHE-RSA-AES128-GCM-SHA256"),
             ["no supported cipher suite found", "no cipher suite that HTTP/2 requires"],
         ),
-        ("KubeletConfig", custom(H2, more=", groups: [X25519]"), ["the machine config operator hands no groups on"]),
+        ("KubeletConfig", custom(H2, more=", groups: [X25519]"), ["the machine config operator does not use groups"]),
         ("APIServer", custom(H2, "TLSv1.2"), ["Unsupported value: 'TLSv1.2'"]),
         ("APIServer", "{type: Modern, modern: {}, custom: {ciphers: [x], minTLSVersion: VersionTLS13}}", []),
         ("KubeletConfig", custom(H2, "VersionTLS13"), ["Cipher suites cannot be configured"]),
@@ -94,7 +94,7 @@ def test_the_name_of_the_apiserver(tmp_path: Path) -> None:
         ("IngressController", f"{{type: Custom, custom: {{ciphers: [{H2}]}}}}", ["minTLSVersion is not set"]),
         ("APIServer", "{type: Custom, custom: {minTLSVersion: VersionTLS12}}", ["no supported cipher", "HTTP/2"]),
         ("APIServer", custom(H2, more=", groups: [X25519, secp256r1]"), []),
-        ("APIServer", custom(H2, more=", groups: []"), ["it has 0 groups, and must have 1 to 7"]),
+        ("APIServer", custom(H2, more=", groups: []"), ["it has 0 groups, but 1 to 7 are allowed"]),
         ("APIServer", custom(H2, more=", groups: [P-256, 3]"), ["unknown group 'P-256'", "unknown group 3"]),
         ("APIServer", custom(H2, more=", groups: [X25519, X25519]"), ["Duplicate value: 'X25519'"]),
     ],
@@ -102,16 +102,16 @@ def test_the_name_of_the_apiserver(tmp_path: Path) -> None:
 def test_custom(tmp_path: Path, kind: str, profile: str, parts: list[str]) -> None:
     found = said(tmp_path, "tls-profile-custom", holder(kind, profile))
     assert len(found) == len(parts)
-    assert all(severity == ("low" if "hands no groups" in message else "high") for severity, _, message in found)
+    assert all(severity == ("low" if "does not use groups" in message else "high") for severity, _, message in found)
     assert all(part in message for (_, _, message), part in zip(found, parts, strict=True))
 
 
 @pytest.mark.parametrize(
     ("kind", "part"),
     [
-        ("APIServer", "counts as VersionTLS12, and an IngressController that inherits it is not admitted"),
-        ("KubeletConfig", "counts as VersionTLS12"),
-        ("Forwarder", "counts as VersionTLS12"),
+        ("APIServer", "means VersionTLS12, and an IngressController that inherits it is not admitted"),
+        ("KubeletConfig", "means VersionTLS12"),
+        ("Forwarder", "means VersionTLS12"),
     ],
 )
 def test_without_a_version(tmp_path: Path, kind: str, part: str) -> None:
@@ -194,7 +194,7 @@ def test_groups_behind_their_gate(tmp_path: Path, state: str, expected: list[str
     [
         ("APIServer", custom(f"{H2}, {H2}"), f"{H2} is listed already"),
         ("APIServer", custom("TLS_AES_128_GCM_SHA256, TLS_AES_128_GCM_SHA256"), "is listed already"),
-        ("IngressController", custom(f"TLS_AES_128_GCM_SHA256, {H2}", "VersionTLS13"), "which VersionTLS13 leaves out"),
+        ("IngressController", custom(f"TLS_AES_128_GCM_SHA256, {H2}", "VersionTLS13"), "which VersionTLS13 disables"),
     ],
 )
 def test_names_that_change_nothing(tmp_path: Path, kind: str, profile: str, part: str) -> None:
@@ -215,16 +215,16 @@ def test_names_that_change_nothing(tmp_path: Path, kind: str, profile: str, part
         ("APIServer", "TLS_AES_128_CCM_SHA256", "not implemented by Go"),
         ("APIServer", "TLS_KRB5_WITH_RC4_128_SHA", "not implemented by Go"),
         ("IngressController", "TLS_DHE_PSK_WITH_ARIA_128_CBC_SHA256", "not implemented by HAProxy"),
-        ("APIServer", "ECDHE-RSA-AES128-GCM-SHA265", "is no cipher suite"),
-        ("APIServer", "0xC02F", "is no cipher suite"),
-        ("APIServer", "3", "is no name"),
+        ("APIServer", "ECDHE-RSA-AES128-GCM-SHA265", "is not a cipher suite"),
+        ("APIServer", "0xC02F", "is not a cipher suite"),
+        ("APIServer", "3", "is not the name"),
         ("KubeletConfig", "DHE-RSA-AES128-GCM-SHA256", "not implemented by Go"),
         ("HostedCluster", "AES128-GCM-SHA256", "not implemented by HyperShift"),
         ("HostedCluster", "ECDHE-RSA-AES128-SHA", None),
         ("IngressController", "DHE-RSA-AES128-GCM-SHA256", None),
         ("IngressController", "'!RC4'", None),
-        ("IngressController", "HIGH", "word for a group of suites"),
-        ("APIServer", "HIGH", "is no cipher suite"),
+        ("IngressController", "HIGH", "name for a group of suites"),
+        ("APIServer", "HIGH", "is not a cipher suite"),
         ("IngressController", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "IANA name"),
     ],
 )
@@ -311,8 +311,8 @@ OLDER = custom("ECDHE-RSA-CHACHA20-POLY1305, TLS_AES_128_GCM_SHA256")
     [
         ("IngressController", CHACHA, IN_FIPS, [("high", "ciphers", "an IngressController is not admitted")]),
         ("IngressController", CHACHA, NOT_IN_FIPS, []),
-        ("IngressController", CHACHA, "", [("inconclusive", "ciphers", "is not known: not among the manifests")]),
-        ("IngressController", CHACHA, CONFIG % "install-config: '{'", [("inconclusive", "ciphers", "is not known")]),
+        ("IngressController", CHACHA, "", [("inconclusive", "ciphers", "is unknown: not among the manifests")]),
+        ("IngressController", CHACHA, CONFIG % "install-config: '{'", [("inconclusive", "ciphers", "is unknown")]),
         (
             "IngressController",
             custom("TLS_AES_128_CCM_SHA256", "VersionTLS13"),
