@@ -1,4 +1,4 @@
-"""adhere: does every TLS listener do what its configuration says it must, and if not, which object has to change?
+"""adhere: check that every TLS listener complies with its configuration, and name the object that has to change.
 
 The whole program is plain functions between values; I/O is in two places, ``cluster`` and ``probe``::
 
@@ -13,24 +13,24 @@ The whole program is plain functions between values; I/O is in two places, ``clu
 
 * ``cli``      argv -> ``Settings``; one file per command. Parses and stops.
 * ``scan``     A scan, one function a step: jobs -> observations -> judgements -> rows -> report. Around it:
-  ``jobs`` (endpoints to examine), ``assessment`` (a snapshot -> jobs),
-  ``port_forward_route`` (dialling pods through port-forwards), ``saved_scan`` and ``rejudge`` (a scan in a directory,
-  judged with other settings), ``cross_endpoint`` (rules over all endpoints), ``doctor`` (the step at which the
-  configuration of a component stopped).
+  ``jobs`` (endpoints to probe), ``assessment`` (a snapshot -> jobs), ``certificates`` (the inventory of a cluster),
+  ``port_forward_route`` (dialling pods through port-forwards), ``saved_scan`` (a scan in a directory, judged again
+  with other settings), ``cross_endpoint`` (rules over all endpoints), ``doctor`` (the step at which the configuration
+  of a component stopped).
 * ``tls``      bytes <-> values: the codec, and every code point with its names. No I/O, imports nothing of ours.
 * ``kube``     the objects of a cluster, typed, read once and shared: kinds, objects, the snapshot that holds them.
 * ``model``    the nouns of a scan: endpoint, profile, expectation, observation, finding, policy.
-* ``cluster``  the cluster's API, or a directory that was saved from one, to a ``Snapshot``. Drops keys on the way.
+* ``cluster``  the cluster's API, or a directory that was saved from one, to a ``Snapshot``. Private keys are dropped.
 * ``discover`` a snapshot's listeners. Pure; one file a source; merged by where they listen.
 * ``expect``   what is required of each, and which object says so. Pure; one file a resolver.
-* ``probe``    asks a listener by real hellos; its plans are pure generators, ``dial`` is where sockets are.
+* ``probe``    probes a listener with real handshakes; its plans are pure generators, ``dial`` is where sockets are.
 * ``judge``    expectation + observation -> findings. Pure; one short function a rule.
 * ``lint``     what objects declare -> findings with file and line, without a handshake. Pure; one file a topic.
-  ``linting`` is its story: manifests or a snapshot -> rules -> report.
+  ``linting`` runs it: manifests or a snapshot -> rules -> report.
 * ``report``   report -> text. Pure; one file a format. ``metrics``: the same for Prometheus.
 * ``demo``     a cluster on loopback: its API server, and listeners with common mistakes.
-* ``files``    YAML and JSON of other people with the place of every value; what is wrong with them, as errors.
-* ``data``     where ``profiles/`` and ``reports/templates/`` are. ``errors``: what we cannot do, and what to do next.
+* ``files``    YAML and JSON with the position of every value, and errors for invalid documents.
+* ``data``     where ``profiles/`` and ``reports/templates/`` are. ``errors``: errors with a hint.
 
 Imports go downwards only: ``cli`` > ``scan`` and its companions, ``demo`` > ``cluster``, ``discover``, ``expect``,
 ``probe``, ``judge``, ``lint``, ``report``, ``metrics`` (which never import each other) > ``model`` > ``kube`` >

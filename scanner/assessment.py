@@ -39,36 +39,36 @@ READS: tuple[Kind, ...] = union(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Viewpoint:
-    """How a cluster is looked at: everything beside the snapshot that decides what is found and owed."""
+    """Everything except the snapshot that decides which endpoints are found and what is required of them."""
 
     policy: ScanPolicy = ScanPolicy()
     component_files: Sequence[str] = ()
-    """Of ``--components``; they win over what ships."""
+    """Files of ``--components``; they override the shipped catalogue."""
     include: tuple[Selector, ...] = ()
     exclude: tuple[Selector, ...] = ()
     allow_external: bool = False
     loopback: bool = False
-    """Whether the cluster's own addresses may be loopback ones: the demo's are."""
+    """True if the cluster's own addresses may be loopback ones, as in the demo."""
     port_forward: bool = False
     everything: bool = False
-    """Keep also the listeners that are left out, to explain them."""
+    """Keep the listeners that are left out, to explain them."""
     earlier: tuple[Snapshot, ...] = ()
-    """Snapshots of the clusters that are looked at, as they were before."""
+    """Earlier snapshots of the clusters."""
     default_profile: Profile | None = None
-    """The floor on clusters that are not OpenShift; None: Mozilla's intermediate."""
+    """Required profile on clusters that are not OpenShift; None: Mozilla's intermediate."""
     profile: Profile | None = None
-    """``whatif``: instead of what the APIServer object says."""
+    """``whatif``: replaces the profile of the APIServer object."""
     adherence: str | None = None
-    """``whatif``: instead of ``spec.tlsAdherence``."""
+    """``whatif``: replaces ``spec.tlsAdherence``."""
     pki: PkiConfig | None = None
-    """``whatif``: instead of what PKI/cluster says, from the moment of the snapshot on."""
+    """``whatif``: replaces PKI/cluster, from the time of the snapshot."""
     release: str | None = None
-    """``whatif``: judge with this release's meaning of the profiles."""
+    """``whatif``: OpenShift release whose profiles are used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessment:
-    """One cluster, looked at from one viewpoint."""
+    """The assessment of one cluster from one viewpoint."""
 
     snapshot: Snapshot
     view: Viewpoint
@@ -78,10 +78,10 @@ class Assessment:
     expectations: Expectations
     certificates: Certificates
     policies: NetworkPolicies = field(default_factory=lambda: NetworkPolicies(()))
-    """They may explain why a listener does not answer."""
+    """Explain why a listener does not answer."""
 
     def jobs(self) -> Iterator[Job]:
-        """A job for each endpoint, in the order of their turns."""
+        """Yield a job for each endpoint, in the order of their turns."""
         endpoints, turns = self.discovery.endpoints, self.discovery.turns
         for place in sorted(range(len(endpoints)), key=turns.__getitem__):
             yield Job(
@@ -99,8 +99,8 @@ class Assessment:
 
 
 def assess(snapshot: Snapshot, view: Viewpoint, every: Iterable[Snapshot] = ()) -> Assessment:
-    """Look at ``snapshot``. ``every``: those of all clusters of the scan, one of which may host this one's control
-    plane. Raises ``InputError`` for a file of the viewpoint that is not as it should be."""
+    """Assess ``snapshot``. ``every``: the snapshots of all clusters of the scan, because one may host this one's
+    control plane. Raises ``InputError`` for an invalid file of the viewpoint."""
     facts = cluster_facts.cluster_facts(snapshot)
     hosted = cluster_facts.hosted_namespaces(snapshot)
     catalogue = load_catalogue(facts.distribution, view.component_files, hosted=hosted)
@@ -142,7 +142,7 @@ def assess(snapshot: Snapshot, view: Viewpoint, every: Iterable[Snapshot] = ()) 
 
 
 def _held(snapshot: Snapshot, view: Viewpoint) -> Certificates:
-    """Under another PKI configuration, the cluster's own becomes what was asked for until now."""
+    """Collect the certificates. With another PKI configuration, the cluster's own is the earlier one."""
     earlier = [each for each in view.earlier if same_cluster(each, snapshot)]
     if view.pki is None:
         return Certificates(snapshot, view.policy, earlier=earlier)
@@ -151,7 +151,7 @@ def _held(snapshot: Snapshot, view: Viewpoint) -> Certificates:
 
 
 def surroundings(clusters: Sequence[Assessment]) -> Surroundings:
-    """What a report of these clusters says beside their endpoints."""
+    """Return the parts of the report that are not about endpoints."""
     rows = [cluster_row(each) for each in clusters]
     left_out = Counter[str]()
     for each in clusters:
@@ -172,7 +172,7 @@ def surroundings(clusters: Sequence[Assessment]) -> Surroundings:
 
 
 def _certificates(clusters: Sequence[Assessment], now: datetime) -> CertificateReport:
-    """Those of all clusters, as of ``now``; with several, each row names its own."""
+    """Return the certificates of all clusters as of ``now``; with several, each row has its cluster's name."""
     named = {each.facts.name: each.certificates for each in clusters}
     alone = len(clusters) == 1
     configurations = [f"{'' if alone else f'{name}: '}{each.configuration()}" for name, each in named.items()]
@@ -185,8 +185,8 @@ def _certificates(clusters: Sequence[Assessment], now: datetime) -> CertificateR
 
 
 def names_seen(clusters: Sequence[Assessment]) -> list[NamesRow]:
-    """What was seen of the certificate names that the configuration of each cluster governs. Only OpenShift has them: a
-    saved snapshot of another cluster says nothing of the kind PKI."""
+    """Return the coverage of the certificate names that the configuration of each cluster governs. A saved snapshot of
+    plain Kubernetes does not show that it has no kind PKI."""
     alone = len(clusters) == 1
     governed = (each for each in clusters if each.facts.distribution != "kubernetes" or each.snapshot.objects.get(PKI))
     found = (each.certificates.names_seen(None if alone else each.facts.name) for each in governed)
@@ -194,13 +194,13 @@ def names_seen(clusters: Sequence[Assessment]) -> list[NamesRow]:
 
 
 def _of_objects(cluster: Assessment) -> Iterator[Finding]:
-    """What is to be said of objects, whatever their listeners do."""
+    """Yield findings on objects alone."""
     yield from adherence_findings(cluster.expectations.unknown_adherences())
     yield from custom_findings(cluster.expectations.customs())
 
 
 def _strict(clusters: Sequence[Assessment]) -> Known[bool]:
-    """Whether all of them are strict; one that is not decides, else one of which it is not known."""
+    """Return True if all clusters have strict adherence; Unknown only if no cluster is known to be without it."""
     gaps = [gap for each in clusters if (gap := each.snapshot.gap(kinds.API_SERVER))]
     found = [each.expectations.adherence for each in clusters if not each.snapshot.gap(kinds.API_SERVER)]
     if not all(each is not None and each.strict for each in found):
@@ -214,7 +214,7 @@ def _adherence(cluster: Assessment) -> str:
 
 
 def cluster_row(cluster: Assessment) -> dict[str, object]:
-    """The cluster as the report names it."""
+    """Return the cluster for the report."""
     said = cluster.expectations.adherence
     adherence = f"{said.field} {said.said}".strip() if said else ""
     return {**asdict(cluster.facts), "adherence": adherence, "taken_at": cluster.snapshot.taken_at.isoformat()}

@@ -1,5 +1,4 @@
-"""The certificates of a scanned cluster: those that its objects hold, and those that its listeners serve, in one
-inventory that is judged by the PKI configuration."""
+"""The inventory of a cluster's certificates, in its objects and on its listeners, judged by the PKI configuration."""
 
 from __future__ import annotations
 
@@ -41,7 +40,7 @@ _OVERRIDES = 20
 
 
 def inventory_row(entry: Entry, cluster: str | None = None) -> InventoryRow:
-    """One certificate. ``cluster``: its name, where a report has several."""
+    """Return the row of a certificate. ``cluster``: its name, if the report has several."""
     classified = entry.classified
     verdict, status = _judged(entry)
     return InventoryRow(
@@ -72,7 +71,7 @@ def inventory_row(entry: Entry, cluster: str | None = None) -> InventoryRow:
 
 
 def _namespace(entry: Entry) -> str | None:
-    """Where the operators of its names keep it, if that is one namespace: a bundle elsewhere has a copy of it."""
+    """Return the namespace of its well-known names, if it is one; else where it was found."""
     homes = {each.namespace for each in entry.classified.names}
     return homes.pop() if len(homes) == 1 and None not in homes else entry.namespace
 
@@ -85,8 +84,8 @@ def _renewal(entry: Entry) -> RenewalRow | None:
 
 
 def _judged(entry: Entry) -> tuple[str, str]:
-    """Verdict and status of the finding that matters most; without one, why there is none. A remark judges nothing, but
-    for the one that a key is stronger than configured."""
+    """Return verdict and status of the most important finding; without one, why there is none. A remark does not count,
+    unless it says that a key is stronger than configured."""
     judging = [each for each in entry.findings if each.status != "informational" or each.rule == KEY.id]
     if entry.superseded:
         return "not_applicable", "superseded"
@@ -101,7 +100,7 @@ def _judged(entry: Entry) -> tuple[str, str]:
 
 
 def _importance(finding: Finding) -> tuple[int, bool, int]:
-    """The most important first."""
+    """Sort key: the most important first."""
     return VERDICTS.index(finding.verdict), finding.status in NEVER_FAILS, -SEVERITIES.index(finding.severity)
 
 
@@ -111,7 +110,7 @@ def inventory_rows(entries: Iterable[Entry], cluster: str | None = None) -> Iter
 
 
 def configuration_line(config: PkiConfig) -> str:
-    """What it asks for: ``PKI/cluster: defaults RSA 2048, signer RSA 4096, since 2026-01-01``."""
+    """Return the requirements in one line: ``PKI/cluster: defaults RSA 2048, signer RSA 4096, since 2026-01-01``."""
     rules = [("defaults", config.defaults), *config.categories.items(), *list(config.overrides.items())[:_OVERRIDES]]
     asked = [f"{name} {_key(rule)}" for name, rule in rules if rule]
     if config.reason or not asked:
@@ -159,18 +158,18 @@ class Certificates:
         keeps. ``on_held`` is called with each certificate that an object holds."""
         self._policy = policy
         self._misfits: dict[str, tuple[Finding, ...]] = {}
-        """By listener, whatever the number of its replicas."""
+        """By listener: replicas have one entry."""
         self._earlier = tuple(sorted(earlier, key=lambda each: each.taken_at))
         self._configured = user_provided
         self._day_one = day_one
         self._on_held = on_held
         self._user_provided: dict[str, str] = {}
-        """Who provided each certificate that a user gave the cluster, by its SHA-256: a listener does not say."""
+        """SHA-256 -> object by which a user provided the certificate: a listener does not show it."""
         self.snapshot = replace(snapshot, objects={SECRET: (), **snapshot.objects})
 
     @cached_property
     def inventory(self) -> Inventory:
-        """Every certificate that was found so far."""
+        """The certificates found so far."""
         empty = Inventory(self._names, self._governing, self.snapshot.taken_at, self._policy)
         return collect(empty, map(self._noted, certificate_sources.held(self.snapshot)))
 
@@ -181,7 +180,7 @@ class Certificates:
         return held
 
     def add(self, held: HeldCertificate) -> None:
-        """Add a certificate that was found elsewhere."""
+        """Add a certificate from elsewhere."""
         self.inventory.add(held)
 
     @cached_property
@@ -213,7 +212,7 @@ class Certificates:
                 self._misfits[endpoint.id] = found
 
     def findings(self) -> Iterator[Finding]:
-        """Findings on the PKI configuration, then on the certificates."""
+        """Yield findings on the PKI configuration, then on the certificates."""
         own = Configuration(
             config=self._governing.own, snapshot=self.snapshot, names=self._names, day_one=self._day_one
         )
@@ -223,13 +222,13 @@ class Certificates:
             yield from found
 
     def rows(self, cluster: str | None = None) -> Iterator[InventoryRow]:
-        """All of them, for the report. ``cluster``: its name, where a report has several."""
+        """Yield the rows of the report. ``cluster``: its name, if the report has several."""
         return inventory_rows(self.inventory.entries(), cluster)
 
     def names_seen(self, cluster: str | None = None) -> NamesRow | None:
-        """What was seen of the names that the cluster's own configuration governs; None where it requires nothing."""
+        """Return the coverage of the names that the cluster's own configuration governs; None if it governs none."""
         return name_coverage(self._names, self._governing, self.inventory.entries(), cluster)
 
     def configuration(self) -> str:
-        """What the cluster's own PKI configuration asks for, in a line."""
+        """Return the cluster's own PKI configuration in one line."""
         return configuration_line(self._governing.own)

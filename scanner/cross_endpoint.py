@@ -1,4 +1,4 @@
-"""Rules that need all endpoints of a scan, for a new scan and for a saved one."""
+"""Rules that need all endpoints of a scan, for new and for saved scans."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ from scanner.report.rows import finding_of, finding_row
 
 @dataclass(slots=True)
 class CrossEndpoint:
-    """What a scan has to remember of its endpoints to say it: the use of each waiver, a digest of each replica, who
-    serves which certificate, and for which names clients may take it."""
+    """State over the endpoints of a scan: used waivers, a digest of each replica, and served certificates."""
 
     policy: ScanPolicy
     ledger: WaiverLedger
@@ -33,7 +32,7 @@ class CrossEndpoint:
     sharing: ConnectionCoalescing = field(default_factory=ConnectionCoalescing)
 
     def on_endpoints(self) -> dict[str, Finding]:
-        """Findings that had to wait for other endpoints, by the instance that each is about."""
+        """Return findings that depend on other endpoints, by instance."""
         found = tuple(self.passages.findings())
         waived = self.ledger.waive_across(finding for _, finding in found)
         return {instance: replace(each, about=None) for (instance, _), each in zip(found, waived, strict=True)}
@@ -46,10 +45,10 @@ class CrossEndpoint:
         applied: Iterable[AnyRule],
         interrupted: str | None = None,
     ) -> tuple[tuple[Finding, ...], int]:
-        """What belongs to no endpoint, and of how many requirements nobody can tell: those leave a scan incomplete.
-        Call it after ``on_endpoints``.
+        """Return the cluster-wide findings, and the number of requirements that are inconclusive: those make a scan
+        incomplete. Call it after ``on_endpoints``.
 
-        ``verdicts`` counts endpoints, ``applied`` are the rules that each of them was judged by.
+        ``verdicts``: counts of endpoints; ``applied``: the rules that judged them.
         """
         must = _required(self.policy, around, verdicts, interrupted)
         across = tuple(self._across([*applied, *CROSS_ENDPOINT_RULES], complete=interrupted is None))
@@ -57,14 +56,14 @@ class CrossEndpoint:
         return (*around.findings, *late, *across, *must), sum(each.verdict == "inconclusive" for each in must)
 
     def _across(self, applied: Iterable[AnyRule], *, complete: bool) -> Iterator[Finding]:
-        """What is to be said across endpoints, and of the waivers."""
+        """Yield findings across endpoints, and on waivers."""
         found = (self.replicas.findings(), self.sharing.findings())
         yield from self.ledger.waive_across(tuple(chain.from_iterable(found)))
         yield from self.ledger.findings(rules=[rule.id for rule in applied], complete=complete)
 
 
 def with_finding(row: EndpointRow, late: Finding | None) -> EndpointRow:
-    """``row``, judged with one finding more."""
+    """Judge ``row`` with one more finding."""
     if late is None:
         return row
     told = finding_row(late)
@@ -79,14 +78,14 @@ def with_finding(row: EndpointRow, late: Finding | None) -> EndpointRow:
 
 
 def cross_endpoint(policy: ScanPolicy, today: date) -> CrossEndpoint:
-    """Before the first endpoint is seen. Waivers are valid or not by ``today`` (UTC)."""
+    """Return the state before the first endpoint. Waivers are valid by ``today`` (UTC)."""
     return CrossEndpoint(policy, WaiverLedger(policy.waivers, today, across=[rule.id for rule in CROSS_ENDPOINT_RULES]))
 
 
 def _required(
     policy: ScanPolicy, around: Surroundings, verdicts: Mapping[str, int], interrupted: str | None
 ) -> tuple[Finding, ...]:
-    """What the policy requires of the scan as a whole."""
+    """Check the requirements of the policy on the scan."""
     outcome = Outcome(
         endpoints=sum(verdicts.values()) - verdicts.get("not_applicable", 0),
         inconclusive=verdicts.get("inconclusive", 0),

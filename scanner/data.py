@@ -1,6 +1,6 @@
-"""The only file that knows where ``profiles/``, ``reports/templates/`` and ``docs/rules/`` are.
+"""Paths of the data files: ``profiles/``, ``reports/templates/`` and ``docs/rules/``.
 
-In a checkout they lie at the top level; a wheel carries them as ``scanner/_data``. An editable install imports the
+In a checkout they are at the top level; a wheel has them in ``scanner/_data``. An editable install imports the
 checkout, so it reads the live files.
 """
 
@@ -21,13 +21,13 @@ _CHECKOUT: dict[Kind, tuple[str, ...]] = {
     "rules": ("docs", "rules"),
 }
 _PACKAGED: dict[Kind, tuple[str, ...]] = {"schemas": ("profiles", "schemas")}
-"""Where a wheel has it, if that is not its name."""
+"""Paths in a wheel, if they are not the kind's name."""
 
 
 def data(kind: Kind) -> Path:
-    """Directory of the shipped data files of ``kind``.
+    """Return the directory of the data files of ``kind``.
 
-    Raises ``ResourceError`` when neither the wheel's copy nor the checkout's is there (a broken installation).
+    Raises ``ResourceError`` for a broken installation.
     """
     packaged = _PACKAGE.joinpath("_data", *_PACKAGED.get(kind, (kind,)))
     if packaged.is_dir():

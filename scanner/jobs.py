@@ -1,4 +1,4 @@
-"""What is to be examined: each listener, with what it owes, from a list of targets or from a cluster."""
+"""Jobs: the listeners to probe, each with its expectation, from a list of targets or a cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from scanner.model.inventory import CertificateReport, NamesRow
 from scanner.model.observation import Observation
 
 Owes = Callable[[Endpoint], Expectation]
-"""What an endpoint owes, once its address is known."""
+"""Returns the expectation of an endpoint, once its address is known."""
 
 
 Serve = Callable[[Endpoint, Observation, Expectation], None]
@@ -28,74 +28,75 @@ Serve = Callable[[Endpoint, Observation, Expectation], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One listener to examine."""
+    """One listener to probe."""
 
     endpoint: Endpoint
-    """Without an address where its ``host`` has to be looked up first: then it is one endpoint for each address."""
+    """Has no address if its ``host`` must be resolved first: then it is one endpoint for each address."""
     owes: Owes
     place: int | None = None
-    """Its row's in the report; None: as it is asked."""
+    """Position of its row in the report; None: in the order of probing."""
     turn: int = 0
     """All jobs of one turn come before those of the next."""
     share: str = ""
-    """The namespace that it is asked for; empty for nodes and targets."""
+    """Namespace that its time is counted for; empty for nodes and targets."""
     cluster: str = ""
-    """Name of the cluster that it is of; empty for a target."""
+    """Name of its cluster; empty for a target."""
     scope: DialScope | None = None
-    """Where it may be dialled; None: wherever the user said."""
+    """Addresses that may be dialled; None: any."""
     policies: NetworkPolicies = field(default_factory=lambda: NetworkPolicies(()))
-    """Those of its cluster: they may explain why it does not answer."""
+    """NetworkPolicies of its cluster, which may explain why it does not answer."""
     serve: Serve | None = None
-    """Told of everything that was seen, for the cluster's inventory of certificates."""
+    """Called with each observation, for the inventory of certificates."""
     replicated: bool = False
-    """Whether others may have the same id, with which it is to be compared."""
+    """True if other endpoints may have the same id and must be compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What a report says beside its endpoints, known before the first of them is asked."""
+    """The parts of a report that are not about endpoints, known before the first is probed."""
 
     cluster: dict[str, object] | None = None
     discovered: int | None = None
-    """Listeners that were seen, those left out included; None for a list of targets."""
+    """Endpoints that were found, including those left out; None for a list of targets."""
     left_out: tuple[tuple[str, int], ...] = ()
     truncated: int = 0
-    """Of these, what nobody looked at because an object had too much of it."""
+    """Number of endpoints not read, because an object had too many."""
     unreadable: tuple[Unreadable, ...] = ()
     strict: Known[bool] = Unknown("no cluster was scanned")
-    """Whether every component of every cluster has to follow its profile."""
+    """True if every component of every cluster must follow its profile."""
     adherence: str = ""
-    """The object and field that say so, and what they say."""
+    """Object, field and value that decide this."""
     findings: tuple[Finding, ...] = ()
-    """What is to be said of the cluster's objects themselves."""
+    """Findings on objects alone."""
     late: tuple[Callable[[], Iterable[Finding]], ...] = ()
-    """What can be said of the cluster only once every endpoint was seen."""
+    """Findings that need all endpoints."""
     certificates: Callable[[datetime], CertificateReport] | None = None
-    """Its certificates as of a moment, once every endpoint was seen; None for a list of targets."""
+    """Returns the certificates as of a time, after all endpoints; None for a list of targets."""
     names_seen: Callable[[], Sequence[NamesRow]] = tuple
-    """What was seen of the certificate names that its PKI configuration governs, likewise."""
+    """Returns the coverage of the certificate names that the PKI configuration governs, after all endpoints."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owed:
-    """What every target of a list owes: whoever wrote the command line said so."""
+    """Requirements on all targets of a list, from the command line."""
 
     profile: Profile
     profile_source: str = "--profile"
-    """What chose the profile, for ``because``."""
+    """Option or file that chose the profile, for ``because``."""
     anchors: tuple[bytes, ...] = ()
-    """DER of the trust anchors that clients of all targets use."""
+    """Trust anchors for all targets, as DER."""
     anchor_source: str = ""
     public_anchors: Callable[[], tuple[bytes, ...]] = tuple
-    """DER of this system's public roots: what clients of a public name at a public address use. Asked for one only."""
+    """Returns this system's public roots, as DER: the anchors for a public name at a public address. Called only if
+    needed."""
 
     def _asked(self) -> Because:
-        """What chose the profile: an option, which needs no field, or a file, which has one for it."""
+        """Return the option, or the file and field, that chose the profile."""
         field = "" if self.profile_source.startswith("--") else "profile"
         return Because(source=self.profile_source, field=field, said=self.profile.said)
 
     def __call__(self, endpoint: Endpoint) -> Expectation:
-        """The profile that was asked for, and a certificate for the name that the target is called by."""
+        """Return the expectation: the profile, and a certificate for the target's name."""
         name = endpoint.server_name or endpoint.host
         anchors, source = self.anchors, self.anchor_source
         if not anchors and not is_address(name) and is_global(endpoint.address):
@@ -110,13 +111,13 @@ class Owed:
 
 
 def of_targets(targets: Iterable[Target], owed: Owes) -> Iterator[Job]:
-    """A job for each target, made as it is needed."""
+    """Yield a job for each target, when it is needed."""
     for target in targets:
         yield Job(endpoint=endpoint_of(target), owes=owed)
 
 
 def endpoint_of(target: Target) -> Endpoint:
-    """The endpoint that a target is, before its name is looked up."""
+    """Return the endpoint of a target, before its name is resolved."""
     name = target.canonical
     return Endpoint(
         id=name,
@@ -132,13 +133,13 @@ def endpoint_of(target: Target) -> Endpoint:
 
 
 def at(endpoint: Endpoint, address: str) -> Endpoint:
-    """``endpoint`` at one of the addresses of its host."""
+    """Return ``endpoint`` at one of the addresses of its host."""
     return replace(endpoint, address=address, instance=f"{endpoint.id} @ {host_port(address, endpoint.port)}")
 
 
 @lru_cache(maxsize=1024)  # a target's name and address are asked about several times each
 def is_address(name: str) -> bool:
-    """Whether ``name`` is an IP address: then nobody asked for a name, and none is judged."""
+    """True for an IP address: no name is sent, and none is judged."""
     try:
         ip_address(name.partition("%")[0])
     except ValueError:
@@ -147,5 +148,5 @@ def is_address(name: str) -> bool:
 
 
 def is_global(address: str) -> bool:
-    """Whether ``address`` is one of the public internet."""
+    """True for an address of the public internet."""
     return is_address(address) and ip_address(address.partition("%")[0]).is_global

@@ -1,4 +1,4 @@
-"""Lint from end to end: what was given and what is known of a cluster -> a report."""
+"""Lint: manifests and a cluster's objects -> rules -> report."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ from scanner.report.rows import finding_row, rule_row, timestamp
 __all__ = ["LINT_READS", "declared", "lint_report", "referred", "reviewed"]
 
 LINT_READS: tuple[Kind, ...] = union((READS, (PKI, PKI_CERTIFICATE_DEFINITION)))
-"""Every kind that lint looks at."""
+"""All kinds that lint reads."""
 
 
 def declared(
     manifests: Manifests | None, cluster: Snapshot | None, user: str | None = None, groups: tuple[str, ...] = ()
 ) -> Declared:
-    """What there is to look at: the manifests, with the cluster to look things up in; without any, the cluster's own
-    objects. ``user``, in ``groups``: who is to apply them."""
+    """Return the objects to judge: the manifests, with the cluster for lookups; without manifests, the cluster's own
+    objects. ``user``, in ``groups``: who will apply them."""
     given, twice = split_duplicates(manifests.given if manifests else ())
     sealed = manifests.sealed if manifests else {}
     objects: dict[Kind, list[KubeObject]] = {kind: [] for kind in LINT_READS}
@@ -94,7 +94,7 @@ def declared(
 
 
 def referred(manifests: Manifests | None, kind: Kind, cluster: Snapshot) -> Iterator[tuple[str, str]]:
-    """The Secrets or ConfigMaps that what is looked at refers to, by namespace and name."""
+    """Yield the Secrets or ConfigMaps that the objects refer to, by namespace and name."""
     given = (each.object for each in manifests.given) if manifests else ()
     every = chain(given, chain.from_iterable(cluster.objects.values()))
     return references.referenced_names(map(configured, every), kind)
@@ -103,8 +103,8 @@ def referred(manifests: Manifests | None, kind: Kind, cluster: Snapshot) -> Iter
 def reviewed(
     manifests: Manifests | None, cluster: Snapshot, *, user: str | None = None, groups: tuple[str, ...] = ()
 ) -> Iterator[Review]:
-    """What the API server is to be asked: whether the router may read the Secrets of Routes, and whether ``user`` may
-    apply them."""
+    """Yield the access reviews: whether the router may read the Secrets of Routes, and whether ``user`` may apply
+    them."""
     routes = [each.object for each in manifests.given if each.object.kind == ROUTE] if manifests else None
     for route in cluster.objects.get(ROUTE, ()) if routes is None else routes:
         yield from route_reviews(route)
@@ -123,10 +123,10 @@ def lint_report(
     sources: tuple[str, ...],
     arguments: Iterable[str],
 ) -> LintReport:
-    """Everything that the rules say, as a report."""
+    """Judge all objects, and return the report."""
     bad = [_unread(UNREADABLE, each) for each in manifests.bad] if manifests else []
     bad += [_unread(KIND_UNKNOWN, each) for each in manifests.misnamed] if manifests else []
-    # Nobody is asked about unless somebody is named, and what was not asked has not passed.
+    # Without a user the rule is not checked, and so it is not passed.
     asked = [each for each in RULES if each is not CUSTOM_HOST or declared.user is not None]
     rules: list[AnyRule] = [UNREADABLE, KIND_UNKNOWN, DUPLICATE, OBJECT, DEFINITIONS, INSTALLATION]
     return LintReport(
@@ -146,7 +146,7 @@ def lint_report(
 
 
 def _merged(found: Iterable[Linted]) -> Iterable[Linted]:
-    """One for each object, whoever had something to say of it."""
+    """Merge the results for each object."""
     by_object: dict[int, Linted] = {}
     for each in found:
         first = by_object.get(id(each.given))
@@ -158,7 +158,7 @@ def _merged(found: Iterable[Linted]) -> Iterable[Linted]:
 
 
 def _of_pki(declared: Declared) -> Iterator[Linted]:
-    """What the rules on the objects that configure keys say of each that was given (``pki.configuration``)."""
+    """Yield the results of the rules on PKI objects and install-configs (``pki.configuration``)."""
     about = {
         PKI: (OBJECT, _pki_object),
         PKI_CERTIFICATE_DEFINITION: (DEFINITIONS, _pki_definition),

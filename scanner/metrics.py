@@ -75,9 +75,9 @@ def families(report: Report) -> Iterator[GaugeMetricFamily]:
 @dataclass(slots=True)
 class _Counts:
     endpoints: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    """By verdict, component and standing, the JSON report's ``standing``."""
+    """Count by verdict, component and ``standing``."""
     outcomes: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    """By outcome, component and standing."""
+    """Count by outcome, component and ``standing``."""
     statuses: Counter[str] = field(default_factory=Counter)
     versions: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Endpoints that accept a version, by version and component."""
@@ -290,9 +290,9 @@ class _Series:
     """Certificates with the same labels."""
 
     expiry: float | None = None
-    """When the first of them expires."""
+    """Expiry of the first of them."""
     not_before: float | None = None
-    """When the oldest of them was issued."""
+    """Start of the oldest of them."""
     answers: set[bool | None] = field(default_factory=set)
     """True for a key as configured, False for another, None where this is unknown."""
     statuses: Counter[str] = field(default_factory=Counter)

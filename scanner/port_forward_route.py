@@ -1,7 +1,7 @@
-"""Connect the probe to pods through the API server's port-forward, where they cannot be dialled directly.
+"""Connect the probe to pods through the API server's port-forward, if they cannot be dialled directly.
 
-A connection is a task of its own, because the stream through the API server has to be opened and closed by one task;
-bytes are handed over in memory.
+Each connection is a task, because one task must open and close the stream through the API server; bytes are passed in
+memory.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from scanner.probe.dial import Broken, Connection, Dialer
 from scanner.probe.offers import Ending
 
 _ENDINGS: dict[str, Ending] = {"refused": "closed"}
-"""What a reason means for the listener; every other one is about the way there."""
+"""Reason -> result for the listener; all other reasons are about the connection to it."""
 _MEANS = {
     "forbidden": "the API server does not permit port-forward (adhere rbac --with port-forward)",
     "no-pod": "the pod is gone",
@@ -31,11 +31,11 @@ _MEANS = {
     "unsupported": "the API server forwards no ports over WebSockets",
 }
 AT_ONCE = 20
-"""Streams through one API server: it is a production system, and so is every kubelet behind it."""
+"""Streams at once through one API server, to protect it and its kubelets."""
 
 
 class Tunnels:
-    """The connections through one API server. To be used while its ``client`` and ``nursery`` are open."""
+    """Connections through one API server, while its ``client`` and ``nursery`` are open."""
 
     def __init__(self, client: Client, nursery: trio.Nursery) -> None:
         self._forwards = PortForwards(client, nursery)
@@ -43,7 +43,7 @@ class Tunnels:
         self._places = trio.Semaphore(AT_ONCE)
 
     def way(self, tunnel: Tunnel) -> Dialer:
-        """How the probe connects to that port of that pod."""
+        """Return the connector to a port of a pod."""
         return partial(self._open, tunnel)
 
     async def _open(self, tunnel: Tunnel) -> Connection:
@@ -76,9 +76,9 @@ class Tunnels:
 
 @asynccontextmanager
 async def tunnels(accesses: Mapping[str, Access]) -> AsyncGenerator[Callable[[Job], Dialer | None]]:
-    """While this is open: how to connect to a job's endpoint, or None where it is dialled directly.
+    """Provide a function from a job to its connector, or None for one that is dialled directly.
 
-    ``accesses`` are those of the clusters by name, where port-forward is wanted.
+    ``accesses``: access to the API servers by cluster, for port-forward.
     """
     async with AsyncExitStack() as stack:
         nursery = await stack.enter_async_context(trio.open_nursery())
@@ -117,14 +117,14 @@ class _Line:
         self._arrived, self._in = trio.open_memory_channel[bytes](1)
 
     async def send(self, data: bytes) -> None:
-        """Hand ``data`` over to be sent. What becomes of it, ``receive`` tells."""
+        """Send ``data`` without waiting; ``receive`` raises its errors."""
         try:
             await self._out.send(data)
         except trio.BrokenResourceError:
             raise self.broken or Broken("fin") from None
 
     async def receive(self) -> bytes:
-        """What has arrived, or b"" where no more will."""
+        """Return received data, or b"" at the end."""
         try:
             return await self._in.receive()
         except trio.EndOfChannel:
@@ -133,7 +133,7 @@ class _Line:
             return b""
 
     def close(self) -> None:
-        """Close; the task that carries the bytes ends."""
+        """Close the connection; its task ends."""
         self.scope.cancel()
 
     abort = close
@@ -147,7 +147,7 @@ class _Line:
             await self._arrived.send(data)
 
     def end(self, why: Broken | None) -> None:
-        """No more will come, and this is why. The first reason stands."""
+        """End the connection with a reason; the first reason counts."""
         self.broken = self.broken or why
         self._arrived.close()
         self._outgoing.close()

@@ -1,8 +1,8 @@
-"""Save a scan in a directory: snapshots, observations and rows, for judging without a handshake.
+"""Save a scan in a directory, and judge it again without a handshake.
 
 ``scan.json`` describes the rest; ``observations.jsonl`` has the observation of every endpoint, ``rows.jsonl`` its row
-and ``findings.jsonl`` the findings without an endpoint; ``snapshot/`` (or ``snapshots/1`` ... for several clusters)
-has the clusters. No key is in any of them.
+and ``findings.jsonl`` the cluster-wide findings; ``snapshot/`` (or ``snapshots/1`` ... for several clusters) has the
+clusters. No file has a private key.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ from scanner.tls.names import version_name
 
 _MOST_BYTES = 16 * 2**20
 _MOST_PARTS = 10_000
-"""Files or directories of one sort. A command line has room for fewer."""
+"""Most files or directories of one kind. A command line has room for fewer."""
 
 
 class SavedScanWriter:
-    """A directory that is being filled while a scan runs."""
+    """A directory that is filled during a scan."""
 
     def __init__(
         self,
@@ -76,10 +76,9 @@ class SavedScanWriter:
         inputs: Mapping[str, str] | None = None,
         earlier: tuple[Snapshot, ...] = (),
     ) -> None:
-        """``inputs``: files that decided, by the names under which they are kept. ``earlier``: what ``--previous`` had.
+        """``inputs``: policy and component files by their saved names. ``earlier``: snapshots of ``--previous``.
 
-        Raises ``UsageError`` for a directory with something else in it, and ``ResourceError`` where nothing can be
-        written.
+        Raises ``UsageError`` for a directory with other files, and ``ResourceError`` if it cannot be written.
         """
         self._directory = Path(directory)
         self._head = replace(head, earlier=len(earlier))
@@ -97,7 +96,7 @@ class SavedScanWriter:
             raise self._cannot(error) from None
 
     def _prepare(self) -> None:
-        """Only the owner may read what a cluster looks like."""
+        """Create or empty the directory; only the owner may read it."""
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not (self._directory / HEAD).is_file() and any(self._directory.iterdir()):
             raise UsageError(
@@ -109,16 +108,16 @@ class SavedScanWriter:
             shutil.rmtree(self._directory / name, ignore_errors=True)
 
     def record(self, seen: Seen) -> None:
-        """Keep one observation. Raises ``ResourceError``."""
+        """Save one observation. Raises ``ResourceError``."""
         try:
             self._out.write(encode(seen) + "\n")
         except OSError as error:
             raise self._cannot(error) from None
 
     def finish(self, rows: Path, findings: Iterable[FindingRow] = (), interrupted: str | None = None) -> None:
-        """Keep what was said, and what everything is: until then the directory is no saved scan.
+        """Save the results. Before this call the directory is no saved scan.
 
-        ``findings`` are those without an endpoint; ``interrupted`` says why not everything was seen.
+        ``findings``: cluster-wide findings; ``interrupted``: why the scan was stopped.
         """
         head = replace(self._head, interrupted=interrupted)
         try:
@@ -145,19 +144,19 @@ class SavedScanWriter:
 
 
 def snapshot_places(directory: Path, count: int) -> list[Path]:
-    """Where the snapshots of ``count`` clusters are kept."""
+    """Return the directories of the snapshots of ``count`` clusters."""
     if count == 1:
         return [directory / "snapshot"]
     return [directory / "snapshots" / str(number) for number in range(1, count + 1)]
 
 
 def earlier_places(directory: Path, count: int) -> list[Path]:
-    """Where the ``count`` snapshots of before are kept."""
+    """Return the directories of the ``count`` earlier snapshots."""
     return [directory / EARLIER / str(number) for number in range(1, count + 1)]
 
 
 def component_files(directory: Path, count: int) -> list[str]:
-    """Where the user's ``count`` files of the component catalogue are kept."""
+    """Return the paths of the user's ``count`` files of the component catalogue."""
     return [str(directory / COMPONENTS / f"{number}.yaml") for number in range(1, count + 1)]
 
 
@@ -168,7 +167,7 @@ def _save(snapshot: Snapshot, place: Path) -> None:
 
 
 def load_head(directory: str) -> Head:
-    """What the directory says of itself. Raises ``InputError``."""
+    """Load the description of a saved scan. Raises ``InputError``."""
     path = Path(directory) / HEAD
     hint = "this must be a directory that adhere scan --save has filled"
     try:
@@ -191,7 +190,7 @@ def load_head(directory: str) -> Head:
 
 
 def _impossible(head: Head) -> str | None:
-    """What no scan can have said of itself."""
+    """Return an impossible value of the description, or None."""
     for name, count in (("components", head.components), ("earlier", head.earlier), ("clusters", len(head.clusters))):
         if not 0 <= count <= _MOST_PARTS:
             return f"{name}: there cannot be {count}"
@@ -204,28 +203,26 @@ def _impossible(head: Head) -> str | None:
 
 @dataclass(slots=True)
 class Rejudged:
-    """A saved scan, as it would have come out from another viewpoint."""
+    """A saved scan, judged from another viewpoint."""
 
     directory: str
     head: Head
     view: Viewpoint
     clusters: Mapping[str, Assessment]
-    """By the names of the clusters; none for a list of targets."""
+    """Clusters by name; none for a list of targets."""
     of_targets: Owed | None
-    """What every target of a list owes; None for clusters."""
+    """Requirements on the targets of a list; None for clusters."""
     out_of_scope: int = 0
-    """Endpoints that the scan saw, and that the policy of the viewpoint would not let it ask."""
+    """Number of endpoints that the policy of the viewpoint excludes."""
     outlooks: dict[str, Outlook] = field(default_factory=dict)
-    """By instance, of those that would not meet a profile which is asked about; known after ``rows``."""
+    """Forecasts by instance for endpoints that would not comply with ``--profile``; complete after ``rows``."""
     _verdicts: Counter[str] = field(default_factory=Counter)
     _across: CrossEndpoint | None = None
 
     def rows(self) -> Iterator[EndpointRow]:
-        """The rows that the scan would have had, in the order in which it saw them; those whose judgement waits for
-        other endpoints come last.
+        """Yield the new rows in the order of the observations; those that depend on other endpoints come last.
 
-        Certificates are judged by the day on which they were seen. Raises ``InputError`` for a directory that is
-        damaged.
+        Certificates are judged by the day of their observation. Raises ``InputError`` for a damaged directory.
         """
         waiting: list[EndpointRow] = []
         kept = map(_then, read_rows(Path(self.directory) / ROWS))
@@ -259,7 +256,7 @@ class Rejudged:
             yield told
 
     def judged(self, seen: Seen, ledger: WaiverLedger) -> EndpointRow:
-        """One observation by itself. Raises ``InputError`` for an endpoint that is of none of the scan's clusters."""
+        """Judge one observation. Raises ``InputError`` for an endpoint of an unknown cluster."""
         cluster, own = self._own(seen.endpoint)
         return self._row(seen, cluster, self._expectation(cluster, own), ledger)
 
@@ -283,7 +280,7 @@ class Rejudged:
         return endpoint_row(*said, blocked_by=explained.blocked_by)
 
     def not_judged(self) -> tuple[str, ...]:
-        """What the scan may have said and cannot be judged again, for want of what it needs, with the reason."""
+        """Return the results that cannot be judged again, with the reason."""
         return tuple(self._gaps())
 
     def _gaps(self) -> Iterator[str]:
@@ -302,9 +299,9 @@ class Rejudged:
         return self.of_targets(own)
 
     def _own(self, endpoint: Endpoint) -> tuple[Assessment | None, Endpoint]:
-        """The cluster that an endpoint is of, and the endpoint by the id that it has there; None for a target.
+        """Return the cluster of an endpoint, and the endpoint with its id in that cluster; None for a target.
 
-        Raises ``InputError`` for an endpoint that is of none of the clusters.
+        Raises ``InputError`` for an endpoint of an unknown cluster.
         """
         if self.of_targets:
             return None, endpoint
@@ -316,7 +313,7 @@ class Rejudged:
         return self.clusters[name], endpoint if alone else replace(endpoint, id=endpoint.id.removeprefix(f"{name}/"))
 
     def findings(self) -> list[FindingRow]:
-        """What would have been said of no single endpoint, by the rules on a scan as a whole; after all ``rows``."""
+        """Return the new cluster-wide findings, after all ``rows``."""
         of_all = self._across or cross_endpoint(self.view.policy, datetime.now(UTC).date())
         around = surroundings(list(self.clusters.values())) if self.clusters else Surroundings()
         rules = (*RULES, *(DEEP_RULES if self.head.deep else ()))
@@ -324,20 +321,20 @@ class Rejudged:
         return [finding_row(each) for each in told]
 
     def certificates(self) -> Iterator[InventoryRow]:
-        """The certificates of its clusters as they would be judged; after all ``rows``."""
+        """Yield the certificates as they are judged now, after all ``rows``."""
         alone = len(self.clusters) == 1
         for name, each in self.clusters.items():
             yield from each.certificates.rows(None if alone else name)
 
     def newly_in_scope(self, then: Scope) -> int:
-        """Listeners that the policy of the viewpoint lets a scan ask, and that of the scan, ``then``, did not."""
+        """Count the listeners that the new policy includes, and that of the scan, ``then``, did not."""
         found = (each for one in self.clusters.values() for each in one.discovery.endpoints)
         return sum(not in_scope(each, then) for each in found)
 
 
 def outlook(expectation: Expectation, observation: Observation, *, met_then: bool) -> Outlook | None:
-    """What becomes of a listener to which an object of the cluster would bring a profile that is only asked about;
-    ``met_then``: whether it met the profile of today. None where no object would."""
+    """Return the forecast for a listener to which an object would bring the profile of ``--profile``, or None.
+    ``met_then``: whether it complied with the saved profile."""
     profile, lever = expectation.profile, expectation.lever
     decided = next((each for each in expectation.because if each.decides), None)
     if isinstance(profile, Unknown) or decided is None or decided.source != "--profile":
@@ -357,7 +354,7 @@ _PROFILE_RULES = frozenset({VERSION.id, SUITE.id})
 
 
 def _then(row: EndpointRow) -> tuple[str, str | None, bool]:
-    """An endpoint's instance, the profile that it had to meet, and whether it did."""
+    """Return instance, required profile, and whether the endpoint complied with it."""
     deviates = any(
         each["rule"] in _PROFILE_RULES and each["verdict"] in ("fail", "inconclusive") for each in row["findings"]
     )
@@ -366,20 +363,20 @@ def _then(row: EndpointRow) -> tuple[str, str | None, bool]:
 
 
 def rejudge(directory: str, head: Head, view: Viewpoint) -> Rejudged:
-    """The scan in ``directory``, seen from ``view``. Raises ``InputError`` for a directory that is damaged."""
+    """Return the scan in ``directory``, judged from ``view``. Raises ``InputError`` for a damaged directory."""
     clusters = _assessed(directory, head, view) if head.clusters else {}
     targets = None if head.clusters else _required_of_targets(head, view)
     return Rejudged(directory=directory, head=head, view=view, clusters=clusters, of_targets=targets)
 
 
 def in_scope(endpoint: Endpoint, scope: Scope) -> bool:
-    """Whether a policy lets a scan ask ``endpoint``, as discovery decides it."""
+    """True if the scope of a policy includes ``endpoint``, as in discovery."""
     included = not scope.include or any_matches(scope.include, endpoint)
     return included and not any_matches(scope.exclude, endpoint)
 
 
 def _assessed(directory: str, head: Head, view: Viewpoint) -> dict[str, Assessment]:
-    """The clusters of the saved scan by name, looked at from ``view``."""
+    """Assess the clusters of the saved scan, by name."""
     from scanner.cluster import load  # noqa: PLC0415 - target lists have no snapshot
 
     places = zip(head.clusters, snapshot_places(Path(directory), len(head.clusters)), strict=True)
@@ -388,7 +385,7 @@ def _assessed(directory: str, head: Head, view: Viewpoint) -> dict[str, Assessme
 
 
 def _required_of_targets(head: Head, view: Viewpoint) -> Owed:
-    """What the targets of the saved scan owe, seen from ``view``. Raises ``InputError`` where nothing says it."""
+    """Return the requirements on the targets of the saved scan. Raises ``InputError`` without a profile."""
     profile: Profile | None = view.profile or head.profile
     if profile is None:
         raise InputError(f"{HEAD}: profile: a list of targets needs one", hint="was the file changed?")

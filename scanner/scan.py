@@ -37,57 +37,57 @@ from scanner.report.rows import endpoint_row, finding_row, rule_row, timestamp
 from scanner.report.stream import RowFile
 
 STANDARD_TLS13 = frozenset({0x1301, 0x1302, 0x1303})
-"""Allowed by every profile: no Go server can be told to leave one out (golang/go issue 29349)."""
+"""Allowed with every profile, because Go servers cannot disable one (golang/go issue 29349)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a scan is asked to do, beside its jobs."""
+    """Settings of a scan."""
 
     profile: str = ""
-    """What most endpoints are judged by, for the report's head."""
+    """Required profile of most endpoints, for the head of the report."""
     mode: Mode = "inventory"
     policy: ScanPolicy = ScanPolicy()
     limits: Limits = Limits()
     confirm: bool = False
     deep: bool = False
     active_http: bool = False
-    """Whether applications may be sent HTTP requests, one HEAD each."""
+    """True if a check may send one HEAD request to an application."""
     arguments: tuple[str, ...] = ()
-    """The command line, for the report."""
+    """Command line, for the report."""
 
 
 _SPEAKS_TLS = JUDGEABLE | {Reach.REJECTED, Reach.NAME_REQUIRED}
-"""What shows that a port is a TLS listener, whoever merely thought it possible before: then it must be judged."""
+"""Outcomes that show a TLS listener: a port with one must be judged, even if it was only a candidate."""
 
 Progress = Callable[[EndpointRow], None]
-"""Told of every row that is finished."""
+"""Called with each finished row."""
 Record = Callable[[Seen], None]
-"""Told of everything that was seen, as it was seen: what ``adhere whatif`` judges again."""
+"""Called with each observation, for ``adhere whatif``."""
 
 
 @dataclass(slots=True)
 class Run:
-    """One scan under way."""
+    """A running scan."""
 
     settings: Settings
     gate: Gate
     rows: RowFile
     progress: Progress
     witness: SslyzePool
-    """Where sslyze sits; nobody is called before somebody is asked."""
+    """Runs sslyze; starts when it is needed."""
     surroundings: Surroundings
     across: CrossEndpoint
     record: Record
     way: Callable[[Job], Dialer | None]
     summary: Summary = field(default_factory=Summary)
     not_judged: int = 0
-    """Declared or hinted endpoints without a verdict of pass or fail."""
+    """Number of declared or hinted endpoints without a verdict of pass or fail."""
     waiting: list[tuple[int, bool]] = field(default_factory=list)
-    """Rows to which other endpoints may add a finding, by their number in ``rows``, and whether each is declared."""
+    """Rows that may get a finding from other endpoints: number in ``rows``, and whether the endpoint is declared."""
 
     def keep(self, row: EndpointRow, place: int, *, declared: bool, waits: bool) -> None:
-        """Write a finished row down before anything else can happen to it; ``place`` is its job's in the list."""
+        """Write a finished row; ``place`` is its job's position in the list."""
         number = self.rows.append(row, place)
         if waits:
             self.waiting.append((number, declared))
@@ -95,7 +95,7 @@ class Run:
             self._count(row, declared=declared)
 
     def settle(self) -> None:
-        """Judge and count the rows that waited for other endpoints."""
+        """Judge and count the rows that depend on other endpoints."""
         found = self.across.on_endpoints()
         for number, declared in self.waiting:
             row = self.rows.row(number)
@@ -105,7 +105,7 @@ class Run:
             self._count(row, declared=declared)
 
     def _rewrite(self, number: int, row: EndpointRow) -> None:
-        """A full disk ends the scan, incomplete; what was finished before is reported."""
+        """Rewrite a row. A full disk ends the scan; the finished rows are reported."""
         try:
             self.rows.replace(number, row)
         except ResourceError as missing:
@@ -128,10 +128,10 @@ async def scan(
     record: Record = lambda _: None,
     way: Callable[[Job], Dialer | None] = lambda _: None,
 ) -> Report:
-    """Do ``jobs`` and report. Rows go to ``rows`` as they are finished; memory does not grow with the jobs.
+    """Run ``jobs`` and return the report. Rows are written to ``rows`` when they are finished, so memory does not grow.
 
-    ``gate.stop(reason)`` ends it early: what is under way is reported as far as it came. Raises ``ScannerError`` (in an
-    exception group) for a target that cannot be read and for rows that cannot be kept.
+    ``gate.stop(reason)`` ends the scan early, with a report. Raises ``ScannerError`` (in an exception group) for a
+    target that cannot be read and for rows that cannot be written.
     """
     started = datetime.now(UTC)
     source = enumerate(jobs)
@@ -148,8 +148,8 @@ async def scan(
 
 
 async def _work(run: Run, source: Iterable[tuple[int, Job]], left: Counter[str]) -> None:
-    """Take jobs until there are none left. Workers share one iterator: nothing is read ahead. ``left`` counts the jobs
-    that were taken when the scan had ended."""
+    """Run jobs until none is left. Workers share one iterator: nothing is read ahead. ``left``: jobs after the scan was
+    stopped."""
     for number, job in source:
         if run.gate.stopped is not None:
             left[job.share] += 1
@@ -162,12 +162,12 @@ async def _work(run: Run, source: Iterable[tuple[int, Job]], left: Counter[str])
 
 
 def said(missing: ResourceError) -> str:
-    """What this machine lacks, and what to do."""
+    """Return the error and its hint."""
     return f"{missing.message} ({missing.hint})" if missing.hint else missing.message
 
 
 async def _examine(job: Job, place: int, run: Run) -> None:
-    """One endpoint for each address of the job's; one that cannot be dialled where there is none."""
+    """Probe and judge each address of the job's endpoint; one without an address is reported as such."""
     found, missing = await _addresses(job.endpoint, run)
     job = replace(job, replicated=job.replicated or len(found) > 1)
     for endpoint in found:
@@ -185,14 +185,14 @@ async def _examine(job: Job, place: int, run: Run) -> None:
 
 
 def _refusal(job: Job, endpoint: Endpoint, run: Run) -> str | None:
-    """Why an endpoint is not dialled."""
+    """Return why an endpoint is not dialled, or None."""
     if endpoint.tunnel is not None:
         return None if run.way(job) else "only a port-forward leads there (--via port-forward)"
     return job.scope.refusal(endpoint.address, endpoint.port, endpoint.owner) if job.scope else None
 
 
 async def _addresses(endpoint: Endpoint, run: Run) -> tuple[tuple[Endpoint, ...], Observation | None]:
-    """The endpoint at each of its addresses; where there is none, an observation that says why."""
+    """Return the endpoint at each of its addresses; if there is none, an observation with the reason."""
     if not endpoint.ready and endpoint.pod is None:
         return (), unasked(endpoint, Reach.CLOSED, "the Service has no ready endpoints: nothing listens there now")
     if endpoint.address:
@@ -215,7 +215,7 @@ def _case(endpoint: Endpoint, expectation: Expectation, seen: Observation, run: 
 
 
 async def _judge(case: Case, job: Job, place: int, run: Run) -> None:
-    """Judge one observation, let the second witness speak where one was wanted, and keep the row."""
+    """Judge one observation, with sslyze if it is enabled, and write the row."""
     result = judge(case)
     if run.settings.confirm or run.settings.deep:
         case, result = await _hear_witness(case, result, run)
@@ -243,8 +243,8 @@ async def _judge(case: Case, job: Job, place: int, run: Run) -> None:
 
 
 async def _hear_witness(case: Case, result: Judgement, run: Run) -> tuple[Case, Judgement]:
-    """Ask sslyze what it can see of the violations, and for the flaws that only it looks for. The case has its opinion
-    then."""
+    """Let sslyze check the violations and look for the flaws that only it detects. Its answer becomes part of the
+    case."""
     settings = run.settings
     wanted = inquiry(result.findings, case, confirm=settings.confirm, deep=settings.deep)
     if wanted is not None and (case.endpoint.tunnel or case.observation.reach not in JUDGEABLE):
@@ -262,9 +262,9 @@ async def _hear_witness(case: Case, result: Judgement, run: Run) -> tuple[Case, 
 
 
 def question(expectation: Expectation, settings: Settings) -> Question:
-    """What must be asked to judge by ``expectation``.
+    """Return what the probe must find out to judge by ``expectation``.
 
-    Where it is not known what is owed, or more than one thing would do, only the whole inventory answers.
+    If the profile is unknown, or several are allowed, a full inventory is needed.
     """
     profile, plain = expectation.profile, expectation.plain_port
     beside = Question(
@@ -289,7 +289,7 @@ def question(expectation: Expectation, settings: Settings) -> Question:
 
 
 def unasked(endpoint: Endpoint, reach: Reach, why: str) -> Observation:
-    """The observation of an endpoint that nobody could or should ask."""
+    """Return the observation of an endpoint that was not probed."""
     return Observation(
         instance=endpoint.instance,
         at=datetime.now(UTC),
@@ -334,25 +334,25 @@ def _report(run: Run, started: datetime, left: Counter[str]) -> Report:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shortfall:
-    """What a scan did not get to know."""
+    """The reasons why a scan is not complete."""
 
     not_judged: int = 0
-    """Declared or hinted endpoints without a verdict of pass or fail."""
+    """Number of declared or hinted endpoints without a verdict of pass or fail."""
     undecided: int = 0
-    """Requirements on the scan as a whole of which nobody can tell."""
+    """Number of inconclusive requirements on the scan."""
     interrupted: str | None = None
-    """Why it stopped early."""
+    """Reason why it was stopped."""
     not_started: Mapping[str, int] = field(default_factory=dict)
-    """Listeners that it had not begun with then, by namespace; the empty name for nodes and targets."""
+    """Jobs that were not started, by namespace; the empty name for nodes and targets."""
 
     def __bool__(self) -> bool:
         return bool(self.not_judged or self.undecided or self.interrupted is not None or self.not_started)
 
 
 def coverage(summary: Summary, around: Surroundings, policy: ScanPolicy, short: Shortfall) -> Coverage:
-    """The statement. It is complete only where all that is declared was judged and every kind could be read.
+    """Return the coverage. It is complete if every declared endpoint was judged and every kind was read.
 
-    What nobody asked for (Secrets without permission) is no gap, and neither is what the policy file accepts.
+    Kinds that are not read by default (Secrets), and kinds that the policy file accepts, are no gaps.
     """
     accepted = policy.scope.accept_unreadable
     unseen = any(each.gap != "not-asked" and each.kind.resource not in accepted for each in around.unreadable)

@@ -1,4 +1,4 @@
-"""``adhere ask``: one hello, and what came back."""
+"""``adhere ask``: send one ClientHello and print the answer."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ _HINTS = {"--version": VERSIONS}
 def ask(
     target: str, version: str | None, suites: str | None, groups: str | None, sni: str | None, timeout: float
 ) -> int:
-    """Send one ClientHello to TARGET and print what it answers.
+    """Send one ClientHello to TARGET and print the answer.
 
-    It offers TLS 1.3 alone, or as its highest version an older one; with all suites and groups of that version that
-    adhere knows, where none are given. Nothing is completed and nothing is sent after the hello.
+    It offers TLS 1.3 only, or an older version as the highest one, with all suites and groups of that version that
+    adhere knows, unless you set them. The handshake is not completed; nothing is sent after the ClientHello.
 
     Exit codes: 0 the listener selected from the offer · 1 it refused · 3 it could not be asked.
     """
@@ -74,7 +74,7 @@ def ask(
 
 
 def offer_of(version: str | None, suites: str | None, groups: str | None) -> Offer:
-    """The offer that the options describe. Raises ``UsageError`` for a name that nobody knows."""
+    """Return the offer for the options. Raises ``UsageError`` for an unknown name."""
     chosen = _codes("--suites", suites, suite_code)
     offered = _code("--version", version, version_code) if version else _version_for(chosen)
     listed = _codes("--groups", groups, group_code)
@@ -89,7 +89,7 @@ def offer_of(version: str | None, suites: str | None, groups: str | None) -> Off
 
 
 def describe(reply: Reply) -> list[str]:
-    """The reply for people, a line a fact."""
+    """Describe the reply, a line for each fact."""
     if reply.ending == "alert" and reply.alert is not None:
         return [f"refused: alert {reply.alert} {alert_name(reply.alert)}"]
     if reply.ending != "hello":
@@ -104,14 +104,14 @@ def describe(reply: Reply) -> list[str]:
 
 
 def exit_code_of(reply: Reply) -> int:
-    """0 accepted, 1 refused by an alert, 3 anything else."""
+    """Return 0 if accepted, 1 if refused by an alert, else 3."""
     if reply.accepted:
         return EXIT_OK
     return EXIT_FINDINGS if reply.ending == "alert" else EXIT_INCOMPLETE
 
 
 def _version_for(suites: tuple[int, ...]) -> int:
-    """Without --version: the one that the suites belong to, else TLS 1.3."""
+    """Return the version of the suites, else TLS 1.3."""
     return TLS13 if not suites or any(is_tls13(code) for code in suites) else TLS12
 
 

@@ -1,4 +1,4 @@
-"""Files and directories that may hold certificates, looked through: what is in them, and what could not be read."""
+"""Find certificates in files and directories, and what could not be read."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from scanner.model.inventory import HeldCertificate, Place
 from scanner.pki.containers import MAX_BYTES, Contained, Named, apart, contents, with_role
 
 MAX_FILES = 100_000
-"""Of one directory with all below it."""
+"""Most files below one directory."""
 MAX_DEPTH = 16
 _TELLING = (
     ".pem", ".crt", ".cer", ".cert", ".der", ".p12", ".pfx", ".jks", ".keystore", ".truststore", ".kubeconfig",
 )  # fmt: skip
-"""Ends of names by which a file says that certificates are in it, so that one without any is worth a word."""
+"""Suffixes of files that should contain a certificate: one without any is reported."""
 _MAX_PASSWORD = 4096
 
 Found = Iterator[Known[HeldCertificate]]
@@ -27,19 +27,19 @@ Found = Iterator[Known[HeldCertificate]]
 
 @dataclass(slots=True)
 class Files:
-    """Looks through paths, one after another."""
+    """Reader of certificates below paths."""
 
     passwords: Sequence[bytes] = ()
-    """To try on PKCS #12."""
+    """Passwords for PKCS #12."""
     links: list[str] = field(default_factory=list)
-    """Symbolic links that lead out of a directory, which are not followed."""
+    """Symbolic links out of a directory, which are not followed."""
     _left: int = MAX_FILES
 
     def under(self, path: str) -> Found:
-        """The certificates of a file, or of every file below a directory; unknown for each that cannot be read.
+        """Yield the certificates of a file, or of every file below a directory; Unknown for each that cannot be read.
 
-        Of a directory's files those without a telling name may be anything: they are looked into, and where nothing is
-        in them, or they are too large, nobody is told.
+        Files of a directory without such a suffix are read too, but not reported if they are too large or have no
+        certificate.
         """
         start = Path(path)
         if not stat.S_ISDIR(_mode(start, follow=True)):
@@ -82,7 +82,7 @@ class Files:
             yield from self._walk(directory, root, depth)
 
     def _link(self, path: Path, root: Path) -> None:
-        """What a link inside of the directory leads to is found there; links that lead out are told and left."""
+        """Record a link out of the directory. A link inside is not followed, because its target is found anyway."""
         try:
             inside = path.resolve().is_relative_to(root.resolve())
         except (OSError, RuntimeError):
@@ -110,7 +110,7 @@ class Files:
                 yield Unknown(f"{path}: a private key, and no certificate")
 
     def _named(self, named: Named, kubeconfig: Path, root: Path | None) -> Found:
-        """The certificates of a file that a kubeconfig names. One that a walk came upon is not led out of its root."""
+        """Yield the certificates of a file that a kubeconfig names, unless it is outside of ``root``."""
         path = kubeconfig.parent / named.path
         where = f"{kubeconfig}: {named.label} names {path}"
         try:
@@ -138,7 +138,7 @@ def _telling(path: Path) -> bool:
 
 
 def _mode(path: Path, *, follow: bool = False) -> int:
-    """What it is; 0 where that cannot be determined."""
+    """Return the file mode, or 0 if it cannot be determined."""
     try:
         return path.stat(follow_symlinks=follow).st_mode
     except (OSError, ValueError):
@@ -146,7 +146,7 @@ def _mode(path: Path, *, follow: bool = False) -> int:
 
 
 def _bytes(path: Path) -> Known[bytes]:
-    """At most one byte more than a file may have."""
+    """Read at most one byte more than a file may have."""
     try:
         return content(path, MAX_BYTES)
     except InputError as error:
@@ -154,7 +154,7 @@ def _bytes(path: Path) -> Known[bytes]:
 
 
 def password(path: str) -> bytes:
-    """The first line of a file. Raises ``InputError``."""
+    """Return the first line of a file. Raises ``InputError``."""
     data = _bytes(Path(path))
     if isinstance(data, Unknown):
         raise InputError(f"{path}: the password {data.reason}")

@@ -44,7 +44,7 @@ from scanner.report.stream import dumps, write_document
 from scanner.tls.certificate import CertificateFacts
 
 Tell = Callable[[HeldCertificate], None]
-"""Told of every certificate that an object of the cluster holds."""
+"""Called with every certificate in an object of the cluster."""
 
 _NOTHING = PkiConfig(
     source="no PKI configuration", reason="absent", platform_said="neither a cluster nor a file says what is required"
@@ -54,7 +54,8 @@ _NOTHING = PkiConfig(
 def basis(
     asked: ClusterAsked, *, policy_file: str | None, pki: str | None, install_config_file: str | None, tell: Tell
 ) -> Certificates:
-    """The certificates of the cluster, if one is meant, judged as they and others will be. Raises ``ScannerError``."""
+    """Return the certificates of the cluster, if one is selected, and the configuration that judges all others. Raises
+    ``ScannerError``."""
     policy = load_policy(policy_file)
     configured = None if pki is None else pki_config_of_file(yaml_values.read(pki))
     day_one = None if install_config_file is None else install_config(yaml_values.read(install_config_file))
@@ -69,7 +70,7 @@ def basis(
 
 
 def _cluster(asked: ClusterAsked) -> tuple[Snapshot, tuple[Snapshot, ...]]:
-    """The cluster, and what was known of it before."""
+    """Return the selected cluster, and its earlier snapshots."""
     reads = union((READS, cluster_facts.READS, (NAMESPACE,), TO_SECRETS, (SECRET,)))
     before, found = earlier(asked.previous), snapshots(asked, reads)
     if len(found) > 1:
@@ -79,7 +80,7 @@ def _cluster(asked: ClusterAsked) -> tuple[Snapshot, tuple[Snapshot, ...]]:
 
 
 def _empty() -> Snapshot:
-    """No cluster at all: every kind was looked at, and there is nothing."""
+    """Return an empty snapshot."""
     return Snapshot(
         taken_at=datetime.now(UTC),
         origin=Origin(name="files", replayed=True),
@@ -89,7 +90,7 @@ def _empty() -> Snapshot:
 
 
 def _installed(day_one: PkiConfig) -> PkiConfig:
-    """It held when the installer made everything that it made."""
+    """Date the configuration before everything that the installer issued."""
     return replace(day_one, since=ALWAYS)
 
 
@@ -155,7 +156,7 @@ def certs(
 
 
 def _end(listing: Listing, format_: str, fail_on: FailOn, code: int, search: _Search | None = None) -> int:
-    """Print the listing, what could not be read, and the exit code with its reasons."""
+    """Print the listing, the problems, and the exit line."""
     page = Page(out=sys.stdout, color=colors(sys.stdout), width=width())
     if format_ == "json":
         print_whole(listing.write_json)
@@ -171,7 +172,7 @@ def _end(listing: Listing, format_: str, fail_on: FailOn, code: int, search: _Se
 
 
 def _installation(document: Located) -> Listing:
-    """What the installer has against an install-config that nothing was installed from yet."""
+    """Judge an install-config before the installation."""
     findings = [finding_row(each) for _, each in before_installation(INSTALLATION, document)]
     asked = configuration_line(asked_of_installer(document))
     if not findings:
@@ -181,19 +182,19 @@ def _installation(document: Located) -> Listing:
 
 @dataclass(slots=True)
 class _Search:
-    """What was found so far."""
+    """The certificates and problems found so far."""
 
     files: Files
     held: list[HeldCertificate] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     def keep(self, held: HeldCertificate) -> None:
-        """One certificate in one place."""
+        """Add a certificate in one place."""
         self.held.append(without_bytes(held))
         self.problems += unread(held)
 
     def under(self, path: str, certificates: Certificates) -> None:
-        """What a file, or a directory, has."""
+        """Add the certificates of a file or directory."""
         for each in self.files.under(path):
             if isinstance(each, Unknown):
                 self.problems.append(each.reason)
@@ -202,7 +203,7 @@ class _Search:
                 self.keep(each)
 
     def listing(self, certificates: Certificates) -> Listing:
-        """Everything, judged."""
+        """Return the judged listing."""
         return Listing(
             held=self.held,
             judged=rows(certificates.inventory),
@@ -212,7 +213,7 @@ class _Search:
         )
 
     def say(self) -> None:
-        """What could not be read, and what was left, for people."""
+        """Print the problems and the links that were not followed."""
         for problem in self.problems:
             say(f"adhere: {plain(problem, 500)}")
         links = self.files.links
@@ -222,7 +223,7 @@ class _Search:
 
 
 def _gaps(snapshot: Snapshot) -> list[str]:
-    """Kinds of which there may be more than was seen, though somebody wanted to see it."""
+    """Return the kinds that were not read completely, and that the user asked for."""
     gaps = [each for each in snapshot.unreadable.values() if each.gap != "not-asked"]
     told = [f"{each.kind.resource}: {each.gap}: {each.reason}" for each in gaps if each.gap != "not-saved"]
     missing = ", ".join(each.kind.resource for each in gaps if each.gap == "not-saved")
@@ -230,7 +231,7 @@ def _gaps(snapshot: Snapshot) -> list[str]:
 
 
 def exit_code(listing: Listing, fail_on: FailOn) -> int:
-    """What was found weighs more than what could not be determined."""
+    """Return 1 for findings, else 3 for anything undecided, else 0; 4 without a certificate."""
     if any(fails(each, fail_on) for each in listing.findings):
         return EXIT_FINDINGS
     if listing.problems or any(map(_undecided, listing.findings)):
@@ -239,7 +240,7 @@ def exit_code(listing: Listing, fail_on: FailOn) -> int:
 
 
 def exit_line(listing: Listing, fail_on: FailOn, code: int) -> str:
-    """The exit code and its reasons."""
+    """Return the exit line."""
     failing = [each for each in listing.findings if fails(each, fail_on)]
     undecided = sum(map(_undecided, listing.findings))
     rules = Counter(each["rule"] for each in failing)
@@ -262,31 +263,31 @@ _HEADINGS = (
 )  # fmt: skip
 SCHEMA = "adhere.certs/v1"
 _WIDEST = 80
-"""Characters of a name in the table; JSON has all of it."""
+"""Characters of a name in the table; JSON has all."""
 _LONGEST = 300
-"""The same, where it may be folded."""
+"""Characters of a name where it may be folded."""
 _MOST = 200
-"""Findings in the text."""
+"""Most findings in the text."""
 _DIGEST = 16
-"""Hexadecimal digits that tell certificates apart for people."""
+"""Hexadecimal digits of a digest in the text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """Certificates in each of their places, and what was said of them."""
+    """Certificates in each of their places, with their rows and findings."""
 
     held: Sequence[HeldCertificate]
     judged: dict[str, InventoryRow]
     """By SHA-256."""
     findings: Sequence[FindingRow]
     problems: Sequence[str]
-    """What could not be read."""
+    """Problems of reading."""
     configuration: str
-    """What they were judged by, in a line."""
+    """Configuration that judged them, in one line."""
 
     def table(self, page: Page) -> None:
-        """A line for each certificate, under headings, then the findings; nothing where there is none of either. On a
-        terminal that is too narrow for the lines, a paragraph for each certificate with its places."""
+        """Write a line for each certificate, then the findings. On a terminal that is too narrow: a paragraph for each
+        certificate with its places."""
         rows = [_HEADINGS, *(tuple(plain(cell, _WIDEST) for cell in self._cells(each)) for each in self.held)]
         widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
         if page.width is not None and sum(widths) + 2 * len(widths) - 2 > page.width:
@@ -320,7 +321,7 @@ class Listing:
                 page.folded(6, "    ", f"{category}, {role}: {where}")
 
     def write_json(self, out: TextIO) -> None:
-        """JSON (``docs/schema/certs-v1.json``), a certificate a line."""
+        """Write JSON (``docs/schema/certs-v1.json``), a line for each certificate."""
         members: dict[str, object] = {
             "schema": SCHEMA,
             "certificates": (dumps(self.record(each)) for each in self.held),
@@ -331,7 +332,7 @@ class Listing:
         write_document(out, members)
 
     def record(self, held: HeldCertificate) -> dict[str, object]:
-        """One certificate of the JSON document."""
+        """Return a certificate of the JSON document."""
         facts, place, judged = held.facts, held.place, self.judged[held.facts.sha256]
         return {
             "where": str(place),
@@ -379,7 +380,7 @@ class Listing:
 
 
 def without_bytes(held: HeldCertificate) -> HeldCertificate:
-    """As much of a certificate as is listed: 50,000 of them would not fit into memory otherwise."""
+    """Remove the DER, because 50,000 certificates would not fit into memory."""
     return replace(
         held,
         facts=replace(held.facts, der=b""),
@@ -388,12 +389,12 @@ def without_bytes(held: HeldCertificate) -> HeldCertificate:
 
 
 def rows(inventory: Inventory) -> dict[str, InventoryRow]:
-    """How every certificate was judged, by SHA-256."""
+    """Return the row of each certificate by SHA-256."""
     return {each.sha256: inventory_row(each) for each in inventory.entries()}
 
 
 def unread(held: HeldCertificate) -> Iterator[str]:
-    """What of a certificate could not be read, in one line."""
+    """Yield the unreadable fields of a certificate, in one line."""
     reasons = dict.fromkeys(held.facts.unreadable.values())
     if reasons:
         yield f"{held.place}: {', '.join(held.facts.unreadable)}: {'; '.join(reasons)}"

@@ -1,4 +1,4 @@
-"""The options with which ``scan``, ``explain``, ``whatif`` and ``doctor`` are told which cluster, and how to see it."""
+"""Options of ``scan``, ``explain``, ``whatif`` and ``doctor`` that select the cluster and how it is read."""
 
 from __future__ import annotations
 
@@ -32,16 +32,14 @@ _FIELDS: Mapping[str, str] = {
     "port": "ports",
     "endpoint": "endpoints",
 }
-"""What a user writes -> the selector's field."""
+"""Key of a selector -> field of ``Selector``."""
 
 _HINT = "write it as in --exclude 'namespace=test-*,port=8443'; known: " + ", ".join(_FIELDS)
 
 
 def parse_selector(text: str, option: str) -> Selector:
-    """``namespace=openshift-*,label=app=web,port=8443`` as a selector; a field that is there twice has alternatives.
-
-    Raises ``UsageError``.
-    """
+    """Parse ``namespace=openshift-*,label=app=web,port=8443``; a repeated key has alternatives. Raises
+    ``UsageError``."""
     found: dict[str, list[object]] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         key, equals, value = part.partition("=")
@@ -84,7 +82,7 @@ Command = TypeVar("Command", bound=Callable[..., object])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterAsked:
-    """The options as click gives them."""
+    """The options as click passes them."""
 
     cluster: bool = False
     kubeconfig: str | None = None
@@ -102,11 +100,11 @@ class ClusterAsked:
 
     @property
     def meant(self) -> bool:
-        """Whether a cluster is asked for at all."""
+        """True if a cluster is selected."""
         return bool(self.cluster or self.contexts or self.snapshot or self.kubeconfig)
 
     def none_given(self) -> None:
-        """Raise ``UsageError`` where an option that only makes sense for a cluster stands beside a list of targets."""
+        """Raise ``UsageError`` for an option of clusters beside a list of targets."""
         for each in fields(self):
             value = getattr(self, each.name)
             if value != each.default:
@@ -159,17 +157,17 @@ _DIAL = (
 
 
 def which_cluster(command: Command) -> Command:
-    """The options that say which cluster and how it is looked at, for commands that dial nothing."""
+    """Add the options that select the cluster and how it is read."""
     return _add(command, (*_WHICH, *_HOW))
 
 
 def dialled_cluster(command: Command) -> Command:
-    """The same for ``scan``, which also dials."""
+    """Add the options for ``scan``, which also dials."""
     return _add(command, _DIAL)
 
 
 def held_cluster(command: Command) -> Command:
-    """The options that say which cluster, for ``certs``, which looks at nothing but what its objects hold."""
+    """Add the options for ``certs``, which reads objects only."""
     return _add(command, (_CLUSTER, *_WHICH, SECRETS, PREVIOUS))
 
 
@@ -180,7 +178,7 @@ def _add(command: Command, options: tuple[Callable[[Command], Command], ...]) ->
 
 
 def viewpoint(asked: ClusterAsked, policy: ScanPolicy, default_profile: Profile | None) -> Viewpoint:
-    """How the cluster is looked at. Raises ``UsageError`` for a selector that is none."""
+    """Return the viewpoint for the options. Raises ``UsageError`` for an invalid selector."""
     from scanner.assessment import Viewpoint  # noqa: PLC0415 - only clusters need what is behind it
 
     return Viewpoint(
@@ -197,18 +195,18 @@ def viewpoint(asked: ClusterAsked, policy: ScanPolicy, default_profile: Profile 
 
 
 Referred: TypeAlias = Callable[[Kind, Snapshot], Iterable[tuple[str, str]]]
-"""Which Secrets or ConfigMaps are of interest once everything else has been read, by namespace and name."""
+"""Returns the Secrets or ConfigMaps to read after everything else, by namespace and name."""
 
 
 Reviewed: TypeAlias = Callable[[Snapshot], Iterable[Review]]
-"""What the API server is asked about others' rights."""
+"""Returns the access reviews to ask the API server for."""
 
 
 def snapshots(
     asked: ClusterAsked, reads: tuple[Kind, ...], referred: Referred | None = None, reviewed: Reviewed | None = None
 ) -> list[Snapshot]:
-    """Every cluster that is meant, as it is now or was saved, with Secrets as far as ``reads`` has them and the user
-    wants them: those that ``referred`` names, else those that matter to a scan. Raises ``ScannerError``."""
+    """Return a snapshot of each selected cluster, live or saved. Secrets are read if ``reads`` has the kind and the
+    user allows it: those of ``referred``, else those that a scan needs. Raises ``ScannerError``."""
     if asked.snapshot is not None:
         if asked.contexts or asked.cluster:
             raise UsageError("--snapshot and a cluster contradict each other", hint="leave one out")
@@ -219,21 +217,21 @@ def snapshots(
 
 
 def bundles(found: Snapshot) -> Iterator[tuple[str, str]]:
-    """The ConfigMaps that objects name as CAs, by namespace and name."""
+    """Return the ConfigMaps that objects name as CAs, by namespace and name."""
     from scanner.linting import referred  # noqa: PLC0415 - as long as everything else of a help text
 
     return referred(None, CONFIG_MAP, found)
 
 
 def _without_other_maps(found: Snapshot) -> Snapshot:
-    """With the ConfigMaps alone that a living cluster would have been asked for."""
+    """Remove the ConfigMaps that a live cluster would not have been asked for."""
     wanted = {*CONFIG_MAP.named, *bundles(found)}
     kept = tuple(each for each in found.objects.get(CONFIG_MAP, ()) if (each.namespace or "", each.name) in wanted)
     return replace(found, objects={**found.objects, CONFIG_MAP: kept})
 
 
 def _replayed(directory: str, reads: tuple[Kind, ...]) -> Snapshot:
-    """With all ConfigMaps that are there, and not only those that everybody has."""
+    """Load a directory with all its ConfigMaps."""
     from scanner.cluster import load  # noqa: PLC0415 - the HTTP client takes longer than most commands
 
     unnamed = replace(CONFIG_MAP, named=())
@@ -270,7 +268,7 @@ def _live(
 
 
 def accesses(asked: ClusterAsked) -> list[Access]:
-    """The APIs of the clusters that are meant. Raises ``ScannerError``."""
+    """Return access to the API of each selected cluster. Raises ``ScannerError``."""
     from scanner.cluster import access  # noqa: PLC0415 - see above
 
     for name, times in Counter(asked.contexts).items():
@@ -280,8 +278,8 @@ def accesses(asked: ClusterAsked) -> list[Access]:
 
 
 def _none_twice(found: list[Snapshot]) -> None:
-    """Raise ``UsageError`` for two contexts that lead to one cluster: everything in it would be asked and counted
-    twice. A cluster that does not say who it is differs from all others."""
+    """Raise ``UsageError`` for two contexts of one cluster, which would be scanned and counted twice. A cluster without
+    an identity is different from all others."""
     names: dict[str, str] = {}
     for snapshot in found:
         who, name = identity(snapshot), snapshot.origin.name

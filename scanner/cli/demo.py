@@ -1,4 +1,4 @@
-"""``adhere demo``: a cluster on loopback that commits the usual sins, scanned before your eyes."""
+"""``adhere demo``: scan a cluster on loopback that has common mistakes."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ PROFILE = "intermediate"
 @click.option("--outcomes", is_flag=True, help="Instead of a cluster, one listener for each outcome, as a target list.")
 @click.option("-q", "--quiet", is_flag=True, help="Only the table.")
 def demo(output: Path, *, outcomes: bool, quiet: bool) -> int:
-    """Bring up an OpenShift cluster on 127.0.0.0/8, its API server and its listeners, and scan it.
+    """Start an OpenShift cluster on 127.0.0.0/8, with its API server and listeners, and scan it.
 
-    Prints what was found and writes report.html, report.json and report.xml into DIR. Nothing leaves this machine.
-    Exits with 0 when every listener was judged as it should be, whatever the verdicts.
+    Prints the findings and writes report.html, report.json and report.xml into DIR. Nothing leaves this machine. Exits
+    with 0 when every listener was judged as expected, whatever the verdicts.
     """
     try:
         output.mkdir(parents=True, exist_ok=True)
@@ -76,8 +76,8 @@ def demo(output: Path, *, outcomes: bool, quiet: bool) -> int:
 
 
 async def _scan_cluster(rows: RowFile, tell: Progress) -> tuple[Report, list[str]]:
-    """Read the demo's cluster through its API, and scan what is found; also returns what was judged otherwise than it
-    should be."""
+    """Scan the demo's cluster through its API. Returns the report, and the listeners that were not judged as
+    expected."""
     from scanner.cluster import access, read  # noqa: PLC0415 - the other demo needs no HTTP client
 
     async with demo_cluster() as cluster:
@@ -93,7 +93,7 @@ async def _scan_cluster(rows: RowFile, tell: Progress) -> tuple[Report, list[str
 
 
 async def _scan_outcomes(rows: RowFile, tell: Progress) -> tuple[Report, list[str]]:
-    """Scan the demo's listeners as a target list; also returns what was judged otherwise than it should be."""
+    """Scan the demo's listeners as a list of targets. Returns the same."""
     async with demo_listeners() as listeners:
         owed = Owed(
             profile=load_profile(PROFILE),
@@ -108,7 +108,7 @@ async def _scan_outcomes(rows: RowFile, tell: Progress) -> tuple[Report, list[st
 
 
 def target_of(listener: Listener) -> Target:
-    """The demo listener as something to scan."""
+    """Return the target for a listener of the demo."""
     return Target(
         host=listener.address,
         port=listener.port,

@@ -68,7 +68,7 @@ def doctor(component: str | None, results: str | None, policy_file: str | None, 
 
 
 def maps(asked: ClusterAsked) -> Known[tuple[KubeObject, ...]]:
-    """The ConfigMaps that the platform fills in, where a directory may hold them."""
+    """Return the ConfigMaps into which the platform writes a profile, if a directory has them."""
     if asked.snapshot is None:
         return NOT_READ
     # One of adhere's own snapshots has certain ConfigMaps by name, and none of these.
@@ -81,7 +81,7 @@ def _components(looked_at: Assessment) -> set[str]:
 
 
 def exit_code(found: list[Diagnosis]) -> int:
-    """What stopped weighs more than what could not be determined; nothing at all was told of no component."""
+    """Return 1 if something stopped, else 3 if something is unknown or there is no component, else 0."""
     conclusions = {each.conclusion for each in found}
     if "stopped" in conclusions:
         return EXIT_FINDINGS
@@ -89,7 +89,7 @@ def exit_code(found: list[Diagnosis]) -> int:
 
 
 def hearing(asked: ClusterAsked, subject: Subject) -> Hear:
-    """Asked for the namespaces of a diagnosis; a saved scan alone has no events."""
+    """Return the reader of events for the selected cluster; a saved scan has no events."""
     if asked.snapshot is not None:
         return partial(_of_directory, asked.snapshot)
     if not asked.meant and subject.results is not None:
@@ -114,8 +114,7 @@ def _of_directory(directory: str, namespaces: Sequence[str]) -> Known[Events]:
 
 
 def gathered(directory: str, kind: Kind, otherwise: Unknown) -> Known[tuple[KubeObject, ...]]:
-    """The objects of a kind that no snapshot has, in a must-gather or manifests that were read before; else why none
-    are there."""
+    """Read the objects of a kind that snapshots do not have, from a must-gather or manifests."""
     from scanner.cluster import load  # noqa: PLC0415 - see above
     from scanner.cluster.snapshot_directory import HEAD  # noqa: PLC0415 - see above
 

@@ -28,7 +28,7 @@ from scanner.report.page import counted, exit_text
 
 
 def names(endpoint: Endpoint) -> set[str]:
-    """Everything that a user may call this endpoint."""
+    """Return all names by which a user may select this endpoint."""
     found = {endpoint.id, endpoint.component or "", *endpoint.aliases}
     for each in (endpoint.owner, endpoint.subject):
         if each is not None:
@@ -45,7 +45,7 @@ def _without_empty(names: Iterable[str]) -> set[str]:
 
 
 _MOST = 20
-"""Listeners that are explained at once; whoever means more says which."""
+"""Most listeners in one run."""
 
 
 @click.command(short_help="Show what a listener of the cluster must do, and which object says so.")
@@ -69,13 +69,13 @@ def explain(
     bug: bool,
     **options: object,
 ) -> int:
-    """Print what a listener of the cluster owes: the objects and fields that say so, and what each one beat.
+    """Print the requirements of a listener, the objects and fields that set them, and what each one overrides.
 
-    The listener is an address with its port as one would dial it (10.0.0.7:8443, shop.example:443), an owner or
-    object (shop/web, Route/shop/checkout, kubelet), or an endpoint's id from a report. Nothing is dialled.
+    The listener is an address with its port as one would dial it (10.0.0.7:8443, shop.example:443), an owner or object
+    (shop/web, Route/shop/checkout, kubelet), or an endpoint's id from a report. Nothing is dialled.
 
-    With --bug --results DIR: what to file where a component of the platform was seen not to follow. It names objects,
-    addresses and pods of the cluster: read it before you publish it.
+    With --bug --results DIR: a bug report for a component of the platform that does not follow its profile. It contains
+    objects, addresses and pods of the cluster: read it before you publish it.
     """
     asked = ClusterAsked(**options)  # type: ignore[arg-type] # click has checked the types
     if bug:
@@ -114,7 +114,7 @@ def _report(found: list[Bug]) -> int:
 
 
 def pages(looked_at: Assessment, listener: str) -> Iterator[Iterator[str]]:
-    """The explanation of each listener that is meant, replicas that owe the same together.
+    """Yield the explanation of each selected listener; replicas with the same requirements are one.
 
     Raises ``UsageError`` for too many.
     """
@@ -134,7 +134,7 @@ def pages(looked_at: Assessment, listener: str) -> Iterator[Iterator[str]]:
 
 
 def _every(looked_at: Assessment) -> Iterator[tuple[Endpoint, str]]:
-    """Each listener, and why a scan leaves it out, or ""."""
+    """Yield each listener, and the reason why a scan leaves it out, or ""."""
     found = looked_at.discovery
     yield from ((each, "") for each in found.endpoints)
     yield from zip(found.unasked, found.why_unasked, strict=True)
@@ -143,15 +143,15 @@ def _every(looked_at: Assessment) -> Iterator[tuple[Endpoint, str]]:
 
 _HINT = "adhere scan --cluster --save DIR, then adhere explain LISTENER --bug --results DIR"
 _MOST_REPORTED = 20
-"""Listeners that are looked at; whoever means more says which."""
+"""Most listeners in one run with ``--bug``."""
 
 
 def bugs(
     listener: str, asked: ClusterAsked, *, results: str | None, profile: str | None, policy_file: str | None
 ) -> list[Bug]:
-    """A report for each listener that is meant, the platform's, and does not follow.
+    """Return a bug report for each selected listener of the platform that does not follow.
 
-    Raises ``UsageError`` where there is nothing to report, with the reason.
+    Raises ``UsageError`` with the reason if there is nothing to report.
     """
     if results is None:
         raise UsageError("--bug needs what the listener served, and --results is missing", hint=_HINT)
@@ -185,13 +185,13 @@ def _of(subject: Subject, listener: str, asked: ClusterAsked) -> Iterator[Bug | 
 
 
 def _meant(looked_at: Assessment, listener: str) -> dict[str, Endpoint]:
-    """The listeners by id, with one replica each."""
+    """Return the selected listeners by id, with one replica each."""
     own = listener.removeprefix(f"{looked_at.facts.name}/")  # of several clusters, ids begin with the name of theirs
     return {each.id: each for each in reversed(looked_at.discovery.endpoints) if {listener, own} & names(each)}
 
 
 def _excuse(owed: Expectation, told: Sequence[tuple[Seen, EndpointRow]]) -> str:
-    """Why it is no bug of a component of the platform; empty where it is."""
+    """Return why it is no bug of a platform component, or "" if it is one."""
     if owed.standing != "platform":
         return "it is no component of the platform: its owner decides what it serves"
     if owed.binding == "not-enforced":

@@ -25,7 +25,7 @@ _NAMESPACE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """How to say it, as click gives it."""
+    """The options about the report."""
 
     formats: tuple[str, ...]
     fail_on: FailOn
@@ -81,8 +81,8 @@ def lint(
 
     PATH is a file or directory of YAML and JSON, or - for standard input: kustomize build . | adhere lint -
 
-    With --cluster or --snapshot what they refer to is looked up there; without PATH its own objects are judged.
-    What refers to an object that was not given cannot be decided, which is no pass: exit 3.
+    With --cluster or --snapshot, objects that manifests refer to are looked up there. Without PATH, the objects of the
+    cluster are judged. A reference to an object that is missing is undecided, which is no pass: exit 3.
     """
     which = {name: options.pop(name) for name in ("cluster", "kubeconfig", "snapshot", "secrets")}
     cluster = ClusterAsked(contexts=(context,) if context else (), **which)  # type: ignore[arg-type]

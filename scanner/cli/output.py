@@ -22,15 +22,15 @@ from scanner.report.stream import read_rows
 R = TypeVar("R")
 
 METRICS: Format[Report] = Format(name="metrics", file_name="adhere.prom", module="scanner.metrics", mode=0o644)
-"""For node_exporter's textfile collector, which runs as another user: whatever the umask, it must be able to read."""
+"""For node_exporter's textfile collector, which runs as another user and must be able to read it."""
 
 FORMATS: dict[str, Format[Report]] = {**REPORTS, METRICS.name: METRICS}
-"""Every format: the reports, and the metrics."""
+"""All formats of a scan: the reports, and the metrics."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """One report to write; without a path it goes to standard output."""
+    """A report to write; without a path to standard output."""
 
     format: str
     path: Path | None = None
@@ -43,7 +43,7 @@ def either(formats: Iterable[str]) -> str:
 
 
 def parse_output(value: str, formats: Mapping[str, Format[Any]] = FORMATS) -> Output:
-    """``html=report.html`` as a value. Raises ``UsageError``."""
+    """Parse ``html=report.html``. Raises ``UsageError``."""
     name, equals, path = value.partition("=")
     if name not in formats:
         raise UsageError(f"--format {value}: there is no format '{name}'", hint=f"formats are {', '.join(formats)}")
@@ -58,7 +58,7 @@ def parse_output(value: str, formats: Mapping[str, Format[Any]] = FORMATS) -> Ou
 
 
 def parse_outputs(values: Iterable[str], formats: Mapping[str, Format[Any]] = FORMATS) -> tuple[Output, ...]:
-    """All of them; text on standard output where none is given. Raises ``UsageError`` for two in one place."""
+    """Parse all values of ``--format``; the default is text. Raises ``UsageError`` for two in one place."""
     outputs = tuple(parse_output(value, formats) for value in values) or (Output(format="text"),)
     places = [output.path.resolve() if output.path else None for output in outputs]
     for place in places:
@@ -71,7 +71,7 @@ def parse_outputs(values: Iterable[str], formats: Mapping[str, Format[Any]] = FO
 
 
 def _refuse_rows(outputs: Iterable[Output], places: list[Path | None]) -> None:
-    """Of a scan: no report goes where the rows of its JSON are kept."""
+    """Raise ``UsageError`` for a report at the path where the rows of the JSON report are written."""
     for output in outputs:
         if output.format == "json" and output.path and beside(output.path).resolve() in places:
             raise UsageError(
@@ -81,14 +81,14 @@ def _refuse_rows(outputs: Iterable[Output], places: list[Path | None]) -> None:
 
 
 def beside(path: Path) -> Path:
-    """Where the rows of the JSON report at ``path`` are kept: ``report.jsonl`` for ``report.json``."""
+    """Return the path of the rows of the JSON report at ``path``: ``report.jsonl`` for ``report.json``."""
     return path.with_name(f"{path.name}l")
 
 
 def rows_path(outputs: Iterable[Output], scratch: Path) -> Path:
-    """Where rows are kept while the scan runs: beside the JSON report if one goes to a file, so that they survive.
+    """Return the path of the rows during the scan: beside the JSON report if it is a file, so that they survive.
 
-    Raises ``UsageError`` where a file is there already that is not what a killed scan has left.
+    Raises ``UsageError`` if there is a file that adhere did not write.
     """
     for output in outputs:
         if output.format == "json" and output.path and (output.path.is_file() or not output.path.exists()):
@@ -134,7 +134,7 @@ def write_reports(
 
 
 def print_whole(write: Callable[[TextIO], None]) -> None:
-    """Let a report write itself to standard output."""
+    """Write a report to standard output."""
     with suppress(AttributeError):  # a stream that is not a file (tests) writes any text
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:

@@ -1,4 +1,4 @@
-"""What a user sees on stderr while a scan runs: a live line on a terminal, plain lines elsewhere, or nothing."""
+"""Progress on stderr during a scan: a live line on a terminal, plain lines elsewhere, or nothing."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ PLAIN_EVERY = 10.0
 
 
 def colors(stream: object) -> bool:
-    """Whether to colour what goes to ``stream``: a terminal, and NO_COLOR not set (no-color.org)."""
+    """True if ``stream`` is a terminal and NO_COLOR is not set (no-color.org)."""
     isatty = getattr(stream, "isatty", None)
     return not os.environ.get("NO_COLOR") and isatty is not None and bool(isatty())
 
 
 @contextmanager
 def progress(loudness: Loudness) -> Iterator[Progress]:
-    """A callback for finished rows; what it shows goes when the block is left."""
+    """Provide a callback for finished rows; the live line disappears at the end of the block."""
     if loudness == "quiet":
         yield lambda _: None
     elif loudness == "verbose":
@@ -41,7 +41,7 @@ def progress(loudness: Loudness) -> Iterator[Progress]:
 
 
 def _verbose(row: EndpointRow) -> None:
-    """One line a row, as soon as it is there."""
+    """Print a line for each row."""
     say(plain(f"{row['verdict']:<14} {row['instance']}  {row['reach']} {row['detail']}".rstrip()))
 
 

@@ -1,4 +1,4 @@
-"""``adhere rbac``: the permissions that a scan needs, to read before they are given."""
+"""``adhere rbac``: print the permissions that a scan needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``--results DIR``: what a saved scan has seen of the cluster that is looked at."""
+"""``--results DIR``: a saved scan of the selected cluster."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ class Results:
     directory: str
     head: Head
     view: Viewpoint
-    """As the scan looked at them, but for what is asked now."""
+    """Viewpoint of the scan, with the options of this run."""
 
     def judged(self, cluster: str) -> Iterator[tuple[Seen, EndpointRow]]:
-        """What it saw of one of its clusters, and how that is judged. Raises ``InputError`` for a damaged directory."""
+        """Yield the observations of one cluster with their rows, judged again. Raises ``InputError`` for a damaged
+        directory."""
         once, ledger = rejudge(self.directory, self.head, self.view), None
         for seen in read(Path(self.directory) / OBSERVATIONS):
             ledger = ledger or WaiverLedger(self.view.policy.waivers, seen.observation.at.date())
@@ -41,14 +42,14 @@ class Results:
                 yield seen, once.judged(seen, ledger)
 
     def snapshots(self, reads: tuple[Kind, ...]) -> Iterator[tuple[str, Snapshot]]:
-        """The clusters as they were when they were scanned, by name."""
+        """Yield the snapshots of the clusters at the time of the scan, by name."""
         from scanner.cluster import load  # noqa: PLC0415 - the HTTP client takes longer than most commands
 
         for name, place in zip(self.head.clusters, self._places, strict=True):
             yield name, load(place, reads)
 
     def called(self, facts: ClusterFacts) -> str:
-        """How the scan called this cluster. Raises ``UsageError`` where it was another one that it saw."""
+        """Return the name of this cluster in the scan. Raises ``UsageError`` if the scan has other clusters only."""
         known = {name: cluster_facts(each) for name, each in self.snapshots(IDENTITY)}
         found = [name for name, each in known.items() if each.id and each.id == facts.id]
         found += [name for name, each in known.items() if name == facts.name and not (each.id and facts.id)]
@@ -68,7 +69,7 @@ class Results:
 
 
 def load_results(directory: str, asked: ClusterAsked, policy_file: str | None) -> Results:
-    """Raises ``ScannerError`` for what is no saved scan of clusters."""
+    """Load a saved scan of clusters. Raises ``ScannerError`` for anything else."""
     head = load_head(directory)
     if not head.clusters:
         raise UsageError(
@@ -90,7 +91,7 @@ def load_results(directory: str, asked: ClusterAsked, policy_file: str | None) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """One cluster to look at, and the saved scan that saw it."""
+    """A selected cluster, and a saved scan of it."""
 
     snapshot: Snapshot
     view: Viewpoint
@@ -98,7 +99,7 @@ class Subject:
     saved_as: str = ""
 
     def judged(self) -> Iterator[tuple[Seen, EndpointRow]] | None:
-        """What was seen, and how it is judged; None where no saved scan was given."""
+        """Yield observations and rows of the saved scan; None without a saved scan."""
         return None if self.results is None else self.results.judged(self.saved_as)
 
 
@@ -110,7 +111,7 @@ def subjects(
     profile: str | None,
     policy_file: str | None,
 ) -> Iterator[Subject]:
-    """Every cluster that is meant. With results and no cluster, it is the one of the results, as it was then.
+    """Yield the selected clusters. With ``results`` and no cluster: those of the saved scan.
 
     Raises ``ScannerError``.
     """

@@ -1,4 +1,4 @@
-"""``adhere rules``: what is judged, and why."""
+"""``adhere rules``: list the rules, and print their pages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ALL: tuple[AnyRule, ...] = (
     DUPLICATE,
     *LINT_RULES,
 )
-"""Every rule: those on an endpoint, those that need ``--deep``, those on a scan as a whole, and those of lint."""
+"""All rules: on endpoints, with ``--deep``, on the scan, and of lint."""
 
 
 @click.group(invoke_without_command=True, short_help="List the rules, or show one's page.")
@@ -44,20 +44,20 @@ def show(rule_id: str) -> None:
 
 
 def table() -> str:
-    """One line a rule: id, severity, title."""
+    """Return a line for each rule: id, severity, title."""
     width = max(len(each.id) for each in ALL)
     return "\n".join(f"{each.id:<{width}}  {each.severity:<8}  {each.title}" for each in ALL)
 
 
 def page(each: AnyRule) -> str:
-    """A rule's page for the terminal: what the front matter says becomes a heading and the last section."""
+    """Return a rule's page for the terminal, with title, severity and references."""
     references = "\n".join(f"* {reference}" for reference in each.references)
     head = f"# {each.title}\n\nRule `{each.id}`, severity {each.severity}."
     return f"{head}\n\n{each.page}\n\n## References\n\n{references}"
 
 
 def find(rule_id: str) -> AnyRule:
-    """The rule with this id, or that replaces it. Raises ``UsageError`` with what was probably meant."""
+    """Return the rule with this id, or its successor. Raises ``UsageError`` with similar ids."""
     known = {each.id: each for each in ALL}
     rule_id = current(rule_id)
     if rule_id in known:

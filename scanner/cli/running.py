@@ -1,4 +1,4 @@
-"""Run a scan under signals: Ctrl-C and SIGTERM end it with what it has."""
+"""Run a scan; Ctrl-C and SIGTERM end it with a report of the results so far."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """A scan to be made."""
+    """A scan to run."""
 
     jobs: Iterable[Job]
     settings: Settings
     surroundings: Surroundings = Surroundings()
     snapshots: tuple[Snapshot, ...] = ()
-    """The clusters that are scanned, for ``--save``."""
+    """Scanned clusters, for ``--save``."""
     earlier: tuple[Snapshot, ...] = ()
-    """What was known of them before, for the same."""
+    """Earlier snapshots of them, for ``--save``."""
     save: str | None = None
-    """The directory in which what is seen is kept, or None."""
+    """Directory of ``--save``, or None."""
     accesses: Mapping[str, Access] = field(default_factory=dict)
-    """Of the clusters by name, where pods are reached through the API server."""
+    """Access to the API servers by cluster name, if pods are dialled through port-forwards."""
     head: Head = Head()
-    """What is said there of the scan."""
+    """Description of the scan, for ``--save``."""
     inputs: Mapping[str, str] = field(default_factory=dict)
-    """Files that are kept there too, by the names that they have there."""
+    """Files to save too, by their names there."""
 
 
 def run_and_report(work: Work, outputs: tuple[Output, ...], fail_on: FailOn, loudness: Loudness) -> int:
@@ -81,11 +81,11 @@ def _writer(work: Work) -> AbstractContextManager[SavedScanWriter | None]:
 
 
 def _forget(_: Seen) -> None:
-    """What is seen is not kept."""
+    """Do not save the observation."""
 
 
 def _scratch() -> tempfile.TemporaryDirectory[str]:
-    """Raises ``ResourceError`` where nothing is writable, as in a container with a read-only root."""
+    """Raise ``ResourceError`` if no directory is writable, as in a container with a read-only root."""
     try:
         return tempfile.TemporaryDirectory(prefix="adhere-")
     except FileNotFoundError as error:
@@ -96,7 +96,7 @@ def _scratch() -> tempfile.TemporaryDirectory[str]:
 
 
 def run_trio(main: Callable[[], Awaitable[T]]) -> T:
-    """``trio.run``, but what ended it comes out of its nurseries' exception groups as itself."""
+    """Run ``trio.run``, and raise the exception in its exception groups by itself."""
     try:
         return trio.run(main)
     except BaseExceptionGroup as group:
@@ -104,7 +104,7 @@ def run_trio(main: Callable[[], Awaitable[T]]) -> T:
 
 
 def _sole(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The exception that a reader should hear of: ours before anything else."""
+    """Return the first exception of the most important kind: ours before others."""
     for kind in (KeyboardInterrupt, ScannerError, Exception):
         matching = group.subgroup(kind)
         while matching is not None:
@@ -116,14 +116,14 @@ def _sole(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 
 def finish(report: Report, outputs: tuple[Output, ...], loudness: Loudness) -> None:
-    """Write the reports. Where the scan was stopped, say so before: a report's last line is the exit code."""
+    """Write the reports. A scan that was stopped has a notice before, because the last line is the exit line."""
     if report.coverage["interrupted"]:
         say(f"adhere: stopped by {report.coverage['interrupted']}; the report has what was finished")
     write_reports(report, outputs, FORMATS, quiet=loudness == "quiet", width=width())
 
 
 async def scan_until_signal(work: Work, rows: RowFile, tell: Progress, record: Record = _forget) -> Report:
-    """Scan; the first SIGINT or SIGTERM ends it early, the second at once (``KeyboardInterrupt``)."""
+    """Scan. The first SIGINT or SIGTERM ends it early, the second at once (``KeyboardInterrupt``)."""
     gate = Gate(work.settings.limits)
     async with trio.open_nursery() as nursery:
         await nursery.start(_watch, gate)

@@ -1,4 +1,4 @@
-"""``adhere scan``: a list of targets, judged by a profile."""
+"""``adhere scan``: scan a list of targets or clusters."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DEFAULT_PROFILE = "intermediate"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """The options as click gives them; None where one was not given, so that ``--config`` can speak."""
+    """The options as click passes them; None for an absent one, which ``--config`` may set."""
 
     targets: tuple[str, ...]
     target_file: str | None
@@ -133,13 +133,13 @@ def scan(save: str | None, **options: object) -> int:
 
 
 def _inputs(asked: Asked, cluster: ClusterAsked) -> dict[str, str]:
-    """The files that decide what is owed and waived, by the names under which ``--save`` keeps them."""
+    """Return the policy and component files by the names under which ``--save`` stores them."""
     files = {f"{COMPONENTS}/{number}.yaml": path for number, path in enumerate(cluster.components, start=1)}
     return {**files, POLICY: asked.policy_file} if asked.policy_file else files
 
 
 def target_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: ScanPolicy) -> Work:
-    """A list of targets to scan. Raises ``ScannerError``."""
+    """Return the scan of a list of targets. Raises ``ScannerError``."""
     cluster.none_given()
     owed = owed_of(asked, config, policy)
     settings = settings_of(asked, config, owed.profile.said, policy)
@@ -157,7 +157,7 @@ def target_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: Sca
 
 
 def cluster_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: ScanPolicy) -> Work:
-    """Clusters to scan: their APIs are read here. Raises ``ScannerError``."""
+    """Read the clusters' APIs and return the scan. Raises ``ScannerError``."""
     from scanner.cli import scan_cluster  # noqa: PLC0415 - it takes longer to import than a target to scan
 
     if asked.targets or asked.target_file:
@@ -191,7 +191,7 @@ def cluster_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: Sc
 
 
 def policy_of(asked: Asked, config: Config) -> ScanPolicy:
-    """The scan's policy; ``--config`` can set the thresholds of its rules. Raises ``InputError``."""
+    """Return the scan's policy, with the thresholds of ``--config``. Raises ``InputError``."""
     policy = load_policy(asked.policy_file)
     if config.policy is None:
         return policy
@@ -202,7 +202,8 @@ def policy_of(asked: Asked, config: Config) -> ScanPolicy:
 
 
 def _none_empty(asked: Asked) -> None:
-    """``--profile "$PROFILE"`` without that variable must not silently judge by the default. Raises ``UsageError``."""
+    """Raise ``UsageError`` for an empty option: ``--profile "$PROFILE"`` without that variable must not use the
+    default."""
     values = (
         ("--targets", asked.target_file),
         ("--profile", asked.profile),
@@ -216,7 +217,7 @@ def _none_empty(asked: Asked) -> None:
 
 
 def config_of(asked: Asked) -> Config:
-    """What ``--config`` sets, if anything. Raises ``InputError``."""
+    """Read the file of ``--config``. Raises ``InputError``."""
     if asked.config is None:
         return Config()
     from scanner.config.scan_policy import load_config  # noqa: PLC0415 - pydantic takes 60 ms that most scans don't need
@@ -225,7 +226,7 @@ def config_of(asked: Asked) -> Config:
 
 
 def owed_of(asked: Asked, config: Config, policy: ScanPolicy = ScanPolicy()) -> Owed:
-    """What every target owes. Raises ``ScannerError``."""
+    """Return the requirements on all targets. Raises ``ScannerError``."""
     named = (
         (asked.profile, "--profile"),
         (config.profile, f"{asked.config}"),
@@ -244,7 +245,7 @@ def owed_of(asked: Asked, config: Config, policy: ScanPolicy = ScanPolicy()) -> 
 
 
 def settings_of(asked: Asked, config: Config, profile: str, policy: ScanPolicy = ScanPolicy()) -> Settings:
-    """The settings that command line and configuration file amount to. Raises ``ScannerError``."""
+    """Combine command line and configuration file. Raises ``ScannerError``."""
     confirm = _first(asked.confirm, config.confirm, default=False)
     deep = _first(asked.deep, config.deep, default=False)
     if (confirm or deep) and sslyze_pool.available() is None:
@@ -265,7 +266,7 @@ def settings_of(asked: Asked, config: Config, profile: str, policy: ScanPolicy =
 
 
 def limits_of(asked: Asked, config: Config) -> Limits:
-    """Seconds and counts; what neither names is the default of ``Limits``."""
+    """Return the limits; the defaults are those of ``Limits``."""
     usual = Limits()
     deadline = _first(asked.deadline, config.deadline, usual.deadline)
     limits = Limits(
@@ -284,7 +285,7 @@ def limits_of(asked: Asked, config: Config) -> Limits:
 
 
 def targets_of(asked: Asked, config: Config) -> Iterator[Target]:
-    """All targets, each once, read as they are needed. Raises ``UsageError`` where there are none to be had."""
+    """Yield all targets once, read as they are needed. Raises ``UsageError`` if there are none."""
     given = asked.targets or (() if asked.target_file else config.targets or ())
     if not given and not asked.target_file:
         raise UsageError("no target", hint="adhere scan HOST:PORT, or --targets FILE")
@@ -309,7 +310,7 @@ def _once(targets: Iterator[Target], sni: str | None) -> Iterator[Target]:
 
 
 def _first(asked: T | None, configured: T | None, default: T) -> T:
-    """The command line wins over the file, and the file over the default."""
+    """Return the value of the command line, else of the file, else the default."""
     if asked is not None:
         return asked
     return default if configured is None else configured

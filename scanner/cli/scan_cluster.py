@@ -1,4 +1,4 @@
-"""``adhere scan --cluster``: one or several clusters, found, judged and reported together."""
+"""``adhere scan --cluster``: read clusters and return their jobs."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ __all__ = ["assessments", "gentle", "jobs", "surroundings"]
 _RELEASE = re.compile(r"[0-9]+\.[0-9]+")
 
 RATE = 200.0
-"""New connections per second over all, where the command line says nothing else (design, "Per-host limits")."""
+"""New connections per second without ``--rate`` (design, "Per-host limits")."""
 GENTLY = frozenset({"etcd", "kube-apiserver", "openshift-apiserver", "oauth-apiserver"})
 
 
 def assessments(asked: ClusterAsked, policy: ScanPolicy, default_profile: Profile | None) -> list[Assessment]:
-    """Every cluster that is meant, looked at. Raises ``ScannerError``."""
+    """Read and assess the selected clusters. Raises ``ScannerError``."""
     view = viewpoint(asked, policy, default_profile)
     found = snapshots(asked, (*READS, SECRET))
     check(view.earlier, found)
@@ -40,10 +40,9 @@ def assessments(asked: ClusterAsked, policy: ScanPolicy, default_profile: Profil
 
 
 def jobs(clusters: list[Assessment]) -> Iterator[Job]:
-    """All their listeners, one turn of all clusters after the other. With several clusters each one's ids begin with
-    its name."""
+    """Yield the jobs of all clusters by turn. With several clusters, the ids begin with the cluster's name."""
     for each in clusters:
-        each.certificates.inventory  # noqa: B018 - now, while nobody waits: it takes a second for each MiB
+        each.certificates.inventory  # noqa: B018 - before the scan starts: it takes a second for each MiB
     if len(clusters) == 1:
         return clusters[0].jobs()
     before = accumulate((len(each.discovery.endpoints) for each in clusters), initial=0)
@@ -61,23 +60,23 @@ def _named(cluster: Assessment, first: int) -> Iterator[Job]:
 
 
 def _as_found(job: Job, endpoint: Endpoint) -> Expectation:
-    """What ``endpoint`` owes is found under the id that its own cluster knows."""
+    """Return the expectation of ``endpoint`` by its id in its own cluster."""
     return job.owes(replace(endpoint, id=job.endpoint.id))
 
 
 def ways_in(asked: ClusterAsked, clusters: list[Assessment]) -> dict[str, Access]:
-    """The APIs through which pods are reached, if they are."""
+    """Return access to the API servers for ``--via port-forward``."""
     if asked.via is None:
         return {}
     return {each.facts.name: access for each, access in zip(clusters, accesses(asked), strict=True)}
 
 
 def release(cluster: Assessment) -> str:
-    """OpenShift's, as profiles have it: ``4.22``; empty where there is none."""
+    """Return the OpenShift release for profiles, ``4.22``, or ""."""
     found = _RELEASE.match(cluster.facts.version) if cluster.facts.distribution != "kubernetes" else None
     return found[0] if found else ""
 
 
 def gentle(limits: Limits) -> Limits:
-    """``limits`` as a cluster in production deserves them."""
+    """Lower ``limits`` for clusters in production."""
     return replace(limits, rate=limits.rate or RATE, gently=GENTLY)

@@ -29,7 +29,7 @@ PREVIOUS = click.option(
 
 
 def earlier(directories: Iterable[str]) -> tuple[Snapshot, ...]:
-    """The snapshots in them. Raises ``InputError`` for what does not tell when it was taken, as manifests do not."""
+    """Load the snapshots in directories. Raises ``InputError`` for a directory without a date, such as manifests."""
     return tuple(snapshot for directory in directories for snapshot in _in(directory))
 
 
@@ -42,7 +42,7 @@ def _in(directory: str) -> Iterator[Snapshot]:
 
 
 def _places(directory: str) -> Iterator[Path]:
-    """Where the snapshots are."""
+    """Yield the directories of the snapshots."""
     from scanner.cluster.snapshot_directory import HEAD as SNAPSHOT  # noqa: PLC0415
     from scanner.saved_scan import load_head, snapshot_places  # noqa: PLC0415 - see above
 
@@ -59,8 +59,7 @@ def _places(directory: str) -> Iterator[Path]:
 
 
 def check(found: Sequence[Snapshot], clusters: Sequence[Snapshot]) -> None:
-    """Raise ``UsageError`` for an earlier snapshot that is of none of the clusters, of nobody knows which, or not
-    earlier."""
+    """Raise ``UsageError`` for an earlier snapshot of another cluster, of an unknown one, or that is not earlier."""
     for each in found:
         name, of = plain(each.origin.name, 60), [one for one in clusters if same_cluster(each, one)]
         if not of:
@@ -75,7 +74,7 @@ def check(found: Sequence[Snapshot], clusters: Sequence[Snapshot]) -> None:
 
 
 def load_policy(path: str | None) -> ScanPolicy:
-    """The policy in ``path``, or the default one. Raises ``InputError`` with everything that is wrong in the file."""
+    """Load the policy file; without one the default policy. Raises ``InputError`` with all errors of the file."""
     if path is None:
         return ScanPolicy()
     from scanner.config.scan_policy import load_scan_policy  # noqa: PLC0415
@@ -95,12 +94,12 @@ SECRETS = click.option(
 
 
 def asked_for(*, secrets: bool | None) -> NeededNames:
-    """What ``cluster.read`` is told."""
+    """Return the parameter ``secrets`` of ``cluster.read``."""
     return _wanted if secrets else ()
 
 
 def _wanted(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
-    """The Secrets of a cluster whose certificates matter, by namespace and name."""
+    """Return the Secrets with certificates that matter, by namespace and name."""
     from scanner.config.certificate_names import load_names  # noqa: PLC0415 - few scans read Secrets
     from scanner.pki.secret_references import secret_references  # noqa: PLC0415
 
@@ -108,8 +107,7 @@ def _wanted(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
 
 
 def as_wanted(found: Snapshot, *, secrets: bool | None) -> Snapshot:
-    """A replayed snapshot. Secrets that it has are looked at unless nobody wants them; that it has none, or some only,
-    is a gap for those who want them."""
+    """Apply ``--secrets`` to a saved snapshot. Missing Secrets are a gap only with ``--secrets``."""
     gap = found.unreadable.get(SECRET)
     if secrets is False:
         told = Unreadable(kind=SECRET, gap="not-asked", reason="no Secret is looked at (--no-secrets)")
@@ -121,18 +119,17 @@ def as_wanted(found: Snapshot, *, secrets: bool | None) -> Snapshot:
 
 
 def _as_told(gap: Unreadable, *, wanted: bool) -> Unreadable:
-    """What was left out when the directory was filled is missed by those who want it, and by nobody else. That only
-    named ones were read (``option``) is no more than what a living cluster would have shown."""
+    """Return the gap as it is with or without ``--secrets``. A gap with an ``option`` is the same in a live cluster."""
     if wanted and gap.gap == "not-asked" and not gap.option:
         return replace(gap, gap="not-saved", reason="the snapshot was taken without --secrets")
     return replace(gap, gap="not-asked") if gap.gap == "not-saved" and not wanted else gap
 
 
 class Amount(click.FloatRange):
-    """A positive number. ``nan`` is none, although it lies outside no range."""
+    """A positive number; ``nan`` is refused, although it is outside no range."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401
-        """The number; click's usage error for anything else."""
+        """Return the number. Raises click's usage error for anything else."""
         number = float(super().convert(value, param, ctx))
         if math.isnan(number):
             self.fail(f"{value!r} is not a number.", param, ctx)

@@ -1,4 +1,4 @@
-"""``adhere snapshot``: a cluster as a directory, to look at and to judge elsewhere."""
+"""``adhere snapshot``: save a cluster in a directory."""
 
 from __future__ import annotations
 
@@ -70,6 +70,6 @@ def save_(
 
 
 def told(found: Snapshot) -> list[str]:
-    """What the user should know about a snapshot beside its objects."""
+    """Return the warnings and gaps of a snapshot."""
     gaps = [f"{kind.resource}: {each.gap}: {each.reason}" for kind, each in found.unreadable.items()]
     return [*found.warnings, *gaps]

@@ -1,4 +1,4 @@
-"""Standard output and standard error: what is said there must never change what a command answers with."""
+"""Standard output and standard error: a failure to write there never changes the exit code."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import TextIO
 import click
 
 NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
-"""What a stream fails with that leads to a full or broken disk."""
+"""Errors of a full or broken disk."""
 
 
 def open_all() -> None:
-    """Give every standard stream that the caller has closed (``>&-``) a place to go: /dev/null.
+    """Open /dev/null for every standard stream that the caller has closed (``>&-``).
 
-    Otherwise the next file that is opened gets the free descriptor, and reports and sockets receive each other's words.
+    Otherwise the next file or socket gets its descriptor, and reports would be written into it.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
@@ -30,7 +30,7 @@ def open_all() -> None:
 
 
 def say(text: str) -> None:
-    """One line for the user, on standard error. Where nobody can read it, the work goes on."""
+    """Print a line on standard error. A closed stream is ignored."""
     try:
         click.echo(text, err=True)
     except (OSError, ValueError):
@@ -38,7 +38,7 @@ def say(text: str) -> None:
 
 
 def show(text: str) -> None:
-    """Lines of a result, on standard output. A reader that has gone (``| head``) has seen enough."""
+    """Print lines on standard output. A closed pipe (``| head``) is ignored."""
     try:
         click.echo(text)
     except BrokenPipeError:
@@ -46,7 +46,7 @@ def show(text: str) -> None:
 
 
 def mute(stream: TextIO) -> None:
-    """Let what is still to come on ``stream`` go nowhere: the interpreter flushes at exit, and would fail for it."""
+    """Discard further output on ``stream``: the interpreter flushes it at exit, and would fail."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
@@ -54,5 +54,5 @@ def mute(stream: TextIO) -> None:
 
 
 def width() -> int | None:
-    """Columns to fold at: the terminal's; None for a file or pipe, where the reader has a tool for that."""
+    """Return the columns of the terminal; None for a file or pipe, where nothing is folded."""
     return shutil.get_terminal_size((120, 24)).columns if sys.stdout.isatty() else None

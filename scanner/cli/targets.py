@@ -1,4 +1,4 @@
-"""``TARGET``, files of targets, and ``--ca``: parsed strictly, so that nothing else is dialled by mistake."""
+"""Parse targets, files of targets and ``--ca`` strictly, so that nothing else is dialled by mistake."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from scanner.model.endpoint import Target, Transport
 from scanner.probe.starttls import DEFAULT_PORTS
 
 TEXT_LIMIT: Final = 1024
-"""Characters of one target: two names of 253, a scheme and a port fit several times over."""
+"""Characters of one target; two names of 253, a scheme and a port fit several times."""
 FILE_LIMIT: Final = 64 * 1024 * 1024
 """Bytes of a target file, more than a million targets."""
 
@@ -50,7 +50,7 @@ _SCHEMES: Final[Mapping[str, _Scheme]] = {
 }
 
 _PLAIN_SCHEMES: Final[Mapping[str, str]] = {"http": "https", "ws": "wss"}
-"""Schemes that never lead to TLS, and what was probably meant."""
+"""Schemes without TLS, and their variants with TLS."""
 
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)", re.ASCII)
 _ZONE = re.compile(r"[A-Za-z0-9_.-]{1,15}", re.ASCII)
@@ -58,7 +58,7 @@ _COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
 
 
 class _Wrong(Exception):
-    """What is wrong, what to do instead, and at which character (from 0)."""
+    """An error in a target, with a hint and a position (from 0)."""
 
     def __init__(self, message: str, hint: str = "", at: int = 0) -> None:
         super().__init__(message)
@@ -66,10 +66,10 @@ class _Wrong(Exception):
 
 
 def parse_target(text: str, origin: str) -> Target:
-    """The target that ``text`` names; ``origin`` says where it was given: ``argument 2``.
+    """Parse a target: ``host:port``, ``host``, ``[v6]:port``, or with ``scheme://`` before and ``#server-name`` behind
+    it.
 
-    ``host:port``, ``host``, ``[v6]:port``, or with ``scheme://`` before it and ``#server-name`` behind. Raises
-    ``InputError``.
+    ``origin``: its place for messages, ``argument 2``. Raises ``InputError``.
     """
     try:
         return _parse(text, origin)
@@ -78,7 +78,7 @@ def parse_target(text: str, origin: str) -> Target:
 
 
 def parse_server_name(text: str, origin: str) -> str:
-    """``text`` as it can be sent in server_name (RFC 6066 section 3). Raises ``InputError``."""
+    """Parse a server name for SNI (RFC 6066 section 3). Raises ``InputError``."""
     try:
         return _server_name(text, 0)
     except _Wrong as wrong:
@@ -86,10 +86,10 @@ def parse_server_name(text: str, origin: str) -> str:
 
 
 def read_targets(path: str) -> Iterator[Target]:
-    """The targets of a file, or of standard input for ``-``: UTF-8, one a line, ``#`` begins a comment.
+    """Yield the targets of a file, or of standard input for ``-``: UTF-8, one a line, ``#`` begins a comment.
 
-    The whole file is checked before this returns, so that no mistake shows up in the middle of a scan; the targets are
-    made one by one as they are asked for. Raises ``InputError`` that begins with ``file:line:column``.
+    The file is checked completely before this returns, so that no error appears during a scan. Raises ``InputError``
+    that begins with ``file:line:column``.
     """
     name = "standard input" if path == "-" else shown(path)
     content = _content(path, name)
@@ -169,7 +169,7 @@ def _parse(text: str, origin: str) -> Target:
 
 
 def _scheme(text: str) -> tuple[_Scheme, int]:
-    """The scheme, and where what follows it begins."""
+    """Return the scheme, and the position after it."""
     name, separator, rest = text.partition("://")
     if not separator:
         return _SCHEMES["tls"], 0
@@ -182,7 +182,7 @@ def _scheme(text: str) -> tuple[_Scheme, int]:
 
 
 def _without_path(rest: str, start: int) -> str:
-    """``rest`` without one slash at its end; whatever else belongs to a URL and not to a listener is refused."""
+    """Remove one slash at the end; refuse user names, queries, paths and ranges."""
     for char, what, hint in (
         ("@", "a user name", "leave it out: adhere does not log in"),
         ("?", "a query", "leave it out: a target is a host and a port"),
@@ -197,7 +197,7 @@ def _without_path(rest: str, start: int) -> str:
 
 
 def _authority(text: str, scheme: _Scheme, start: int) -> tuple[str, int]:
-    """Host and port of ``host[:port]``."""
+    """Parse ``host[:port]``."""
     if text.startswith("["):
         inside, bracket, after = text[1:].partition("]")
         if not bracket or (after and not after.startswith(":")):
@@ -210,7 +210,7 @@ def _authority(text: str, scheme: _Scheme, start: int) -> tuple[str, int]:
 
 
 def _port(text: str, scheme: _Scheme, start: int) -> int:
-    """The port in ``:443``, the scheme's where there is no text."""
+    """Parse ``:443``; without text the scheme's port."""
     if not text:
         return scheme.port
     digits = text[1:]
@@ -232,7 +232,7 @@ def _v6(text: str, at: int) -> str:
 
 
 def _bare_v6(text: str, at: int) -> str:
-    """An IPv6 address without brackets, unless its last group could be meant as a port."""
+    """Parse an IPv6 address without brackets, unless its last group could be a port."""
     shorter, _, last = text.rpartition(":")
     if last.isdecimal() and _is_address(shorter) and _is_address(text):
         hint = f"write [{shorter}]:{last} or [{text}]"
@@ -261,10 +261,10 @@ def _server_name(text: str, at: int) -> str:
 
 
 def _dns_name(text: str, at: int) -> str:
-    """A DNS name as it is looked up and sent: A-labels, lower case, no dot at the end.
+    """Return a DNS name as it is looked up and sent: A-labels, lower case, no dot at the end.
 
-    Underscores are let through: service names have them. A last label of digits is nothing (``10.0.0``): some
-    resolvers would read it as an address nevertheless.
+    Underscores are allowed, because service names have them. A last label of digits (``10.0.0``) is refused, because
+    some resolvers read it as an address.
     """
     if not text:
         raise _Wrong("no host", "write host:port", at)
@@ -281,7 +281,7 @@ def _dns_name(text: str, at: int) -> str:
 
 
 def _a_labels(text: str, at: int) -> str:
-    """IDNA 2008 (RFC 5891) with the mapping of UTS 46, as browsers do."""
+    """Encode by IDNA 2008 (RFC 5891) with the mapping of UTS 46, as browsers do."""
     if text.isascii():
         return text.lower()
     try:
@@ -302,21 +302,22 @@ def _is_address(text: str) -> bool:
 
 
 def shown(text: str) -> str:
-    """``text`` for a message: short, and with everything that is not printable made visible."""
+    """Shorten ``text`` for a message, with unprintable characters made visible."""
     clean = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text[:120])
     return f"{clean[:80]}..." if len(text) > 80 else clean
 
 
 LIMIT = 16 * 1024 * 1024
-"""Bytes; the bundle of all public roots is a hundredth of that."""
+"""Bytes of a bundle; the bundle of all public roots is a hundredth of that."""
 
 BEGIN = b"-----BEGIN CERTIFICATE-----"
 
 
 def load_anchors(name: str) -> tuple[tuple[bytes, ...], str]:
-    """DER of every certificate in the PEM file ``name``, or in this system's bundle, and where they come from.
+    """Load the certificates of the PEM file ``name``, or of the system's bundle, as DER, with the path.
 
-    Raises ``InputError`` (not readable, no certificate in it) and ``ResourceError`` (no system bundle here).
+    Raises ``InputError`` for a file that cannot be read or has no certificate, and ``ResourceError`` without a system
+    bundle.
     """
     path = _system_bundle() if name == "system" else Path(name)
     try:
@@ -333,14 +334,15 @@ def load_anchors(name: str) -> tuple[tuple[bytes, ...], str]:
 
 
 def public_anchors() -> tuple[bytes, ...]:
-    """This system's public roots, or none where it has none that can be read."""
+    """Return the system's public roots, or none."""
     with suppress(ScannerError):
         return load_anchors("system")[0]
     return ()
 
 
 def _certificates(path: Path, text: bytes, *, tolerant: bool) -> list[bytes]:
-    """DER of each; ``tolerant`` leaves out what cannot be read: nobody who scans can mend the system's bundle."""
+    """Return each certificate as DER. ``tolerant``: skip unreadable ones, which a user cannot repair in the system's
+    bundle."""
     parts = text.split(BEGIN)[1:]
     found = []
     with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""``adhere whatif``: what a change of profile, adherence, release or policy would break, without a handshake."""
+"""``adhere whatif``: judge a saved scan with another profile, adherence, release or policy, without a handshake."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ from scanner.saved_scan import Rejudged, component_files, earlier_places, load_h
 def whatif(results: str, formats: tuple[str, ...], **options: object) -> int:
     """Judge a saved scan (adhere scan --save RESULTS) again, and list what would newly fail and newly pass.
 
-    Nothing is dialled. What a policy would leave out is counted apart, and so is what it would add: nobody has asked
-    that yet.
+    Nothing is dialled. Endpoints that a policy would exclude are counted separately, and so are those that it would
+    include, which were not probed.
 
-    Exit codes: 0 nothing would newly fail · 1 something would newly fail · 2 usage or configuration error ·
-    3 nothing would newly fail, and something could no longer be determined
+    Exit codes: 0 nothing would newly fail · 1 something would newly fail · 2 usage or configuration error · 3 nothing
+    would newly fail, and something could no longer be determined
     """
     head = load_head(results)
     view = viewpoint(results, head, **options)  # type: ignore[arg-type] # click has checked the types
@@ -62,7 +62,7 @@ def whatif(results: str, formats: tuple[str, ...], **options: object) -> int:
 
 
 def compared(judged: Rejudged) -> Comparison:
-    """What the scan said, beside what it would have said. Raises ``InputError`` for a directory that is damaged."""
+    """Compare the saved rows with the new ones. Raises ``InputError`` for a damaged directory."""
     kept = Path(judged.directory)
     told = compare(read_rows(kept / ROWS), judged.rows(), judged.outlooks.get)
     told = told.with_findings(read_findings(kept / FINDINGS), judged.findings())
@@ -88,7 +88,7 @@ def viewpoint(
     policy_file: str | None,
     components: tuple[str, ...],
 ) -> Viewpoint:
-    """How the saved scan is looked at now: as it was looked at then, but for what is asked. Raises ``ScannerError``."""
+    """Return the viewpoint of the saved scan with the options of this run. Raises ``ScannerError``."""
     given = (("--adherence", adherence), ("--pki", pki), ("--release", release), ("--components", components))
     for option, value in given:
         if value and not head.clusters:
@@ -108,13 +108,13 @@ def viewpoint(
 
 
 def kept_policy(results: Path, head: Head) -> ScanPolicy:
-    """The policy of the saved scan, with the thresholds that its ``--config`` may have set."""
+    """Return the policy of the saved scan, with the thresholds of its ``--config``."""
     policy = load_policy(str(results / POLICY)) if head.policy else ScanPolicy()
     return replace(policy, thresholds=head.thresholds)
 
 
 def _known(adherence: str | None, release: str | None) -> None:
-    """Raise ``UsageError`` for a value that nobody can have meant: a cluster takes any, and judges by strict."""
+    """Raise ``UsageError`` for an unknown value, although a cluster accepts any and treats it as strict."""
     if adherence is not None and (not adherence or adherence not in SPELLINGS):
         raise UsageError(
             f"--adherence {shown(adherence)}: tlsAdherence has no such value",

@@ -1,7 +1,7 @@
-"""Where did the configuration stop? The documents' own procedure, walked for a component from objects alone. Pure.
+"""Find the step at which a component's TLS configuration stopped, from objects alone. Pure.
 
-The order is that of the enhancement "Cluster-wide TLS Security Profile", "Support Procedures", with the stations in
-between that its operators have. ``STEPS`` is the table; a step is a function of a ``Component``.
+The order is that of the enhancement "Cluster-wide TLS Security Profile", "Support Procedures", with the steps of its
+operators between. ``STEPS`` is the table; a step is a function of a ``Component``.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ __all__ = [
 ]
 
 Hear = Callable[[Sequence[str]], Known[Events]]
-"""The warnings of these namespaces, or why there are none to be had."""
+"""Reads the warnings of these namespaces; Unknown with the reason if they cannot be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One line of the procedure."""
+    """One step of the procedure."""
 
     name: str
     reads: tuple[Kind, ...] = ()
@@ -88,17 +88,17 @@ STEPS: tuple[Check, ...] = (
     Check(name="events and logs", look=events.events, commands=events.events_commands),
     Check(name="what is served", look=diagnosed_component.serves, commands=diagnosed_component.serves_commands),
 )
-"""In the order in which a configuration travels."""
+"""Steps, from the configuration to the listener."""
 
 READS: tuple[Kind, ...] = union(each.reads for each in STEPS)
-"""Every kind that a step looks at; ``adhere rbac --with doctor`` allows those that a scan does not read."""
+"""All kinds that a step reads; ``adhere rbac --with doctor`` grants those that a scan does not read."""
 
 INJECTED_MAPS = Kind(group="", plural="configmaps", name="ConfigMap")
-"""All ConfigMaps, to be read from a must-gather or manifests. From an API they would be too many, and too telling."""
+"""All ConfigMaps, read from a must-gather or manifests only: an API may have too many, with unrelated contents."""
 
 
 def injected(found: Iterable[KubeObject]) -> tuple[KubeObject, ...]:
-    """Those into which the platform writes a profile."""
+    """Return the ConfigMaps into which the platform writes a profile."""
     return tuple(each for each in found if each.annotations.get(operators.INJECT) == "true")
 
 
@@ -149,7 +149,8 @@ def diagnosis_of(
     seen: Iterable[Served] | None = None,
     hear: Hear = lambda _: NO_EVENTS,
 ) -> Diagnosis:
-    """The diagnosis of what ``endpoint`` is part of, looking at that listener alone; ``seen`` is of its replicas."""
+    """Return the diagnosis of the component of ``endpoint``, for that listener alone. ``seen``: its replicas in a saved
+    scan."""
     owed = cluster.expectations.of(endpoint)
     name = owed.component or endpoint.component or endpoint.owner.name
     component = _component(cluster, name, [(endpoint, owed)], maps, None if seen is None else tuple(seen))
@@ -157,7 +158,7 @@ def diagnosis_of(
 
 
 def _plane(cluster: Assessment, namespace: str | None) -> str:
-    """The namespace, where that is a hosted control plane's, or ""."""
+    """Return the namespace if it is a hosted control plane's, else ""."""
     return namespace if namespace in cluster.expectations.facts.hosted and namespace else ""
 
 
@@ -185,7 +186,7 @@ def _component(
 
 
 def _steps(component: Component) -> Iterator[Step]:
-    """Those that a cluster of its kind has; keys of certificates where a PKI object asks anything of them."""
+    """Yield the steps for the platform; the keys of certificates if a PKI object governs them."""
     asked = events.keys(component)
     for each in STEPS if component.platform != "kubernetes" else STEPS_OF_KUBERNETES:
         if each.look is events.events and asked.outcome != "not-applicable":
@@ -199,7 +200,7 @@ STEPS_OF_KUBERNETES: tuple[Check, ...] = (
     Check(name="what its processes run with", look=kubeadm.running, commands=kubeadm.running_commands),
     *(each for each in STEPS if each.name in ("events and logs", "what is served")),
 )
-"""In a cluster without operators of the platform."""
+"""Steps for plain Kubernetes."""
 
 
 def _diagnosis(component: Component) -> Diagnosis:

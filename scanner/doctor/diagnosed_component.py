@@ -1,4 +1,4 @@
-"""One component of a control plane, all that the steps of its diagnosis read, and what a saved scan saw of it."""
+"""A component of a control plane, with the inputs of its diagnosis, and the step about the served profile."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from scanner.model.expectation import Expectation
 from scanner.model.row import EndpointRow
 
 Platform = Literal["openshift", "hypershift", "microshift", "kubernetes", "hosted"]
-"""Where a component runs. ``hypershift``: in a guest cluster. ``hosted``: in a control plane for another cluster."""
+"""Platform of a component. ``hypershift``: in a guest cluster. ``hosted``: in a control plane for another cluster."""
 
 NOT_READ = Unknown("ConfigMaps are not read from the API, only those of a must-gather or of manifests")
 NO_EVENTS = Unknown("events are read from the API or a must-gather; a saved snapshot has none")
 _EVIDENCE = 2
-"""Lines kept of each listener that does not follow."""
+"""Lines of evidence for each listener that does not follow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """What a saved scan says of one address of a listener."""
+    """One address of a listener in a saved scan."""
 
     id: str
     component: str | None
@@ -38,11 +38,11 @@ class Served:
     binding: str
     honours: Honours | None
     why: tuple[str, ...] = ()
-    """What was wrong, and the commands that show it again."""
+    """Failures, and the commands to reproduce them."""
 
 
 def served(row: EndpointRow) -> Served:
-    """The little of a row that a diagnosis needs."""
+    """Return the fields of a row that a diagnosis needs."""
     told = [one for one in row["findings"] if one["verdict"] in ("fail", "inconclusive")]
     shown = [f"{one['rule']}: {one['message']}" for one in told[:_EVIDENCE]]
     again = [f"reproduce: {one['reproduce']}" for one in told[:_EVIDENCE] if one["reproduce"]]
@@ -58,65 +58,65 @@ def served(row: EndpointRow) -> Served:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Component:
-    """One component of one control plane."""
+    """A component of one control plane."""
 
     facts: Facts
     cluster: ClusterFacts
     name: str
     operator: str = ""
-    """Of the catalogue; empty where none is known."""
+    """ClusterOperator in the catalogue, or empty."""
     endpoints: tuple[Endpoint, ...]
     """At least one."""
     owed: tuple[Expectation, ...]
-    """Of each endpoint."""
+    """Expectation of each endpoint."""
     injected: Known[tuple[KubeObject, ...]] = NOT_READ
-    """Every ConfigMap of the cluster into which the platform writes a profile."""
+    """ConfigMaps of the cluster into which the platform writes a profile."""
     events: Known[Events] = NO_EVENTS
-    """Of its namespaces, among others."""
+    """Events of its namespaces, and of others."""
     certificates: Certificates | None = None
-    """Of the whole cluster."""
+    """Certificates of the cluster."""
     seen: tuple[Served, ...] | None = None
-    """Of the component's listeners, from a saved scan; None where none was given."""
+    """Its listeners in a saved scan; None without a saved scan."""
 
     @property
     def hosted(self) -> bool:
-        """Whether it is part of a control plane for another cluster."""
+        """True if it is part of a control plane for another cluster."""
         return self.endpoints[0].owner.namespace in self.facts.hosted
 
     @property
     def platform(self) -> Platform:
-        """Where it runs."""
+        """Platform of the component."""
         return "hosted" if self.hosted else self.cluster.distribution
 
     @property
     def authority(self) -> Authority:
-        """The authority over it."""
+        """Object that sets its profile."""
         return self.facts.authority(self.endpoints[0])
 
     @property
     def bound(self) -> bool:
-        """Whether anything holds any of its listeners to a profile."""
+        """True if a profile is enforced on any of its listeners."""
         return any(each.binding != "not-enforced" for each in self.owed)
 
     @property
     def follows(self) -> bool:
-        """Whether every listener that a saved scan has seen follows its profile."""
+        """True if every listener of the saved scan follows its profile."""
         told = [each.honours for each in self.seen or () if each.honours is not None]
         return bool(told) and all(each == "yes" for each in told)
 
     @property
     def oc(self) -> str:
-        """The program for this cluster."""
+        """Command line program for this cluster."""
         return "kubectl" if self.platform == "kubernetes" else "oc"
 
     @property
     def namespaces(self) -> tuple[str, ...]:
-        """Of its workloads."""
+        """Namespaces of its workloads."""
         return _once(each.owner.namespace for each in self.endpoints)
 
     @property
     def workloads(self) -> Sequence[Owner]:
-        """The objects that its listeners belong to, nodes left out."""
+        """Objects that own its listeners, without nodes."""
         return list(dict.fromkeys(each.owner for each in self.endpoints if each.owner.namespace))
 
 
@@ -133,7 +133,7 @@ _WORST_FIRST: tuple[tuple[Honours, Outcome, str], ...] = (
 
 
 def serves(component: Component) -> Answer:
-    """Whether every listener follows its profile."""
+    """Check that every listener follows its profile."""
     if component.seen is None:
         return Answer(outcome="not-read", said=("not checked: no saved scan (--results DIR)",))
     if not component.seen:
@@ -170,5 +170,5 @@ def _evidence(ill: Iterable[Served]) -> list[str]:
 
 
 def serves_commands(component: Component) -> tuple[str, ...]:
-    """How to ask them."""
+    """Return the command that probes its listeners."""
     return (f"adhere scan --cluster --include {quote('component=' + component.name)} --save DIR",)

@@ -1,6 +1,6 @@
-"""Events and certificates of a component: warnings of its namespaces, and its keys against the PKI configuration.
+"""Steps about the events of a component and about the keys of its certificates.
 
-Any client that may create events writes them, so they stop nothing. But they often say why a configuration stopped.
+Any client that may create events can write them, so they never stop a diagnosis; they often explain why it stopped.
 
 Keys: the enhancement "Configurable PKI for OpenShift Internal Certificates", "Support Procedures": the object and its
 gate, the operator's Degraded condition, its events of failed generation, and the keys against the configuration.
@@ -47,20 +47,20 @@ class Event(KubeObject):
 
     @property
     def when(self) -> str:
-        """The last time, RFC 3339 in UTC, which sorts as text."""
+        """Last time, RFC 3339 in UTC, which sorts as text."""
         return self._last or self._last_of_series or self._time
 
 
 _MOST = 5
-"""Namespaces, and events, that are named."""
+"""Most namespaces, and most events."""
 _LONGEST = 300
 """Characters of one message."""
 _SPEAKS = re.compile(r"(?i)\b(?:tls|ssl|x509)|certificate|cipher|handshake|config|secret")
-"""Words of a reason or a message that have to do with TLS, certificates or a configuration."""
+"""Words about TLS, certificates or configuration in a reason or message."""
 
 
 def events(component: Component) -> Answer:
-    """What the warnings say; the newest first."""
+    """Return the warnings about TLS, the newest first."""
     if isinstance(component.events, Unknown):
         return Answer(outcome="not-read", said=(component.events.reason,))
     names = places(component)
@@ -80,12 +80,12 @@ def events(component: Component) -> Answer:
 
 
 def places(component: Component) -> list[str]:
-    """The component's namespaces, and its operator's as the ClusterOperator names them."""
+    """Return the component's namespaces, and its operator's from the ClusterOperator."""
     return list(dict.fromkeys((*component.namespaces, *_related(component))))[:_MOST]
 
 
 def warnings(component: Component) -> list[Event]:
-    """Every warning of ``places`` that was read; the newest first."""
+    """Return the warnings of ``places``, the newest first."""
     if isinstance(component.events, Unknown):
         return []
     names = places(component)
@@ -94,7 +94,7 @@ def warnings(component: Component) -> list[Event]:
 
 
 def line(each: Event) -> str:
-    """One event: when, of which object, why."""
+    """Return an event in one line: time, object, reason."""
     about = each.involved_object
     name = "/".join(filter(None, (each.namespace, about.kind, about.name)))[:_LONGEST]
     count = each.count or 1
@@ -104,7 +104,7 @@ def line(each: Event) -> str:
 
 
 def events_commands(component: Component) -> tuple[str, ...]:
-    """Where to look; logs are not read."""
+    """Return the commands for events and logs."""
     shown = [f"{component.oc} get events -n {quote(name)} --sort-by=.lastTimestamp" for name in places(component)]
     logs = [
         f"{component.oc} logs -n {quote(each.namespace or '')} {each.kind.lower()}/{quote(each.name)} | grep -i tls"
@@ -132,7 +132,7 @@ _OF_CERTIFICATES = re.compile(
     r"(?i)\bpki\b|cert(?:ificate)?[ _-]?(?:rotation|generation)|rotation ?error|\bkey[ _-]?(?:size|pair|algorithm)"
     r"|\bcurve\b|(?:generat|creat|issu|renew|rotat)\w{0,5} [^.;:]{0,60}certificate"
 )
-"""A condition that speaks of making certificates. One that a peer's certificate is not trusted does not."""
+"""A condition about making certificates. One about an untrusted certificate of a peer does not match."""
 _WORDS: Mapping[Status, str] = {
     "violation": "not as required",
     "needs-forced-rotation": "not as required, and nothing renews it",
@@ -144,13 +144,13 @@ _WORDS: Mapping[Status, str] = {
 }
 _STOPPED: tuple[Status, ...] = ("violation", "needs-forced-rotation")
 _NAMED: tuple[Status, ...] = (*_STOPPED, "not-tested", "pending-rotation")
-"""Those whose certificates are named, in this order."""
+"""Statuses whose certificates are listed, in this order."""
 
 
 def keys(component: Component) -> Answer:
-    """Whether the keys of the operator's certificates are as the PKI configuration asks.
+    """Check that the keys of the operator's certificates comply with the PKI configuration.
 
-    A condition is the operator's own word. Any client that may create events writes them, so they stop nothing.
+    A condition is set by the operator and can stop a diagnosis; events cannot, because any client may create them.
     """
     certificates = component.certificates
     if certificates is None or component.platform not in ("openshift", "hypershift") or not component.operator:
@@ -181,13 +181,13 @@ def _sums(counts: Mapping[Status, int]) -> Iterator[str]:
 
 
 def _failures(component: Component) -> list[str]:
-    """Warnings by which an operator says that it could not make a certificate."""
+    """Return the warnings that an operator could not make a certificate."""
     found = [line(each) for each in warnings(component) if _FAILED.search(each.reason)]
     return [*found[:_MOST], *([f"and {len(found) - _MOST} more such events"] if len(found) > _MOST else [])]
 
 
 def _degraded(component: Component) -> Iterator[str]:
-    """What the ClusterOperator says of certificates, where it is Degraded."""
+    """Yield the message of the ClusterOperator about certificates if it is Degraded."""
     found = component.facts.snapshot.get(CLUSTER_OPERATOR, component.operator)
     for each in conditions(found) if found else ():
         message = f"{each.reason}: {each.message}"
@@ -196,7 +196,7 @@ def _degraded(component: Component) -> Iterator[str]:
 
 
 def keys_commands(component: Component) -> tuple[str, ...]:
-    """Where to look."""
+    """Return the commands for the PKI object, the operator and its certificates."""
     if component.platform not in ("openshift", "hypershift") or not component.operator:
         return ()
     return (

@@ -1,4 +1,4 @@
-"""On plain Kubernetes: kubeadm's ConfigMaps, then what each process runs with, against the profile that is asked for.
+"""Steps on plain Kubernetes: kubeadm's ConfigMaps, then the settings of each process, against the required profile.
 
 kubeadm writes the manifests of the control plane from ``kubeadm-config`` (ClusterConfiguration), and each node's
 ``/var/lib/kubelet/config.yaml`` from ``kubelet-config``. Changing a ConfigMap changes no node until kubeadm runs there.
@@ -44,7 +44,7 @@ class _Section(View):
 
 
 def extra_arguments(configuration: Fields, *steps: str) -> Mapping[str, str]:
-    """``extraArgs`` of the section at ``steps``: a mapping up to v1beta3, then a list."""
+    """Return ``extraArgs`` of the section at ``steps``: a mapping up to v1beta3, then a list."""
     section = Part(_Section, *steps).read(configuration)
     return section.by_name | {each.name: each.value for each in section.listed}
 
@@ -54,7 +54,7 @@ _NO_OPERATOR = (
     "plain Kubernetes has no operator that applies a profile: flags, the node's manifests and kubeadm's ConfigMap do"
 )
 _MOST = 5
-"""Processes named."""
+"""Most processes in a list."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,9 +62,9 @@ class ControlPlanePart:
     """A component of kubeadm's control plane."""
 
     steps: tuple[str, ...]
-    """Its section of the ClusterConfiguration."""
+    """Section of the ClusterConfiguration."""
     phase: str
-    """The phase of ``kubeadm init`` that writes its manifest."""
+    """Phase of ``kubeadm init`` that writes its manifest."""
 
 
 _PARTS: Mapping[str, ControlPlanePart] = {
@@ -77,7 +77,7 @@ _KUBELET = "kubelet"
 
 
 def declared(component: Component) -> Answer:
-    """Whether kubeadm's ConfigMap asks for what the profile requires."""
+    """Check that kubeadm's ConfigMap has the required settings."""
     told = _declared(component)
     if told is None:
         external = "etcd is external: its operator configures it"
@@ -97,7 +97,7 @@ def declared(component: Component) -> Answer:
 
 
 def running(component: Component) -> Answer:
-    """Whether each process runs with what kubeadm's ConfigMap says; without one, with what the profile requires."""
+    """Check that each process has the settings of kubeadm's ConfigMap; without one, those of the profile."""
     wanted, found = _declared(component), list(_running(component))
     if not found:
         return _unseen(component)
@@ -130,7 +130,7 @@ def _unseen(component: Component) -> Answer:
 
 
 def _running(component: Component) -> Iterator[tuple[Endpoint, str, ProcessSettings]]:
-    """Each process of it that can be seen: a pod's flags, or a kubelet's configz."""
+    """Yield the settings of each process: a pod's flags, or a kubelet's configz."""
     snapshot = component.facts.snapshot
     for each in component.endpoints:
         if component.name == _KUBELET:
@@ -152,7 +152,7 @@ def _flags(component: Component) -> Flags:
 
 
 def _declared(component: Component) -> Known[ProcessSettings] | None:
-    """What kubeadm keeps for it; None where it keeps nothing."""
+    """Return the settings in kubeadm's ConfigMap; None if kubeadm does not configure it."""
     if component.name == _KUBELET:
         kubelets = component.facts.kubelet_config
         return by_configuration(kubelets) if isinstance(kubelets, KubeletConfiguration) else kubelets
@@ -167,7 +167,7 @@ def _declared(component: Component) -> Known[ProcessSettings] | None:
 
 
 def _external(component: Component) -> bool:
-    """Whether it is an etcd that kubeadm does not run."""
+    """True for an etcd that kubeadm does not run."""
     kept = component.facts.kubeadm_config
     return component.name == "etcd" and isinstance(kept, Fields) and _EXTERNAL_ETCD.read(kept)
 
@@ -191,7 +191,7 @@ def _meant(component: Component, told: ProcessSettings) -> Known[Profile]:
 
 
 def _floor(component: Component, endpoint: Endpoint) -> Known[Profile]:
-    """What is asked for there: the policy's override, or the profile of the whole cluster."""
+    """Return the required profile: the policy's override, or that of the cluster."""
     for each in component.facts.policy.overrides:
         if each.selector.matches(endpoint):
             return (
@@ -200,9 +200,9 @@ def _floor(component: Component, endpoint: Endpoint) -> Known[Profile]:
     return component.authority.declared().profile or Unknown("no profile is asked for")
 
 
-def _ill(component: Component, told: ProcessSettings, floor: Known[Profile]) -> str:
-    """Why ``told`` is not as strict as ``floor``, or ""; what has no meaning is neither."""
-    own = profile_of_process(told, component.name, component.facts.snapshot.origin.git_version)
+def _ill(component: Component, settings: ProcessSettings, floor: Known[Profile]) -> str:
+    """Return why ``settings`` are less strict than ``floor``, or "" if they are not, or if either is unknown."""
+    own = profile_of_process(settings, component.name, component.facts.snapshot.origin.git_version)
     if isinstance(own, Unknown):
         return own.reason
     more = "" if isinstance(floor, Unknown) else weaker(floor, own)
@@ -210,7 +210,7 @@ def _ill(component: Component, told: ProcessSettings, floor: Known[Profile]) -> 
 
 
 def declared_commands(component: Component) -> tuple[str, ...]:
-    """Where to look."""
+    """Return the command for kubeadm's ConfigMap."""
     name = "kubelet-config" if component.name == _KUBELET else "kubeadm-config"
     if component.name != _KUBELET and component.name not in _PARTS:
         return ()
@@ -218,7 +218,7 @@ def declared_commands(component: Component) -> tuple[str, ...]:
 
 
 def running_commands(component: Component) -> tuple[str, ...]:
-    """Where to look, and what brings the ConfigMap to a node."""
+    """Return the commands for the settings of each process, and to apply the ConfigMap to a node."""
     if component.name == _KUBELET:
         return (
             "kubectl get --raw /api/v1/nodes/NODE/proxy/configz",

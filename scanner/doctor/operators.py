@@ -1,8 +1,8 @@
-"""Operators of the platform: what they made of the profile, what they report, and whether it is rolled out.
+"""Steps on OpenShift: the profile of the cluster, its adherence, and the operators' observation, reports and rollout.
 
-Facts by reading openshift/origin ``test/extended/tls`` and cluster-version-operator: the operators of the control
-plane copy the profile into ``spec.observedConfig`` of their own object, whatever tlsAdherence says; into a ConfigMap
-with the annotation ``config.openshift.io/inject-tls`` the cluster version operator writes it.
+Facts from openshift/origin ``test/extended/tls`` and cluster-version-operator: the operators of the control plane copy
+the profile into ``spec.observedConfig`` of their own object, whatever tlsAdherence is; the cluster version operator
+writes it into ConfigMaps with the annotation ``config.openshift.io/inject-tls``.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ from scanner.tls.names import is_tls13, suite_name, suite_named, version_code, v
 INJECT = "config.openshift.io/inject-tls"
 _WORST_FIRST: tuple[Outcome, ...] = ("stopped", "unknown", "ok")
 _OBJECT = re.compile(r"[A-Z][A-Za-z0-9]*/[^\s]+")
-"""A source of a reason that is an object of the cluster."""
+"""Source of a reason that is an object of the cluster."""
 _MOST = 5
 _SERVING = ("spec", "observedConfig", "servingInfo")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observer:
-    """The object in which an operator keeps what it observed."""
+    """The object in which an operator stores its observed configuration."""
 
     kind: Kind
     steps: tuple[str, ...] = _SERVING
     static: bool = False
-    """Whether it runs static pods, in revisions."""
+    """True for static pods with revisions."""
     in_guest: bool = False
-    """Whether it runs in a guest cluster of HyperShift too."""
+    """True if it runs in a guest cluster of HyperShift too."""
 
 
 OBSERVERS: Mapping[str, Observer] = {
@@ -62,7 +62,7 @@ OBSERVERS: Mapping[str, Observer] = {
     ),
     "image-registry": Observer(kind=kinds.IMAGE_REGISTRY_OPERATOR, in_guest=True),
 }
-"""By component."""
+"""Component -> its observer."""
 
 READS: tuple[Kind, ...] = tuple(dict.fromkeys(each.kind for each in OBSERVERS.values()))
 
@@ -87,7 +87,7 @@ INJECTED: frozenset[str] = frozenset(
 
 
 def observer(component: Component) -> Observer | None:
-    """The object that keeps what was observed for this component, where its cluster has one."""
+    """Return the object with the component's observed configuration, if its cluster has one."""
     found = OBSERVERS.get(component.name)
     if found is None or component.platform not in ("openshift", "hypershift"):
         return None
@@ -95,7 +95,7 @@ def observer(component: Component) -> Observer | None:
 
 
 def observed(component: Component) -> Answer:
-    """Whether the component's operator has seen the profile."""
+    """Check that the component's operator has observed the profile."""
     found = observer(component)
     if found is None:
         own = _own(component)
@@ -113,7 +113,7 @@ def observed(component: Component) -> Answer:
 
 
 def _own(component: Component) -> list[Because]:
-    """Configuration of the component's own that decides instead of the cluster's: KubeletConfig, IngressController."""
+    """Return the component's own configuration that overrides the cluster's: KubeletConfig, IngressController."""
     decided = [step for owed in component.owed for step in owed.because if step.decides]
     found = [step for step in decided if step.source != component.authority.source and _OBJECT.fullmatch(step.source)]
     return list(dict.fromkeys(replace(step, beat=None) for step in found))[:_MOST]
@@ -143,7 +143,8 @@ def _of(each: OperatorConfig, found: Observer, authority: Authority) -> Answer:
 
 
 def compared(field: str, serving: ServingInfo, authority: Authority) -> Answer:
-    """A ``servingInfo`` against the cluster's profile, as Go can have it: names of TLS 1.3 suites mean nothing."""
+    """Compare a ``servingInfo`` with the cluster's profile, as Go applies it: names of TLS 1.3 suites have no
+    effect."""
     declared = authority.declared()
     if declared.profile is None or isinstance(declared.profile, Unknown):
         reason = declared.profile.reason if declared.profile else declared.said
@@ -187,7 +188,7 @@ def _version(name: str) -> int | None:
 
 
 def observed_commands(component: Component) -> tuple[str, ...]:
-    """Where to look."""
+    """Return the command for the component's observed configuration."""
     found = observer(component)
     if found is None:
         return tuple(dict.fromkeys(_object(step.source, component.oc) for step in _own(component)))
@@ -195,7 +196,7 @@ def observed_commands(component: Component) -> tuple[str, ...]:
 
 
 def _object(source: str, oc: str) -> str:
-    """For ``Kind/name`` and ``Kind/namespace/name``."""
+    """Return the command for ``Kind/name`` or ``Kind/namespace/name``."""
     kind, *names = source.split("/")
     where = f" -n {quote(names[0])}" if len(names) > 1 else ""
     return f"{oc} get {quote(kind.lower())}{where} {quote(names[-1])} -o yaml"
@@ -205,7 +206,7 @@ def _object(source: str, oc: str) -> str:
 
 
 def injected(component: Component) -> Answer:
-    """Whether the profile stands in the ConfigMaps of the component's namespaces that ask for it."""
+    """Check that the ConfigMaps of the component's namespaces contain the profile."""
     if component.platform not in ("openshift", "hypershift"):
         return Answer(outcome="not-applicable", said=("nothing here writes a profile into ConfigMaps",))
     if isinstance(component.injected, Unknown):
@@ -220,7 +221,7 @@ def injected(component: Component) -> Answer:
 
 
 def _documents(each: KubeObject, authority: Authority) -> Iterator[Answer]:
-    """Each configuration in a ConfigMap: a GenericOperatorConfig, or a GenericControllerConfig."""
+    """Yield an answer for each configuration in a ConfigMap: GenericOperatorConfig or GenericControllerConfig."""
     for key, text in ConfigMap.of(each).data.items():
         place = f"{each.reference} data[{key[:60]}]"
         try:
@@ -241,7 +242,7 @@ def _worst(answers: list[Answer]) -> Answer:
 
 
 def injected_commands(component: Component) -> tuple[str, ...]:
-    """Where to look."""
+    """Return the commands to check it."""
     if component.platform not in ("openshift", "hypershift") or component.name not in INJECTED:
         return ()
     return tuple(f"oc get configmap -n {quote(name)} -o yaml   # those with {INJECT}" for name in component.namespaces)
@@ -256,7 +257,7 @@ _NOT_THERE = {
 
 
 def conditions(component: Component) -> Answer:
-    """What the component's operator says of its own work."""
+    """Check the conditions of the component's ClusterOperator."""
     if component.platform in _NOT_THERE:
         return Answer(outcome="not-applicable", said=(_NOT_THERE[component.platform],))
     if not component.operator:
@@ -293,14 +294,14 @@ def _judged_conditions(component: Component, found: KubeObject, said: list[Condi
 
 
 def conditions_commands(component: Component) -> tuple[str, ...]:
-    """Where to look."""
+    """Return the commands to check it."""
     if component.platform in _NOT_THERE or not component.operator:
         return ()
     return (f"oc get clusteroperator {quote(component.operator)} -o yaml",)
 
 
 def rollout(component: Component) -> Answer:
-    """Whether the newest configuration is on every node, as far as an object says so."""
+    """Check that every node runs the newest configuration, if an object has this."""
     if component.name == "kubelet" or component.operator == "machine-config":
         return _pools(component)
     found = observer(component)
@@ -315,7 +316,7 @@ def rollout(component: Component) -> Answer:
 
 
 def _revisions(each: OperatorConfig) -> Answer:
-    """``status.nodeStatuses`` of an operator of static pods (openshift/api ``operator/v1/types.go``)."""
+    """Check ``status.nodeStatuses`` of an operator of static pods (openshift/api ``operator/v1/types.go``)."""
     newest = each.latest_revision
     behind = [node for node in each.node_statuses if node.current_revision != newest]
     if newest is None:
@@ -358,7 +359,7 @@ def _nodes(component: Component) -> list[KubeObject]:
 
 
 def _ill_pools(component: Component) -> Iterator[str]:
-    """Pools that will not get on by themselves."""
+    """Yield the pools that are degraded, or paused before their rollout was complete."""
     pools = [pool_of(component.facts.snapshot, node) for node in _nodes(component)]
     for pool in {each.name: each for each in pools if isinstance(each, MachineConfigPool)}.values():
         degraded, updated = condition(pool, "Degraded"), condition(pool, "Updated")
@@ -378,7 +379,7 @@ def _behind(component: Component) -> Iterator[str]:
 
 
 def rollout_commands(component: Component) -> tuple[str, ...]:
-    """Where to look."""
+    """Return the commands to check it."""
     if component.platform == "microshift":
         return ("systemctl status microshift",)
     if (component.name == "kubelet" or component.operator == "machine-config") and component.platform == "openshift":
@@ -395,11 +396,11 @@ def rollout_commands(component: Component) -> tuple[str, ...]:
 
 
 _REFUSED = "admission refuses: "
-"""How ``declared_profile`` begins a remark on what the API server would not have let in."""
+"""First words of a remark of ``declared_profile`` about a value that the API server would refuse."""
 
 
 def profile(component: Component) -> Answer:
-    """Whether the profile can be read, and would pass admission (the document's troubleshooting steps 1 and 3)."""
+    """Check that the profile can be read, and would pass admission (the document's troubleshooting steps 1 and 3)."""
     authority, platform = component.authority, component.platform
     if platform == "kubernetes":
         return Answer(outcome="not-applicable", said=("no object of this cluster says what its components must do",))
@@ -424,12 +425,12 @@ def _declared(authority: Authority) -> Answer:
 
 
 def _unseen(authority: Authority) -> bool:
-    """Whether the file or object itself was not at hand."""
+    """True if the file or object was not read."""
     return authority.fixed is not None and isinstance(authority.fixed.profile, Unknown) and not authority.holder.raw
 
 
 def profile_commands(component: Component) -> tuple[str, ...]:
-    """Where to look."""
+    """Return the commands to check it."""
     source = component.authority.source
     if component.platform == "kubernetes":
         return ()
@@ -441,13 +442,13 @@ def profile_commands(component: Component) -> tuple[str, ...]:
 
 
 def _named(source: str) -> str:
-    """``hostedcluster -n clusters prod`` for ``HostedCluster/clusters/prod``."""
+    """Return ``hostedcluster -n clusters prod`` for ``HostedCluster/clusters/prod``."""
     kind, namespace, name = (*source.split("/"), "", "")[:3]
     return f"{kind.lower()} -n {quote(namespace)} {quote(name)}"
 
 
 def adheres(component: Component) -> Answer:
-    """Whether ``tlsAdherence`` and its feature gate ask this component to follow (troubleshooting step 2)."""
+    """Check that ``tlsAdherence`` and its feature gate require this component to follow (troubleshooting step 2)."""
     said = component.authority.adherence
     if said is None:
         why = "MicroShift's file" if component.platform == "microshift" else "a cluster like this one"
@@ -474,7 +475,7 @@ def _gate(component: Component) -> tuple[str, ...]:
 
 
 def adherence_commands(component: Component) -> tuple[str, ...]:
-    """Where to look."""
+    """Return the commands to check it."""
     if component.platform == "hosted":
         source = _named(component.authority.source)
         return (f"oc get {source} -o jsonpath='{{.spec.configuration.apiServer.tlsAdherence}}'",)

@@ -1,4 +1,4 @@
-"""Files that are either whole or not there: a reader never sees half a report."""
+"""Write a file completely or not at all."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from scanner.errors import ResourceError
 
 
 def atomic_write(path: Path, write: Callable[[TextIO], None], *, mode: int | None = None) -> None:
-    """Let ``write`` fill a new file beside ``path``, then put it in ``path``'s place, with ``mode`` if that is given.
+    """Let ``write`` fill a new file beside ``path``, then replace ``path`` by it. ``mode``: its permissions.
 
-    Whatever ``write`` raises passes through and leaves the old file as it was. A pipe or device (``/dev/stdout``) is
-    written directly, there is nothing to replace. Raises ``ResourceError`` when the directory is missing, the disk is
-    full or permission is.
+    An exception of ``write`` passes through and leaves the old file unchanged. A pipe or device (``/dev/stdout``) is
+    written directly. Raises ``ResourceError`` if the file cannot be written.
     """
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
@@ -45,25 +44,20 @@ def _replace(path: Path, write: Callable[[TextIO], None], mode: int | None) -> N
             os.fsync(out.fileno())
         temporary.chmod(_mode(path) if mode is None else mode)
         temporary.replace(path)
-    except BaseException:  # also Ctrl-C: no half file stays behind
+    except BaseException:  # also Ctrl-C: remove the incomplete file
         temporary.unlink(missing_ok=True)
         raise
-    _sync_directory(path.parent)
+    directory = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)  # else the name may be lost at a power failure (fsync(2), NOTES)
+    finally:
+        os.close(directory)
 
 
 def _mode(path: Path) -> int:
-    """The mode of the file that is replaced, or what the umask leaves of 0666 (mkstemp always makes 0600)."""
+    """Return the mode of the file that is replaced, else 0666 without the umask (mkstemp always makes 0600)."""
     if path.exists():
         return path.stat().st_mode & 0o777
     mask = os.umask(0o022)
     os.umask(mask)
     return 0o666 & ~mask
-
-
-def _sync_directory(directory: Path) -> None:
-    """After a power loss the name must lead to the new file (fsync(2), NOTES)."""
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

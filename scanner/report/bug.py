@@ -1,7 +1,7 @@
 """Write a bug report in Markdown about a component that does not follow its TLS profile.
 
 Texts of servers and objects are only in code spans and fenced blocks (CommonMark 0.31, sections 6.1 and 4.5): there
-they are no link, mention, image or HTML, and they end only with as many backticks as they began with.
+they cannot become a link, mention, image or HTML, and end only with as many backticks as they began with.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TICKS = re.compile("`+")
 
 
 def code(text: str, limit: int | None = 300) -> str:
-    """``text`` as a code span, cut to ``limit`` characters."""
+    """Return ``text`` as a code span, cut to ``limit`` characters."""
     shown = plain(text, limit)
     if not shown.strip():
         return "(empty)"
@@ -35,7 +35,7 @@ def code(text: str, limit: int | None = 300) -> str:
 
 
 def block(lines: Iterable[str], language: str = "") -> list[str]:
-    """Lines as a fenced block."""
+    """Return lines as a fenced block."""
     shown = [plain(line, 2000) for line in lines]
     fence = "`" * max(3, max((_longest(line) for line in shown), default=0) + 1)
     return [f"{fence}{language}", *shown, fence]
@@ -52,18 +52,18 @@ _ATTEMPTS = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bug:
-    """What is known of one listener that does not follow."""
+    """A listener that does not follow its profile."""
 
     cluster: ClusterFacts
     diagnosis: Diagnosis
     rows: Sequence[EndpointRow]
-    """The addresses of the listener that fail, at least one."""
+    """Failing addresses of the listener, at least one."""
     at: datetime
-    """When the first of them was asked."""
+    """Time of the first observation."""
 
 
 def bug_report(bug: Bug) -> Iterator[str]:
-    """Lines of Markdown. Every text of the cluster's or a server's is in a code span or block."""
+    """Yield the report as lines of Markdown. Each text of the cluster or a server is in a code span or block."""
     yield f"# {code(bug.diagnosis.component)} does not follow the required TLS profile"
     yield ""
     yield from _head(bug)
@@ -125,7 +125,7 @@ def _observed(row: EndpointRow) -> Iterator[str]:
 
 
 def failing(row: EndpointRow) -> list[FindingRow]:
-    """The findings that a bug report is about."""
+    """Return the findings for a bug report."""
     return [each for each in row["findings"] if each["verdict"] == "fail" and each["status"] != "informational"]
 
 

@@ -1,4 +1,4 @@
-"""Certificates of a report for people: words, order, and the section of the HTML page with its chart and table."""
+"""Words and order of a report's certificates, and the section of the HTML page with its chart and table."""
 
 from __future__ import annotations
 
@@ -31,92 +31,90 @@ STATUSES: Final[dict[str, tuple[str, str]]] = {
     "pending-rotation": ("pending rotation", "deviates"),
     "not-implemented": ("not implemented", "deviates"),
     "ok": ("as required", "pass"),
-    "informational": ("stronger than asked", "pass"),
+    "informational": ("stronger than required", "pass"),
     "not-required": ("without a requirement", "not_applicable"),
     "superseded": ("superseded", "not_applicable"),
     "unattributed": ("origin unknown", "not_applicable"),
     "not-governed": ("not governed", "not_applicable"),
 }
-"""Each with words for people, and which of ``OUTCOMES`` it looks like; in the order of the sums."""
+"""Status -> its words and its colour, one of ``OUTCOMES``; in the order of the sums."""
 
 SOON: Final = timedelta(days=30)
-"""An end that is worth a line."""
+"""Time before expiry from which a certificate is listed."""
 _NEVER: Final = float("inf")
 
 
 def words(status: str) -> str:
-    """A status for people."""
+    """Return the words of a status."""
     return STATUSES.get(status, (status, ""))[0]
 
 
-def statuses(told: InventorySummary) -> list[tuple[str, int]]:
-    """Those that occur, with how many, in the order of ``STATUSES``."""
+def statuses(summary: InventorySummary) -> list[tuple[str, int]]:
+    """Count the certificates by status, in the order of ``STATUSES``."""
     order = {status: place for place, status in enumerate(STATUSES)}
-    return sorted(told["statuses"].items(), key=lambda one: (order.get(one[0], len(order)), one[0]))
+    return sorted(summary["statuses"].items(), key=lambda one: (order.get(one[0], len(order)), one[0]))
 
 
 def names_line(row: NamesRow, most: int = 10) -> str:
-    """``2 of 57 judged, 1 not judged, 54 never seen: INCOMPLETE``, and the first of those that were not judged."""
-    counts = {"judged": len(row["judged"]), "not judged": len(row["unknown"]), "never seen": len(row["never_seen"])}
-    asked = sum(counts.values())
-    said = [f"{count} {what}" for what, count in counts.items() if count and what != "judged"]
-    more = [f"{len(row['elsewhere'])} not in this cluster"] if row["elsewhere"] else []
-    told = ", ".join([f"{counts['judged']} of {asked} governed names judged", *said, *more])
+    """``2 of 57 governed names judged, 1 not judged, 54 never seen; NOT COMPLETE``, and the first ``most`` names."""
+    missing = {"not judged": row["unknown"], "never seen": row["never_seen"]}
+    total = len(row["judged"]) + sum(map(len, missing.values()))
+    parts = [f"{len(row['judged'])} of {total} governed names judged"]
+    parts += [f"{len(names)} {what}" for what, names in missing.items() if names]
+    if row["elsewhere"]:
+        parts.append(f"{len(row['elsewhere'])} not in this cluster")
+    counts = ", ".join(parts)
     if row["complete"]:
-        return f"{told}; complete"
-    names = [*row["unknown"], *row["never_seen"]]
-    if not most:
-        return f"{told}; NOT COMPLETE: {row['why']}"
-    listed = (
-        f" ({', '.join(names[:most])}{f' and {len(names) - most} more' if len(names) > most else ''})" if names else ""
-    )
-    return f"{told}; NOT COMPLETE: {row['why']}{listed}"
+        return f"{counts}; complete"
+    names = [*row["unknown"], *row["never_seen"]] if most else []
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{counts}; NOT COMPLETE: {row['why']}" + (f" ({', '.join(names[:most])}{more})" if names else "")
 
 
 def outcome(row: InventoryRow) -> str:
-    """One of ``OUTCOMES``: the verdict, and whether a failure counts."""
+    """Return the outcome of a row, from its verdict and status."""
     if row["status"] == "unattributed":
-        return "not_applicable"  # there is nothing to be judged by
+        return "not_applicable"  # no configuration to judge it by
     return outcome_of(row["verdict"], row["status"])
 
 
 def name(row: InventoryRow) -> str:
-    """What people call it: its well-known name, else its subject, else its digest."""
+    """Return its well-known name, else its subject, else its digest."""
     return " or ".join(row["names"]) or row["subject"] or f"SHA-256 {row['sha256'][:16]}"
 
 
 def importance(row: InventoryRow) -> tuple[int, float, str]:
-    """What needs a reader comes first: what violates, what is unknown, what deviates; and what ends before it."""
+    """Sort key: violations, inconclusive, deviations, the rest; of each those that expire first."""
     if row["verdict"] == "fail":
         rank = 2 if row["status"] in NEVER_FAILS else 0
     else:
         rank = 1 if row["status"] == "not-tested" else 3
-    return rank, ends(row), row["sha256"]
+    return rank, expiry(row), row["sha256"]
 
 
-def ends(row: InventoryRow) -> float:
-    """When, in seconds since 1970, to sort by; what cannot be read last."""
+def expiry(row: InventoryRow) -> float:
+    """Sort key: seconds since 1970; unreadable dates last."""
     end = moment(row["not_after"])
     return _NEVER if end is None else end.timestamp()
 
 
 def first(rows: Iterable[InventoryRow], most: int) -> list[InventoryRow]:
-    """The most important ones; however many there are, only these are held."""
+    """Return the ``most`` most important rows, without holding the others in memory."""
     return nsmallest(most, rows, key=importance)
 
 
-def ending(rows: Iterable[InventoryRow], now: datetime | None, most: int) -> list[InventoryRow]:
-    """Those that end first, of all that have ended or will soon."""
+def expiring(rows: Iterable[InventoryRow], now: datetime | None, most: int) -> list[InventoryRow]:
+    """Return the first ``most`` certificates that have expired or expire within ``SOON``."""
     if now is None:
         return []
     limit = (now + SOON).timestamp()
-    return nsmallest(most, (row for row in rows if ends(row) < limit), key=lambda row: (ends(row), row["sha256"]))
+    return nsmallest(most, (row for row in rows if expiry(row) < limit), key=lambda row: (expiry(row), row["sha256"]))
 
 
 def step_name(step: EndsRow) -> str:
-    """``ended``, ``7 days``, ``1 year``, ``later``: the end of a step of time, short enough for an axis."""
+    """Return the label of a step on the axis: ``expired``, ``7 days``, ``1 year``, ``later``."""
     if step["from_days"] is None:
-        return "ended"
+        return "expired"
     days = step["to_days"]
     if days is None:
         return "later"
@@ -127,14 +125,14 @@ def step_name(step: EndsRow) -> str:
     return f"{days} days"
 
 
-def used_categories(told: InventorySummary) -> list[str]:
-    """The categories that occur, in their order."""
-    used = {one["category"] for one in told["keys"]}
+def used_categories(summary: InventorySummary) -> list[str]:
+    """Return the categories that occur, in their order."""
+    used = {one["category"] for one in summary["keys"]}
     return [each for each in CATEGORIES if each in used]
 
 
 def by_key(keys: Iterable[KeyCountRow]) -> dict[str, dict[str, int]]:
-    """Counts by category, for each key: the most frequent key first."""
+    """Count by key and category, the most frequent key first."""
     found: dict[str, dict[str, int]] = {}
     for one in keys:
         found.setdefault(one["key"], {})[one["category"]] = one["count"]
@@ -142,19 +140,19 @@ def by_key(keys: Iterable[KeyCountRow]) -> dict[str, dict[str, int]]:
 
 
 MOST_CERTIFICATES: Final = 250
-"""Lines of the table; the sums above it count them all."""
+"""Lines of the table; the sums above it count all certificates."""
 
 BASE: Final = 138
-"""Where the bars of the chart stand, in pixels from its top."""
+"""Bottom of the chart's bars, in pixels from its top."""
 TALLEST: Final = 112
 _SHORTEST: Final = 3
-"""Pixels of a bar that stands for one of many thousands: it is still there."""
+"""Pixels of a bar for one certificate of many thousands, so that it is visible."""
 _UNITS: Final = {"week": "w", "weeks": "w", "month": "m", "months": "m", "year": "y", "years": "y", "days": "d"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
-    """The part of a bar that one category has."""
+    """The part of a bar for one category."""
 
     category: str
     count: int
@@ -164,19 +162,19 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """Certificates that end in one step of time."""
+    """Certificates that expire in one step of time."""
 
     name: str
-    """``ended``, ``within 3 months``."""
+    """``expired``, ``within 3 months``."""
     short: str
-    """``3 m``: ten of them stand side by side on a telephone."""
+    """``3 m``: a telephone has room for ten of them."""
     total: int
     categories: dict[str, int]
     segments: list[Segment]
     left: float
-    """Of its column, in percent of the chart's width."""
+    """Left edge, in percent of the chart's width."""
     urgency: str
-    """``fail`` for what has ended, ``inconclusive`` for what ends within a month; empty otherwise, or for none."""
+    """``fail`` for expired ones, ``inconclusive`` for those that expire within a month, else empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,93 +186,85 @@ class CertificateView:
     outcome: str
     words: str
     key: str
-    ends: str
+    expires: str
     """The day."""
     left: str
-    """``in 17 days``, ``ended 2 days ago``."""
+    """``in 17 days``, ``expired 2 days ago``."""
     urgency: str
-    """``fail`` where it has ended, ``inconclusive`` where it ends within a month, else empty."""
-    again: str
-    """When it is made again."""
+    """Like that of ``Bar``."""
+    renewal: str
+    """``renewed by 2026-12-01``, or empty."""
     fix: str
-    """What to do, where it violates."""
+    """The fix of a violation, or empty."""
     about: str
-    """Category, component, namespace, cluster; and the subject, where that is not its name."""
+    """Category, component, namespace, cluster; and the subject of a certificate with a well-known name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CertificatesView:
-    """The section."""
+    """The section of the page."""
 
     summary: InventorySummary
     statuses: list[tuple[str, int, str]]
-    """Words, number, outcome."""
+    """Words, count, outcome."""
     categories: list[str]
     keys: dict[str, dict[str, int]]
     bars: list[Bar]
     described: str
-    """The chart in a sentence."""
+    """Text alternative of the chart."""
     names: list[str]
-    """What was seen of the names that the PKI configuration governs, a line for each cluster."""
+    """Coverage of the names that the PKI configuration governs, a line for each cluster."""
     rows: list[CertificateView]
-    told: frozenset[object]
-    """The findings that ``rows`` show, as ``headline.same`` has them."""
+    shown: frozenset[object]
+    """Keys (``headline.same``) of the findings in ``rows``."""
 
 
 def certificates_view(found: CertificateReport, now: str) -> CertificatesView | None:
-    """The section; None where there is no certificate. ``now`` is the end of the scan, RFC 3339."""
-    told = found.summary
-    if not told["certificates"] and not told["names"]:
+    """Return the section, or None without certificates. ``now``: the end of the scan, RFC 3339."""
+    summary = found.summary
+    if not summary["certificates"] and not summary["names"]:
         return None
     worst = first(found.rows(), MOST_CERTIFICATES)
-    bars = _bars(told)
+    bars = _bars(summary["ends"])
     return CertificatesView(
-        summary=told,
-        statuses=[(words(each), count, _class(each)) for each, count in statuses(told)],
-        categories=used_categories(told),
-        keys=by_key(told["keys"]),
+        summary=summary,
+        statuses=[
+            (words(each), count, STATUSES.get(each, ("", "not_applicable"))[1]) for each, count in statuses(summary)
+        ],
+        categories=used_categories(summary),
+        keys=by_key(summary["keys"]),
         bars=bars,
         described=", ".join(f"{bar.name} {bar.total}" for bar in bars if bar.total),
         names=[
-            f"{row['cluster'] + ': ' if row['cluster'] else ''}{names_line(row, 100)}" for row in told["names"][:20]
+            f"{row['cluster'] + ': ' if row['cluster'] else ''}{names_line(row, 100)}" for row in summary["names"][:20]
         ],
         rows=[_row(row, moment(now)) for row in worst],
-        told=frozenset(headline.same(one) for row in worst for one in row["findings"]),
+        shown=frozenset(headline.same(one) for row in worst for one in row["findings"]),
     )
-
-
-def _class(status: str) -> str:
-    return STATUSES.get(status, ("", "not_applicable"))[1]
 
 
 # --- the chart ------------------------------------------------------------------------------------------------------
 
 
-def _bars(told: InventorySummary) -> list[Bar]:
-    steps = told["ends"]
+def _bars(steps: list[EndsRow]) -> list[Bar]:
     most = max((sum(step["categories"].values()) for step in steps), default=0) or 1
     width = 100 / len(steps)
-    return [
-        Bar(
-            name=_full(step_name(step)),
-            short=_short(step_name(step)),
-            total=sum(step["categories"].values()),
-            categories=step["categories"],
-            segments=_segments(step["categories"], most),
-            left=round(place * width, 3),
-            urgency=_step_urgency(step["to_days"]) if step["categories"] else "",
+    bars = []
+    for place, step in enumerate(steps):
+        name = step_name(step)
+        number, _, unit = name.partition(" ")
+        bars.append(
+            Bar(
+                name=f"within {name}" if unit else name,
+                short=f"{number} {_UNITS[unit]}" if unit else name,
+                total=sum(step["categories"].values()),
+                categories=step["categories"],
+                segments=_segments(step["categories"], most),
+                left=round(place * width, 3),
+                urgency=_step_urgency(step["to_days"]) if step["categories"] else "",
+            )
         )
-        for place, step in enumerate(steps)
-    ]
-
-
-def _full(name: str) -> str:
-    return name if name in ("ended", "later") else f"within {name}"
-
-
-def _short(name: str) -> str:
-    number, _, unit = name.partition(" ")
-    return f"{number} {_UNITS[unit]}" if unit else name
+    return bars
 
 
 def _step_urgency(days: int | None) -> str:
@@ -306,23 +296,20 @@ def _row(row: InventoryRow, now: datetime | None) -> CertificateView:
         outcome=outcome(row),
         words=words(row["status"]),
         key=key_name(row["key"]),
-        ends=(row["not_after"] or "")[:10],
-        left="" if left is None else _left(left),
-        urgency="" if left is None else _urgency(left),
-        again=_again(row),
+        expires=(row["not_after"] or "")[:10],
+        left="" if left is None else time_left(left),
+        urgency="" if left is None else "fail" if left < timedelta() else "inconclusive" if left < SOON else "",
+        renewal=_renewal(row),
         fix=next((one["fix"] for one in row["findings"] if one["verdict"] == "fail" and one["fix"]), ""),
         about=" · ".join(filter(None, (row["category"], row["component"], row["namespace"], row["cluster"], subject))),
     )
 
 
-def _urgency(left: timedelta) -> str:
-    return "fail" if left < timedelta() else "inconclusive" if left < SOON else ""
-
-
-def _left(left: timedelta) -> str:
+def time_left(left: timedelta) -> str:
+    """``in 17 days``, ``expired 2 days ago``."""
     days = abs(left).days
     if left < timedelta():
-        return f"ended {_span(days)} ago" if days else "has just ended"
+        return f"expired {_span(days)} ago" if days else "expired today"
     return f"in {_span(days)}" if days else "within a day"
 
 
@@ -332,10 +319,10 @@ def _span(days: int) -> str:
     return counted(days // 30, "month") if days < 730 else counted(days // 365, "year")
 
 
-def _again(row: InventoryRow) -> str:
+def _renewal(row: InventoryRow) -> str:
     renewal = row["renewal"]
     if renewal is None:
         return ""
     if renewal["rotates"] == "never":
-        return "nothing renews it by itself"
+        return "not renewed automatically"
     return f"renewed by {renewal['by'][:10]}" if renewal["by"] else ""

@@ -1,4 +1,4 @@
-"""Diagnoses as text: the procedure with its numbers, and the step at which the configuration stopped."""
+"""Diagnoses as text: the numbered steps, and the step at which the configuration stopped."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ WORDS: dict[Outcome, str] = {
     "not-read": "not read",
     "not-applicable": "none here",
 }
-"""Outcomes for people."""
+"""Outcomes in the words of texts."""
 _STYLES: dict[Outcome, str] = {"ok": "pass", "stopped": "fail", "unknown": "inconclusive"}
 _INDENT = 16
 _LONGEST = 400
 """Characters of one sentence."""
 _NAMED = 10
-"""Components named in the last line."""
+"""Components in the exit line."""
 _MOST = 40
 """Sentences of one step."""
 
 
 def write(page: Page, cluster: ClusterFacts, found: Sequence[Diagnosis], *, whole: bool) -> None:
-    """The diagnoses of one cluster. ``whole``: the steps of all of them; else of those that stopped, after a list."""
+    """Write the diagnoses of one cluster. ``whole``: the steps of all; else a list, and the steps of those that
+    stopped."""
     about = " ".join(filter(None, (cluster.distribution, cluster.version)))
     page.title(f"{plain(cluster.name)}  {plain(about)}")
     stopped = [each for each in found if each.conclusion == "stopped"]
@@ -58,7 +59,7 @@ def _overview(page: Page, found: Sequence[Diagnosis], stopped: list[Diagnosis]) 
 
 
 def exit_line(code: int, found: Sequence[Diagnosis]) -> str:
-    """The exit code, and the components whose configuration stopped or of which that is unknown."""
+    """Return the exit line, with the components that stopped and those that could not be determined."""
     reasons = [_which(found, "stopped", "the configuration stopped before")]
     reasons.append(_which(found, "unknown", "not complete: unknown for"))
     if not any(reasons):
@@ -74,12 +75,12 @@ def _which(found: Sequence[Diagnosis], conclusion: Conclusion, what: str) -> str
 
 
 def title(each: Diagnosis) -> str:
-    """The component, and the hosted control plane that it is of."""
+    """Return the component with its hosted control plane."""
     return plain(f"{each.component} ({each.place})" if each.place else each.component)
 
 
 def where(each: Diagnosis) -> str:
-    """One line: how far it got."""
+    """Return the last step that was reached, in one line."""
     number = each.stopped_at
     if number is None:
         return _CONCLUSIONS[each.conclusion]
@@ -106,7 +107,7 @@ def _steps(page: Page, each: Diagnosis) -> None:
 
 
 def not_looked_at(each: Diagnosis) -> list[str]:
-    """Steps that nobody read, by number; none where what is served shows that all went well."""
+    """Return the steps that were not read; none if the served profile shows that all steps worked."""
     if each.steps[-1].answer.outcome == "ok":
         return []
     return [

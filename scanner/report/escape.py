@@ -1,9 +1,9 @@
-"""Hostile text, made harmless: what a server or a file says is shown, and commands nothing.
+"""Escape texts of servers, objects and files for terminals, logs, XML and JSON.
 
-Certificate names, banners and alert texts are chosen by whoever runs the listener. A terminal obeys control
-characters and reorders by bidirectional overrides, XML 1.0 has no way at all to carry most control characters
-(section 2.2), and CI systems read commands from log lines. What is dangerous is made visible instead of removed,
-because it is evidence: an ESC becomes the four characters ``\\x1b``.
+The owner of a listener chooses its certificate names and banners. A terminal executes control characters and reorders
+by bidirectional overrides, XML 1.0 cannot carry most control characters (section 2.2), and CI systems read commands
+from log lines. Dangerous characters are made visible instead of removed, because they are evidence: an ESC becomes the
+four characters ``\\x1b``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _DANGEROUS = re.compile(
     "\x00-\x1f\x7f-\x9f"  # C0 and C1: ESC, BEL, CSI, line feeds
     "\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # invisible, line ends, bidi overrides
     "\ud800-\udfff\ufffe\uffff"  # no characters at all: neither UTF-8 nor XML can carry them
-    "\U000e0000-\U000e0fff"  # tags: text that no reader sees
+    "\U000e0000-\U000e0fff"  # tags: invisible text
     "]"
 )
 
@@ -29,12 +29,13 @@ _HASH_COMMAND = re.compile(r"##(?=[\w-]*\[)")
 
 
 def visible(text: str) -> str:
-    """``text`` on one line, with every control, invisible or reordering character as its Python escape."""
+    """Return ``text`` on one line, with every control, invisible or reordering character as its Python escape."""
     return _DANGEROUS.sub(_escape, text)
 
 
 def plain(text: str, limit: int | None = None) -> str:
-    """``visible``, defused for CI logs and cut to ``limit`` characters (an ellipsis says so): for terminals and XML."""
+    """Escape ``text`` for terminals and XML: ``visible``, without commands for CI systems, cut to ``limit`` characters
+    (with an ellipsis)."""
     shown = _HASH_COMMAND.sub("# #", _COLON_COMMAND.sub(": :", visible(text)))
     if limit is not None and len(shown) > limit:
         return shown[: max(limit - 1, 0)] + "…"
@@ -42,11 +43,11 @@ def plain(text: str, limit: int | None = None) -> str:
 
 
 def json_text(encoded: str) -> str:
-    """JSON as ``json.dumps(ensure_ascii=False)`` wrote it, safe to print.
+    """Make the result of ``json.dumps(ensure_ascii=False)`` safe to print.
 
-    Dangerous characters become ``\\uXXXX`` (RFC 8259, section 7), so that a reader gets them back unchanged. Lone
-    surrogates become U+FFFD, because strict parsers refuse the whole document for one (RFC 8259, section 8.2).
-    Works on text without line breaks between values, in which such characters only occur inside strings.
+    Dangerous characters become ``\\uXXXX`` (RFC 8259, section 7), which a parser reads back unchanged. Lone surrogates
+    become U+FFFD, because strict parsers refuse a document with one (RFC 8259, section 8.2). ``encoded`` must have no
+    line breaks between values: then such characters only occur inside strings.
     """
     if not encoded.isascii() or "\x7f" in encoded:  # json.dumps has escaped every other ASCII control character
         encoded = _DANGEROUS.sub(_json_escape, _SURROGATE.sub("\ufffd", encoded))
@@ -54,7 +55,7 @@ def json_text(encoded: str) -> str:
 
 
 def width(text: str) -> int:
-    """Columns that ``text`` takes on a terminal (Unicode Annex 11: wide and fullwidth take two, combining none)."""
+    """Count the columns of ``text`` on a terminal (Unicode Annex 11: wide and fullwidth take two, combining none)."""
     if text.isascii():
         return len(text)
     return sum(

@@ -1,4 +1,4 @@
-"""What one listener owes and who says so, for people: the text of ``adhere explain``."""
+"""Text of ``adhere explain``: the requirements of a listener and the objects that set them."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _STANDS: dict[Standing, str] = {
     "listed": "by name",
 }
 _WHERE = 12
-"""Addresses, aliases and origins shown of each."""
+"""Most addresses, aliases and origins of each."""
 
 
 def explain(replicas: Iterable[Endpoint], expectation: Expectation, *, left_out: str = "") -> Iterator[str]:
-    """Lines of text, escaped: the listener, what it owes, and the tree of objects and fields that say so, with what
-    each of them beat.
+    """Yield the listener, its requirements, and the objects and fields that set them, with what each one overrides.
+    Texts are escaped.
 
-    ``replicas`` are the endpoints of one id, at least one. ``left_out``: why a scan does not ask it.
+    ``replicas``: endpoints of one id, at least one. ``left_out``: the reason why a scan does not probe it.
     """
     every = tuple(replicas)
     first = every[0]
@@ -105,7 +105,7 @@ def _owes(expectation: Expectation) -> Iterator[str]:
 
 
 def _client_certificate(expectation: Expectation) -> Iterator[str]:
-    """What is asked of clients, and the objects that say so."""
+    """Yield the requirement on clients and its objects."""
     if expectation.client_certificate:
         by = f", by {plain(expectation.client_source)}" if expectation.client_source else ""
         yield f"  client certificate  {expectation.client_certificate}{by}"

@@ -1,7 +1,7 @@
-"""Rows of a cluster grouped as people work: by component, by owner, and replicas that do the same together.
+"""Group rows of a cluster by component, owner and listener, with equal replicas as one.
 
-Only what a list of failures shows is kept of a row, and equal replicas are kept once: a finding on 500 nodes costs
-little more than one on a single node.
+Only the fields that a list of failures shows are kept, and equal replicas are kept once, so that memory does not grow
+with the number of nodes.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from scanner.model.report import EndpointRow, FindingRow, OwnerRow
 from scanner.report import headline
 
 PLACES = 5
-"""Replicas whose addresses are kept; all are counted."""
+"""Addresses of replicas that are kept; all are counted."""
 
 
 @dataclass(slots=True)
 class Listener:
-    """One listener, or several replicas of it, that did exactly the same."""
+    """A listener, or replicas of it with the same result."""
 
     id: str
     speaks: str
     reason: str
     detail: str
     open: list[FindingRow]
-    """Findings that need a reader."""
+    """Failed or inconclusive findings."""
     worst: int
     """Sort key: the most severe first."""
     places: list[str] = field(default_factory=list)
     count: int = 0
 
     def add(self, row: EndpointRow) -> None:
-        """Another replica."""
+        """Add a replica."""
         self.count += 1
         if len(self.places) < PLACES:
             on = f" on {row['node']}" if row["node"] else ""
@@ -42,7 +42,7 @@ class Listener:
 
 @dataclass(slots=True)
 class Group:
-    """What belongs to one owner."""
+    """The listeners of one owner."""
 
     component: str | None
     owner: OwnerRow
@@ -56,13 +56,13 @@ class Group:
 
     @property
     def count(self) -> int:
-        """Endpoints, replicas included."""
+        """Number of endpoints, replicas included."""
         return sum(each.count for each in self.listeners.values())
 
     def add(self, row: EndpointRow) -> None:
-        """Put a row with those that did the same."""
+        """Add a row to the replicas with the same result."""
         found = [one for one in row["findings"] if headline.open_question(one)]
-        key = (row["id"], row["detail"], tuple(map(_fingerprint, found)))
+        key = (row["id"], row["detail"], tuple(map(fingerprint, found)))
         if key not in self.listeners:
             self.listeners[key] = Listener(
                 id=row["id"],
@@ -75,31 +75,25 @@ class Group:
         self.listeners[key].add(row)
 
 
-def _fingerprint(finding: FindingRow) -> tuple[object, ...]:
-    """What makes two findings the same; the command to see one again differs by address."""
+def fingerprint(finding: FindingRow) -> tuple[object, ...]:
+    """Key of equal findings of replicas: without the command to reproduce, which has the address."""
     return (finding["rule"], finding["verdict"], finding["status"], finding["message"], tuple(finding["observed"]))
 
 
 def merged(found: Iterable[FindingRow]) -> list[FindingRow]:
-    """Findings that say the same of several things, as one that has found them all.
-
-    Each one's evidence is left out then: it is in the JSON document.
-    """
-    alike: dict[tuple[object, ...], list[FindingRow]] = {}
+    """Merge findings that differ only in their observed items, evidence and object. Merged ones have no evidence: it is
+    in the JSON document."""
+    groups: dict[tuple[object, ...], list[FindingRow]] = {}
     for finding in found:
-        alike.setdefault(_sense(finding), []).append(finding)
-    return [each[0] if len(each) == 1 else _sum(each) for each in alike.values()]
+        parts = {**finding, "observed": None, "evidence": None, "about": finding["about"] is None}
+        key = tuple(tuple(each) if isinstance(each, list) else each for each in parts.values())
+        groups.setdefault(key, []).append(finding)
+    return [group[0] if len(group) == 1 else _sum(group) for group in groups.values()]
 
 
-def _sense(finding: FindingRow) -> tuple[object, ...]:
-    """All that one finding says, but for what it has found."""
-    said = {**finding, "observed": None, "evidence": None, "about": finding["about"] is None}
-    return tuple(tuple(each) if isinstance(each, list) else each for each in said.values())
-
-
-def _sum(alike: list[FindingRow]) -> FindingRow:
-    observed = dict.fromkeys(item for each in alike for item in each["observed"])
-    return {**alike[0], "observed": list(observed), "evidence": []}
+def _sum(group: list[FindingRow]) -> FindingRow:
+    observed = dict.fromkeys(item for each in group for item in each["observed"])
+    return {**group[0], "observed": list(observed), "evidence": []}
 
 
 def owner_name(owner: OwnerRow) -> str:
@@ -108,7 +102,7 @@ def owner_name(owner: OwnerRow) -> str:
 
 
 def grouped(rows: Iterable[EndpointRow]) -> list[Group]:
-    """Groups by component and owner: known components first, by name; what no component is known of by namespace."""
+    """Group rows by component and owner: known components first, by name, then the others by namespace."""
     groups: dict[tuple[object, ...], Group] = {}
     for row in rows:
         owner = row["owner"]
@@ -121,8 +115,3 @@ def grouped(rows: Iterable[EndpointRow]) -> list[Group]:
 
 def _place(group: Group) -> tuple[bool, str, str, str]:
     return (group.component is None, group.component or "", group.owner["namespace"] or "", group.name)
-
-
-def by_severity(group: Group) -> list[Listener]:
-    """The listeners of a group, the worst first."""
-    return sorted(group.listeners.values(), key=lambda each: (each.worst, each.id))

@@ -1,13 +1,14 @@
-"""What a list says of one endpoint: its place, what it speaks, and the one reason that a reader needs first.
+"""Words for people: outcomes, statuses and bindings, and the line that a list has for one endpoint.
 
-Plain functions of rows; texts come out as received, and each format escapes them for its own medium.
+Plain functions of rows. Texts come out as received; each format escapes them for its own medium.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 
+from scanner.model.component_tally import ComponentRow
 from scanner.model.endpoint import host_port
 from scanner.model.finding import SEVERITIES, Outcome
 from scanner.model.finding import outcome as outcome_of
@@ -29,7 +30,7 @@ WORDS: dict[str, str] = {
     "pass": "pass",
     "not_applicable": "not applicable",
 }
-"""Outcomes for people."""
+"""Outcomes in the words of texts."""
 
 SHORT_VERSIONS: dict[str, str] = {
     "SSLv2": "SSL 2",
@@ -57,22 +58,49 @@ _REACHES: dict[str, str] = {
     "interrupted": "interrupted",
 }
 
-PLAIN_STATUSES = frozenset({"ok", "violation", "not-tested", "interrupted", "unreachable", "not-tls"})
-"""Statuses that say no more than the verdict and its message."""
+PLAIN_STATUSES = frozenset({"ok", "violation", "informational", "not-tested", "interrupted", "unreachable", "not-tls"})
+"""Statuses that add nothing to the verdict and its message."""
+
+STATUSES: dict[str, str] = {
+    "readiness": "profile not enforced",
+    "converging": "rollout in progress",
+    "version-skew": "upgrade in progress",
+}
+"""Statuses in the words of texts; the others are the JSON value."""
+BINDINGS: dict[str, str] = {
+    "must-follow": "profile enforced",
+    "settling": "rollout in progress",
+    "not-enforced": "profile not enforced",
+}
+"""Bindings in the words of texts."""
+STANDINGS: dict[str, str] = {
+    "platform": "platform component",
+    "layered": "layered product",
+    "user": "user workload",
+    "listed": "target",
+}
+"""Standings in the words of texts."""
+MEANINGS: dict[str, str] = {
+    "profile not enforced": "nothing requires the profile here; differences are listed, not counted in the exit code",
+    "rollout in progress": "a new profile is being applied; the former one is accepted too",
+    "layered": "a product installed on top of the platform; it inherits the cluster's profile",
+    "user": "workloads that are not part of the platform",
+}
+"""Explanations of words in the table of components."""
 
 _STATUS_LINE = re.compile(r"HTTP/\d(?:\.\d)? \d{3}(?: [^:]*?)?(?=\s+[A-Za-z][A-Za-z0-9-]*: |\s*$)")
-"""Up to the first header field; the line ends are blanks by now."""
+"""Up to the first header field; line ends have become spaces."""
 
 _CLIENT_CERTIFICATE = {"required": ", mTLS", "requested": ", mTLS optional"}
 
 
 def outcome(row: EndpointRow) -> Outcome:
-    """The word for a row: of its verdict, and of whether a failure counts."""
+    """Return the outcome of a row, from its verdict and status."""
     return outcome_of(row["verdict"], row["status"])
 
 
 def in_progress(row: EndpointRow) -> bool:
-    """Whether it has no verdict because the scan was stopped while it was asked."""
+    """True for an endpoint without a verdict because the scan was stopped during its handshakes."""
     return row["status"] == "interrupted"
 
 
@@ -82,43 +110,53 @@ def so_many(count: int, outcome: str) -> str:
 
 
 def place(row: EndpointRow) -> str:
-    """The dialled address and port, where ``id`` does not already say it."""
+    """Return address and port, or "" if the id has the address."""
     return "" if row["address"] in row["id"] else host_port(row["address"], row["port"])
 
 
 def spoken(row: EndpointRow) -> list[str]:
-    """Versions that were accepted, by the standard's names, oldest first."""
+    """Return the accepted versions by the standard's names, oldest first."""
     versions = row["observed"]["versions"] or {}
-    return [name for name, told in versions.items() if told is not None and told["suites"] != []]
+    return [name for name, answer in versions.items() if answer is not None and answer["suites"] != []]
 
 
 def speaks(row: EndpointRow) -> str:
-    """``TLS 1.2 1.3, mTLS``, or how far the conversation got instead: ``closed``."""
+    """``TLS 1.2 1.3, mTLS``; without a handshake its outcome: ``closed``."""
     names = [SHORT_VERSIONS.get(name, name) for name in spoken(row)]
     if not names:
         return _REACHES.get(row["reach"], row["reach"])
-    short = " ".join(name if not index else _drop_repeated(names[index - 1], name) for index, name in enumerate(names))
-    return short + _CLIENT_CERTIFICATE.get(row["observed"]["client_certificate"] or "", "")
+    short, family = "", ""
+    for name in names:
+        before, (family, _, number) = family, name.partition(" ")
+        short += f" {number if family == before else name}"
+    return short.strip() + _CLIENT_CERTIFICATE.get(row["observed"]["client_certificate"] or "", "")
 
 
-def _drop_repeated(before: str, name: str) -> str:
-    family, _, number = name.partition(" ")
-    return number if before.startswith(family) else name
+def severity_rank(severity: str) -> int:
+    """Sort key: the higher, the more severe; -1 for an unknown word."""
+    return SEVERITIES.index(severity) if severity in SEVERITIES else -1
 
 
 def rank(finding: FindingRow) -> int:
-    """The most severe first when sorted."""
-    return -SEVERITIES.index(finding["severity"]) if finding["severity"] in SEVERITIES else 0
+    """Sort key: the most severe first."""
+    return -severity_rank(finding["severity"])
 
 
 def importance(finding: FindingRow) -> tuple[int, bool, int]:
-    """Sort key of findings: by verdict; what is not counted in the exit code after what is; then by severity."""
+    """Sort key: by verdict, then by whether the exit code counts it, then by severity."""
     verdict = VERDICTS.index(finding["verdict"]) if finding["verdict"] in VERDICTS else len(VERDICTS)
     return verdict, finding["status"] in NEVER_FAILS, rank(finding)
 
 
-def details(finding: FindingRow) -> Iterator[tuple[str, list[str]]]:
-    """What explains a finding, under the labels that every text has; without what is empty."""
+def label(finding: FindingRow) -> str:
+    """Return the word before a finding: the severity of a failure, ``info`` for a remark, else the verdict."""
+    if finding["status"] == "informational":
+        return "info"
+    return finding["severity"] if finding["verdict"] == "fail" else finding["verdict"]
+
+
+def details(finding: FindingRow) -> list[tuple[str, list[str]]]:
+    """Return the parts that explain a finding, without empty ones. All formats have these labels."""
     labelled = (
         ("observed", finding["observed"]),
         ("expected", finding["expected"]),
@@ -128,45 +166,41 @@ def details(finding: FindingRow) -> Iterator[tuple[str, list[str]]]:
         ("waived by", [finding["waiver"] or ""]),
         ("sslyze", [finding["second_opinion"] or ""]),
     )
-    return ((label, items) for label, items in labelled if any(items))
-
-
-def severity_rank(severity: str) -> int:
-    """The higher, the more severe; -1 for a word that is none."""
-    return SEVERITIES.index(severity) if severity in SEVERITIES else -1
+    return [(label, items) for label, items in labelled if any(items)]
 
 
 def same(finding: FindingRow) -> tuple[str, str | None, str]:
-    """What tells a finding from all others: one on a certificate is in its row, and among those on no endpoint."""
+    """Key of a finding that is both in the row of a certificate and among those without an endpoint."""
     return finding["rule"], finding["about"], finding["message"]
 
 
 def open_question(finding: FindingRow) -> bool:
-    """Whether it needs a reader: it failed, or could not be determined and might have failed (``info`` never does)."""
+    """True if it failed, or was inconclusive with a severity above ``info``."""
     if finding["verdict"] == "inconclusive":
         return finding["severity"] != "info"
     return finding["verdict"] == "fail"
 
 
+def legend(components: Iterable[ComponentRow]) -> list[str]:
+    """Explain the words that the table of these components has."""
+    rows = list(components)
+    used = {word for row in rows for word in (row["standing"], *(BINDINGS.get(each, each) for each in row["bindings"]))}
+    return [f"{word}: {meaning}" for word, meaning in MEANINGS.items() if word in used]
+
+
 def status_line(detail: str) -> str:
-    """What a server said, for a line of text: of an HTTP response its first line alone (RFC 9112, section 4). The
-    JSON document has the rest."""
+    """Cut an HTTP response to its first line (RFC 9112, section 4); the JSON document has the rest."""
     found = _STATUS_LINE.match(detail)
     return found[0] if found else detail
 
 
-def deciding(row: EndpointRow) -> list[FindingRow]:
-    """The findings that carry the endpoint's verdict, the most severe first."""
-    return sorted((one for one in row["findings"] if one["verdict"] == row["verdict"]), key=rank)
-
-
 def reason(row: EndpointRow) -> str:
-    """Why the verdict is what it is, in one line."""
-    findings = deciding(row)
+    """Return the reason of the verdict in one line: the most severe of the findings that have it."""
     if row["verdict"] == "pass":
-        said = f"complies with {row['expected']['profile']}" if row["expected"]["profile"] else "complies"
+        profile = f"complies with {row['expected']['profile']}" if row["expected"]["profile"] else "complies"
         trust = "; self-signed, trust not checked" if unchecked_trust(row) == "self-signed" else ""
-        return f"{said}{trust}{'; name not checked' if unchecked_name(row) else ''}"
+        return f"{profile}{trust}{'; name not checked' if unchecked_name(row) else ''}"
+    findings = sorted((each for each in row["findings"] if each["verdict"] == row["verdict"]), key=rank)
     if not findings:
         return status_line(row["detail"]) or row["status"]
     more = f" (+{len(findings) - 1} more)" if len(findings) > 1 else ""
@@ -174,11 +208,16 @@ def reason(row: EndpointRow) -> str:
 
 
 def kind(status: str) -> str:
-    """A status that changes what the verdict means, to stand before a message: ``readiness: ``; else nothing."""
-    return "" if status in PLAIN_STATUSES else f"{status}: "
+    """Return the words of a status to put before a message, ``waived: ``; "" for a plain one."""
+    return "" if status in PLAIN_STATUSES else f"{status_words(status)}: "
+
+
+def status_words(status: str) -> str:
+    """Return the words of a status in texts."""
+    return STATUSES.get(status) or status.replace("-", " ")
 
 
 def excused(counts: Summary) -> str:
-    """Which endpoints are counted as failing and break nothing: ``1 readiness, 2 waived``; empty for none."""
-    kept = sorted(NEVER_FAILS - {"informational"})
-    return ", ".join(f"{counts.statuses[status]} {status}" for status in kept if counts.statuses.get(status))
+    """Count the failing endpoints that the exit code does not count: ``1 profile not enforced, 2 waived``."""
+    kept = sorted(NEVER_FAILS - {"informational"}, key=status_words)
+    return ", ".join(f"{counts.statuses[each]} {status_words(each)}" for each in kept if counts.statuses.get(each))

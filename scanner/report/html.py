@@ -1,7 +1,7 @@
-"""HTML: one file that opens anywhere, offline, and leads from the sum to the evidence.
+"""HTML: one file that needs no network, with the sums first and the evidence of each endpoint.
 
-Its Content-Security-Policy allows our one script and our one style sheet by hash and nothing else, no network at all:
-even text that slipped through escaping could neither run nor call home.
+Its Content-Security-Policy allows our script and our style sheet by hash, and nothing else: text that was not escaped
+could neither run nor connect anywhere.
 """
 
 from __future__ import annotations
@@ -26,44 +26,44 @@ from scanner.report.escape import visible
 from scanner.report.grouping import owner_name
 
 MOST_ROWS = 5000
-"""More rows than a browser's table is good for; the worst are kept, and the page says what was left out."""
+"""Rows that a browser can show; the page has the worst and says how many are left out."""
 MOST_COMPONENTS = 500
-"""Lines of the component table; users may have more namespaces than that."""
+"""Lines of the component table; users may have any number of namespaces."""
 MOST_FINDINGS = 500
-"""Findings on no single endpoint that the table of certificates does not show."""
+"""Cluster-wide findings, without those in the table of certificates."""
 _SECONDS = re.compile(r"(?<=T\d\d:\d\d:\d\d)(?:\.\d+)?\+00:00$")
-"""What a time has behind its seconds; all others of the page have none."""
+"""End of a timestamp, behind its seconds."""
 DETAIL_FOR_ALL = 500
-"""In larger reports only what failed or could not be judged carries its evidence."""
+"""Endpoints of a report from which only failed and inconclusive ones have their evidence on the page."""
 
 
 def write(report: Report, out: TextIO) -> None:
-    """The whole page, rendered row by row."""
-    from markupsafe import Markup  # noqa: PLC0415 - jinja2's import time is only for those who want HTML
+    """Write the page, row by row."""
+    from markupsafe import Markup  # noqa: PLC0415 - jinja2 is slow to import
 
     environment = _environment()
-    common = _common(report.summary.components.rows())
-    components = [_component(row, common) for row in report.summary.components.rows()]
-    outcomes = report.summary.outcomes
+    rows = report.summary.components.rows()
+    common = _common(rows)
     discovery = report.coverage.get("discovery")
     certificates = report.certificates and certificates_view(report.certificates, report.finished)
-    told = certificates.told if certificates else frozenset()
-    others = [one for one in report.findings if headline.same(one) not in told]
+    shown = certificates.shown if certificates else frozenset()
+    others = [one for one in report.findings if headline.same(one) not in shown]
     objects = nsmallest(MOST_FINDINGS, others, key=headline.importance)
     style, script = _source("report.css"), _source("report.js")
     page = environment.get_template("report.html.j2").generate(
         report=report,
         views=_views(report),
         clusters=list(_clusters(report.cluster)),
-        components=components[:MOST_COMPONENTS],
-        components_left_out=max(len(components) - MOST_COMPONENTS, 0),
+        components=[_component(row, common) for row in rows[:MOST_COMPONENTS]],
+        components_left_out=max(len(rows) - MOST_COMPONENTS, 0),
         common=common,
+        legend=headline.legend(rows),
         certificates=certificates,
         chart_base=BASE,
         objects=objects,
         objects_left_out=len(others) - len(objects),
-        outcomes=outcomes,
-        binding=outcomes["fail"],
+        outcomes=report.summary.outcomes,
+        binding=report.summary.outcomes["fail"],
         discovery=discovery,
         unread=missing(discovery) if discovery else [],
         unseen=unseen(report.coverage),
@@ -93,7 +93,7 @@ def write(report: Report, out: TextIO) -> None:
 def _environment() -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined  # noqa: PLC0415
 
-    made = Environment(
+    environment = Environment(
         loader=FunctionLoader(_source),
         autoescape=True,
         undefined=StrictUndefined,
@@ -101,17 +101,18 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals["pieces"] = pieces
-    return made
+    own = (pieces, headline.details, headline.label, headline.status_words)
+    environment.globals |= {each.__name__: each for each in own}
+    return environment
 
 
 def pieces(text: str) -> list[str]:
-    """``text`` cut where an id may be broken to the next line: behind ``/``, ``:`` and ``#``."""
+    """Cut ``text`` where a line may break: after ``/``, ``:`` and ``#``."""
     return re.findall(r"[^/:#]*[/:#]+|[^/:#]+\Z", text)
 
 
 def _finalize(value: object) -> object:
-    """Every expression of the templates passes here before it is escaped, so none can forget to be cleaned."""
+    """Make control characters visible in the result of every expression of the templates."""
     return visible(value) if type(value) is str else value
 
 
@@ -120,16 +121,18 @@ def _source(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """For ``script-src`` and ``style-src`` (Content Security Policy 3, 2.3.1)."""
+    """Hash for ``script-src`` and ``style-src`` (Content Security Policy 3, 2.3.1)."""
     return "sha256-" + b64encode(sha256(text.encode()).digest()).decode()
 
 
 def _views(report: Report) -> Iterator[RowView]:
-    """The worst first: one pass for each verdict that occurs, until the page is full."""
+    """Yield the worst rows first: one pass for each verdict that occurs, until the page is full."""
     detail_for_all = report.summary.endpoints <= DETAIL_FOR_ALL
     number = 0
     for verdict in VERDICTS:
-        for row in _having(report, verdict):
+        for row in report.rows() if report.summary.verdicts[verdict] else ():
+            if row["verdict"] != verdict:
+                continue
             if number == MOST_ROWS:
                 return
             number += 1
@@ -141,13 +144,11 @@ class ComponentView:
     """One line of the component table."""
 
     row: ComponentRow
-    key: str
-    """As the rows of the endpoints have it, to show only those."""
     name: str
     answer: str
     outcomes: dict[Outcome, int]
     under: str
-    """Under which adherence, profile and binding, as far as it is not the same for all."""
+    """Adherence, profile and binding, if they are not the same for all components."""
     worst: str
 
 
@@ -155,7 +156,7 @@ _ANSWERS = {"no": "no", "not-determined": "not determined", "yes": "yes", None: 
 
 
 def _common(rows: list[ComponentRow]) -> list[str]:
-    """Profile and adherence of most components: said once, so that the lines can say what differs."""
+    """Return the profile and adherence of most components, which their lines need not repeat."""
     kinds = (
         Counter(tuple(row["profiles"]) for row in rows if row["profiles"]),
         Counter(tuple(row["adherence"]) for row in rows if row["adherence"]),
@@ -164,33 +165,26 @@ def _common(rows: list[ComponentRow]) -> list[str]:
 
 
 def _component(row: ComponentRow, common: list[str]) -> ComponentView:
-    bindings = [each for each in row["bindings"] if each != "must-follow"]
-    told = [*row["adherence"], *(row["profiles"][:3] or ["profile not known"])]
-    unusual = told if any(each not in common for each in told) else []
-    words = [*unusual, *bindings]
+    bindings = [headline.BINDINGS.get(each, each) for each in row["bindings"] if each != "must-follow"]
+    required = [*row["adherence"], *(row["profiles"][:3] or ["profile unknown"])]
+    unusual = required if any(each not in common for each in required) else []
     return ComponentView(
         row=row,
-        key=name_of(row),
         name=name_of(row),
         answer=_ANSWERS[row["honours"]],
         outcomes=row["outcomes"],
-        under=" · ".join(words),
+        under=" · ".join([*unusual, *bindings]),
         worst=max(row["failures"], key=headline.severity_rank, default=""),
     )
 
 
 def _clusters(cluster: dict[str, object] | None) -> Iterator[dict[str, str]]:
-    """What is known of each cluster of the report, as texts."""
+    """Yield the facts of each cluster of the report as texts."""
     several = (cluster or {}).get("clusters")
     for each in several if isinstance(several, list) else [cluster]:
         if isinstance(each, dict):
-            said = {key: str(value) for key, value in each.items() if key == "name" or value not in (None, "", "None")}
-            yield {key.replace("_", " ").capitalize(): _SECONDS.sub("Z", value) for key, value in said.items()}
-
-
-def _having(report: Report, verdict: str) -> Iterator[EndpointRow]:
-    if report.summary.verdicts[verdict]:
-        yield from (row for row in report.rows() if row["verdict"] == verdict)
+            facts = {key: str(value) for key, value in each.items() if key == "name" or value not in (None, "", "None")}
+            yield {key.replace("_", " ").capitalize(): _SECONDS.sub("Z", value) for key, value in facts.items()}
 
 
 _MOST_SUITES = 150
@@ -198,19 +192,19 @@ _MOST_SUITES = 150
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionView:
-    """One version in the strip over the matrix."""
+    """A version above the matrix of suites."""
 
     name: str
     short: str
     state: Literal["accepted", "refused", "unknown"]
     offending: bool
     note: str
-    """Why it is unknown or not fully enumerated, whose order of suites decides."""
+    """Reason why it is unknown or not enumerated, or the side whose order of suites is used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteView:
-    """One line of the matrix: a suite, and in which of the spoken versions it was accepted."""
+    """A line of the matrix: a suite, and for each accepted version whether it was accepted."""
 
     name: str
     accepted: tuple[bool, ...]
@@ -219,7 +213,7 @@ class SuiteView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactView:
-    """One line of the list of facts; ``unknown`` is the reason where there is no value."""
+    """A line of the list of facts. ``unknown``: the reason if there is no value."""
 
     name: str
     value: str = ""
@@ -228,7 +222,7 @@ class FactView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupKeys:
-    """By what the page can group and filter; empty for a target of a list."""
+    """Keys for groups and filters; empty for a target of a list."""
 
     component: str = ""
     namespace: str = ""
@@ -237,12 +231,12 @@ class GroupKeys:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowView:
-    """Everything that the templates need of one row."""
+    """One row, for the templates."""
 
     row: EndpointRow
     number: int
     detailed: bool
-    """Whether the evidence is embedded."""
+    """True if the page has the evidence."""
     outcome: str
     """One of ``OUTCOMES``."""
     place: str
@@ -251,32 +245,31 @@ class RowView:
     speaks: str
     reason: str
     severity: str
-    """Of the worst failing finding, or empty."""
+    """Severity of the worst failing finding, or empty."""
     order: int
-    """Sort key of the verdict column: outcome, then severity."""
+    """Sort key of the column of verdicts: outcome, then severity."""
     leaf: CertificateRow | None
     rules: str
-    """Rules that failed or could not be judged, separated by spaces."""
+    """Rules that failed or were inconclusive, separated by spaces."""
     open: list[FindingRow]
-    """Findings that need a reader, the worst first."""
+    """Failed or inconclusive findings, the worst first."""
     settled: list[FindingRow]
-    """The others."""
+    """The other findings."""
     versions: list[VersionView]
     spoken: list[VersionView]
     suites: list[SuiteView]
     suites_left_out: int
     groups: list[tuple[str, bool]]
-    """Name and whether it is offending."""
+    """Name, and whether the profile forbids it."""
     facts: list[FactView]
 
 
 def view(row: EndpointRow, number: int, *, detailed: bool) -> RowView:
-    """The view of one row; ``number`` makes its anchor."""
+    """Return the view of a row. ``number``: its anchor on the page."""
     failed = [one for one in row["findings"] if one["verdict"] == "fail"]
     offending = {item.split(" ", 1)[0] for one in failed for item in one["observed"]}
     severity = min(failed, key=headline.rank)["severity"] if failed else ""
-    versions = _versions(row, offending)
-    suites = _suites(row, offending)
+    versions, suites, outcome = _versions(row, offending), _suites(row, offending), headline.outcome(row)
     unsettled = sorted(
         (one for one in row["findings"] if headline.open_question(one)),
         key=lambda one: (one["verdict"] != "fail", headline.rank(one)),
@@ -285,14 +278,14 @@ def view(row: EndpointRow, number: int, *, detailed: bool) -> RowView:
         row=row,
         number=number,
         detailed=detailed,
-        outcome=headline.outcome(row),
+        outcome=outcome,
         place=headline.place(row),
         owner=_owner(row),
         group=_group(row),
         speaks=headline.speaks(row),
         reason=headline.reason(row),
         severity=severity,
-        order=_order(headline.outcome(row), severity),
+        order=OUTCOMES.index(outcome) * 10 + len(SEVERITIES) - 1 - headline.severity_rank(severity),
         leaf=next(iter(row["observed"]["chain"] or []), None),
         rules=" ".join(dict.fromkeys(one["rule"] for one in unsettled)),
         open=unsettled,
@@ -307,7 +300,7 @@ def view(row: EndpointRow, number: int, *, detailed: bool) -> RowView:
 
 
 def _owner(row: EndpointRow) -> str:
-    """The owning object, where the id does not name it: a target of a list is its own owner."""
+    """Return the owner, or "" if the id has it: a target of a list is its own owner."""
     owner = row["owner"]
     if owner["name"] in row["id"] and (owner["namespace"] is None or owner["namespace"] in row["id"]):
         return ""
@@ -325,20 +318,15 @@ def _group(row: EndpointRow) -> GroupKeys:
     )
 
 
-def _order(outcome: Outcome, severity: str) -> int:
-    severe = SEVERITIES[::-1].index(severity) if severity in SEVERITIES else len(SEVERITIES)
-    return OUTCOMES.index(outcome) * 10 + severe
-
-
 def _versions(row: EndpointRow, offending: set[str]) -> list[VersionView]:
     views = []
-    for name, told in (row["observed"]["versions"] or {}).items():
+    for name, answer in (row["observed"]["versions"] or {}).items():
         state: Literal["accepted", "refused", "unknown"]
-        state = "unknown" if told is None else "refused" if told["suites"] == [] else "accepted"
+        state = "unknown" if answer is None else "refused" if answer["suites"] == [] else "accepted"
         notes = [row["reasons"].get(f"versions.{name}", "") if state == "unknown" else ""]
-        if told is not None and state == "accepted":
-            notes.append(f"{told['preference']} order" if told["preference"] else "")
-            notes.append("" if told["enumerated"] else "not every suite was asked")
+        if answer is not None and state == "accepted":
+            notes.append(f"{answer['preference']} order" if answer["preference"] else "")
+            notes.append("" if answer["enumerated"] else "not every suite was tested")
         views.append(
             VersionView(
                 name=name,
@@ -352,10 +340,10 @@ def _versions(row: EndpointRow, offending: set[str]) -> list[VersionView]:
 
 
 def _suites(row: EndpointRow, offending: set[str]) -> list[SuiteView]:
-    """Every accepted suite once, the newest version's first, with a mark for each spoken version."""
+    """Return each accepted suite once, those of the newest version first."""
     versions = row["observed"]["versions"] or {}
     accepted = [versions[name] for name in headline.spoken(row)]
-    by_version = [told["suites"] or [] if told is not None else [] for told in accepted]
+    by_version = [answer["suites"] or [] if answer is not None else [] for answer in accepted]
     return [
         SuiteView(name=name, accepted=tuple(name in suites for suites in by_version), offending=name in offending)
         for name in dict.fromkeys(name for suites in reversed(by_version) for name in suites)
@@ -375,7 +363,7 @@ def _facts(row: EndpointRow) -> list[FactView]:
         ("alpn", "ALPN", observed["alpn"] if observed["alpn"] or "alpn" in reasons else "none selected"),
         ("ocsp_stapled", "OCSP staple", None if stapled is None else "yes" if stapled else "no"),
     )
-    told = [
+    seen = [
         FactView(name=name, value=value) if value else FactView(name=name, unknown=reasons.get(key, "not tested"))
         for key, name, value in values
     ]
@@ -383,23 +371,21 @@ def _facts(row: EndpointRow) -> list[FactView]:
         FactView(name="Reach", value=row["reach"] + (f": {row['detail']}" if row["detail"] else "")),
         FactView(name="Dialled", value=f"{row['address']} port {row['port']}, {row['transport']}"),
         FactView(name="Server name sent", value=row["server_name"] or "none"),
-        *told,
-        FactView(name="Binding", value=row["binding"]),
+        *seen,
+        FactView(name="Enforcement", value=headline.BINDINGS.get(row["binding"], row["binding"])),
         *(FactView(name=key.capitalize(), value=value) for key, value in _optional(row)),
-        FactView(name="Found by", value=", ".join(row["origins"]))
-        if row["origins"]
-        else FactView(name="Found by", value="–"),
+        FactView(name="Found by", value=", ".join(row["origins"]) or "–"),
         FactView(name="Cost", value=f"{observed['connections']} connections"),
     ]
 
 
 def _optional(row: EndpointRow) -> list[tuple[str, str]]:
-    """What only some endpoints have: those of a cluster, of a node, behind a gateway."""
+    """Return the facts that only some endpoints have."""
     listed = row["standing"] == "listed"
     named = {name: owner_name(one) if one else "" for name, one in (("subject", row["subject"]), ("pod", row["pod"]))}
     pairs = (
         ("component", row["component"]),
-        ("standing", "" if listed else row["standing"]),
+        ("workload", "" if listed else headline.STANDINGS.get(row["standing"], "")),
         ("certainty", "" if row["certainty"] == "declared" else row["certainty"]),
         ("segment", row["segment"]),
         ("subject", named["subject"]),

@@ -1,4 +1,4 @@
-"""JSON: the document that scripts rely on (``docs/schema/scan-v1.json``), written row by row."""
+"""JSON documents: ``docs/schema/scan-v1.json`` and ``docs/schema/lint-v1.json``, written row by row."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from scanner.report.stream import dumps, write_document
 
 
 def write(report: Report, out: TextIO) -> None:
-    """One object: a line for every member of the header, for every finding on no endpoint, every certificate, and every
-    endpoint (easy to ``grep``)."""
+    """Write a scan as one object: a line for each member, cluster-wide finding, certificate and endpoint."""
     certificates = report.certificates
     members: dict[str, object] = {
         "schema": SCHEMA,
@@ -35,7 +34,7 @@ def write(report: Report, out: TextIO) -> None:
 
 
 def summary(counts: Summary) -> dict[str, object]:
-    """The summary, in the order of the schema."""
+    """Return the summary, in the order of the schema."""
     return {
         "endpoints": counts.endpoints,
         **{verdict: counts.verdicts[verdict] for verdict in ("pass", "fail", "inconclusive", "not_applicable")},
@@ -50,7 +49,7 @@ def summary(counts: Summary) -> dict[str, object]:
 
 
 def write_lint(report: LintReport, out: TextIO) -> None:
-    """One object: a line for every member, and one for every object that was looked at."""
+    """Write lint's report as one object: a line for each member and each object."""
     members: dict[str, object] = {
         "schema": LINT_SCHEMA,
         "scanner": report.scanner,

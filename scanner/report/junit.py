@@ -1,17 +1,17 @@
-"""JUnit XML for CI systems: a test case per rule and workload listener, with names that stay the same.
+"""JUnit XML for CI systems: a test case for each rule and listener, with stable names.
 
-There is no standard; this is what GitLab, Jenkins and the common GitHub actions all read: ``testsuites`` >
-``testsuite`` (one per endpoint id) > ``testcase`` with ``classname`` = endpoint id and ``name`` = rule id. GitLab and
-Jenkins keep one case per pair of those, so the replicas behind one id are merged, the worst one deciding.
+There is no standard. GitLab, Jenkins and the common GitHub actions read: ``testsuites`` > ``testsuite`` (one for each
+endpoint id) > ``testcase`` with ``classname`` = endpoint id and ``name`` = rule id. GitLab and Jenkins keep one case
+for each pair of those, so the replicas of an id are merged, with the worst result.
 
-* ``failure``: violated. ``error``: could not be judged; nothing that is unknown is ever shown as a pass.
-* Certificates of the platform have a suite for each well-known name; those that share one are merged alike. What is
-  said of others stands under where they are. The properties of the scan's own suite are the sums of the inventory.
-* ``package`` and ``properties`` of a suite say component, owner and standing, for dashboards that group by them.
-* ``skipped``: not applicable, informational, and what is kept but must not break a build: waived, readiness,
-  converging.
+* ``failure``: violated. ``error``: inconclusive; unknown is never a pass. ``skipped``: not applicable, informational,
+  or not counted in the exit code.
+* Certificates of the platform have a suite for each well-known name; other certificates are under their place. The sums
+  of the inventory are properties of the suite ``adhere``.
+* ``package`` and ``properties`` of a suite are component, owner and standing, for dashboards.
 
-``report.lint.junit`` gives ``write_suites`` the suites of a lint report.
+Lint has a suite for each object, and a case for each rule that reads its kind. Objects of one name in several files are
+one suite.
 """
 
 from __future__ import annotations
@@ -42,24 +42,24 @@ _OUTCOMES: dict[str, Outcome] = {
     "pass": "pass",
 }
 _LIMIT = 2000
-"""Characters of one text: dashboards store every case, and a certificate can carry thousands of names."""
+"""Characters of one text. Dashboards store every case, and a certificate can have thousands of names."""
 _TEXTS = 100
-"""Texts of one case; further replicas, or certificates of the same name, are counted."""
+"""Texts of one case; the others are counted."""
 
 
 @dataclass(slots=True)
 class Case:
-    """One test of a CI system."""
+    """A test case."""
 
     name: str
     outcome: Outcome = "pass"
     message: str = ""
     texts: list[str] = field(default_factory=list)
     more: int = 0
-    """Texts that were left out."""
+    """Number of texts that are left out."""
 
     def add(self, outcome: Outcome, message: str, text: str) -> None:
-        """Another replica's, or another certificate's: the worst one names the case, and its text is always kept."""
+        """Add the result of a replica or certificate. The worst result names the case, and its text is kept."""
         worse = not self.texts or _WORST.index(outcome) < _WORST.index(self.outcome)
         if worse:
             self.outcome, self.message = outcome, message
@@ -78,7 +78,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suite:
-    """Cases of one class name."""
+    """A test suite."""
 
     name: str
     cases: list[Case]
@@ -93,7 +93,7 @@ def write(report: Report, out: TextIO) -> None:
 
 
 def write_suites(out: TextIO, name: str, suites: Callable[[], Iterable[Suite]], started: str, **more: str) -> None:
-    """Write a document. ``suites`` is called twice: for the totals of the root, and for the suites."""
+    """Write a document. ``suites`` is called twice: for the totals, and for the suites."""
     totals = Counter(case.outcome for suite in suites() for case in suite.cases)
     root = {"name": name, **_counts(totals), "timestamp": plain(started), **more}
     start = ElementTree.tostring(ElementTree.Element("testsuites", root), "unicode", short_empty_elements=False)
@@ -106,15 +106,15 @@ def write_suites(out: TextIO, name: str, suites: Callable[[], Iterable[Suite]], 
 
 
 def _suites(report: Report, replicas: Counter[str]) -> Iterator[Suite]:
-    """The scan itself, the certificates that have names, what belongs to no endpoint, then every endpoint id."""
+    """Yield the suite of the scan, then certificates with names, cluster-wide findings, and endpoint ids."""
     certificates = report.certificates
     properties = _counted(report) | (_sums(certificates) if certificates else {})
     yield Suite(name="adhere", cases=[_coverage(report)], properties=properties)
-    told: set[object] = set()
-    yield from _named(certificates.rows(), told) if certificates else ()
+    shown: set[object] = set()
+    yield from _named(certificates.rows(), shown) if certificates else ()
     about: dict[str, list[FindingRow]] = {}
     for finding in report.findings:
-        if headline.same(finding) not in told:
+        if headline.same(finding) not in shown:
             about.setdefault(finding["about"] or "objects", []).append(finding)
     for name, findings in about.items():
         yield Suite(name=name, cases=cases_of(findings, ""))
@@ -135,7 +135,7 @@ def _endpoint_suite(row: EndpointRow, replicas: list[_Seen]) -> Suite:
 
 
 def _counted(report: Report) -> dict[str, str]:
-    """Endpoints by outcome and findings by severity, as all formats count them: cases are merged over replicas."""
+    """Count endpoints by outcome and findings by severity, like the other formats: cases are merged over replicas."""
     counts = report.summary
     outcomes = {f"endpoints.{each}": str(count) for each, count in counts.outcomes.items()}
     findings = {f"findings.{each}": str(count) for each, count in counts.failures.items()}
@@ -146,16 +146,16 @@ def _counted(report: Report) -> dict[str, str]:
 
 
 def _sums(certificates: CertificateReport) -> dict[str, str]:
-    """The inventory by status, and by key and category, as properties."""
-    told = certificates.summary
-    keys = {f"certificates.{each['category']}.{each['key']}": str(each["count"]) for each in told["keys"]}
-    statuses = {f"certificates.{status}": str(count) for status, count in told["statuses"].items()}
-    until = {"certificates.pending-until": told["pending_until"]} if told["pending_until"] else {}
-    return {"certificates": str(told["certificates"]), **statuses, **until, **keys, **_names(told["names"])}
+    """Count the certificates by status, and by key and category."""
+    summary = certificates.summary
+    keys = {f"certificates.{each['category']}.{each['key']}": str(each["count"]) for each in summary["keys"]}
+    statuses = {f"certificates.{status}": str(count) for status, count in summary["statuses"].items()}
+    until = {"certificates.pending-until": summary["pending_until"]} if summary["pending_until"] else {}
+    return {"certificates": str(summary["certificates"]), **statuses, **until, **keys, **_names(summary["names"])}
 
 
 def _names(rows: Iterable[NamesRow]) -> dict[str, str]:
-    """The names that the PKI configuration governs: how many by what was seen, and those that were never seen."""
+    """Count the names that the PKI configuration governs, by state."""
     found: dict[str, str] = {}
     for row in rows:
         prefix = f"{row['cluster']}/pki-names" if row["cluster"] else "pki-names"
@@ -166,8 +166,8 @@ def _names(rows: Iterable[NamesRow]) -> dict[str, str]:
     return found
 
 
-def _named(rows: Iterable[InventoryRow], told: set[object]) -> Iterator[Suite]:
-    """A suite for each well-known name of which anything is said; ``told`` learns which findings are in them."""
+def _named(rows: Iterable[InventoryRow], shown: set[object]) -> Iterator[Suite]:
+    """Yield a suite for each well-known name with findings. Adds the keys of its findings to ``shown``."""
     suites: dict[str, Suite] = {}
     for row in rows:
         if not row["names"]:
@@ -181,32 +181,32 @@ def _named(rows: Iterable[InventoryRow], told: set[object]) -> Iterator[Suite]:
         cases = {case.name: case for case in suite.cases}
         where = next(iter(row["places"]), "")
         suite.cases[:] = cases_of(row["findings"], where, cases) if row["findings"] else _unjudged(row, where, cases)
-        told.update(headline.same(each) for each in row["findings"])
+        shown.update(headline.same(each) for each in row["findings"])
     yield from suites.values()
 
 
 def _unjudged(row: InventoryRow, where: str, cases: dict[str, Case]) -> list[Case]:
-    """What no rule had anything to say of is no pass."""
+    """A certificate without a finding is skipped, not passed."""
     cases.setdefault("verdict", Case("verdict")).add("skipped", row["status"], _lines([where, row["why"]]))
     return list(cases.values())
 
 
 def _coverage(report: Report) -> Case:
-    """A scan that was cut short, or looked at nothing, is never green."""
-    case, told = Case("coverage"), report.coverage
-    judged = f"{told['judged']} of {told['endpoints']} endpoints judged"
-    if told["interrupted"]:
-        case.add("error", stopped(told), "")
-    elif not told["endpoints"]:
+    """Case that fails if the scan was stopped or has no endpoint."""
+    case, counts = Case("coverage"), report.coverage
+    judged = f"{counts['judged']} of {counts['endpoints']} endpoints judged"
+    if counts["interrupted"]:
+        case.add("error", stopped(counts), "")
+    elif not counts["endpoints"]:
         case.add("error", "nothing was scanned", "")
-    elif not told["complete"]:
+    elif not counts["complete"]:
         case.add("error", f"not complete: {judged}", "")
     return case
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What a suite needs of one replica: the others may come much later, and a row is large."""
+    """The fields of a replica that its suite needs. Other replicas may come much later, and a row is large."""
 
     instance: str
     outcome: Outcome
@@ -233,7 +233,7 @@ def _endpoint_cases(replicas: list[_Seen]) -> list[Case]:
 
 
 def _unsaid(seen: _Seen, cases: list[Case]) -> bool:
-    """Whether no case carries the endpoint's verdict: then one of its own must, or a bad endpoint would be green."""
+    """True if no case has the endpoint's verdict. Then it gets a case of its own, because it must not be green."""
     if not cases:
         return True
     outcome = seen.outcome
@@ -243,7 +243,7 @@ def _unsaid(seen: _Seen, cases: list[Case]) -> bool:
 
 
 def cases_of(findings: Iterable[FindingRow], where: str, cases: dict[str, Case] | None = None) -> list[Case]:
-    """Add findings to the cases of their rules, by id. ``where``: replica, certificate or place in a file."""
+    """Add findings to the cases of their rules. ``where``: replica, certificate or place in a file."""
     cases = {} if cases is None else cases
     for finding in findings:
         cases.setdefault(finding["rule"], Case(finding["rule"])).add_finding(finding, where)
@@ -264,7 +264,7 @@ def _text(finding: FindingRow, where: str) -> str:
 
 
 def _lines(texts: Iterable[str]) -> str:
-    """Each cleaned on its own: the line breaks between them are ours."""
+    """Escape each text on its own, because the line breaks between them are ours."""
     return "\n".join(plain(text, _LIMIT) for text in texts if text)
 
 
@@ -318,7 +318,7 @@ def write_lint(report: LintReport, out: TextIO) -> None:
 
 
 def _lint_suites(report: LintReport) -> dict[str, dict[str, Case]]:
-    """By name: what was not read, the manifests without objects, then each object."""
+    """Return the cases by suite: unread inputs, manifests without objects, then objects."""
     suites: dict[str, dict[str, Case]] = {_NOT_SEEN: {}, "manifests": {}}
     for name, why in _unseen(report):
         suites[_NOT_SEEN].setdefault(name, Case(name)).add("error", why, "")
@@ -335,7 +335,7 @@ def _lint_suites(report: LintReport) -> dict[str, dict[str, Case]]:
 
 
 def _unseen(report: LintReport) -> Iterator[tuple[str, str]]:
-    """What was not read, and why: no case may be missing where something could fail."""
+    """Yield each input that was not read, with the reason: an input that may have findings needs a case."""
     if not report.objects:
         yield "objects", "there was no object to judge"
     for skipped in report.skipped:

@@ -1,6 +1,6 @@
-"""Lint's findings for people and editors: ``file:line:column: severity: rule: message``, as compilers write them.
+"""Lint's findings as text for editors: ``file:line:column: severity: rule: message``, as compilers write them.
 
-The order of findings and their places are those of SARIF and JUnit, too.
+SARIF and JUnit use the same order and places.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from scanner.report.page import counted, exit_text
 
 
 def place(finding: LintFindingRow) -> str:
-    """``file:line:column``, or the object and field."""
+    """Return ``file:line:column``, or the object and field."""
     where = finding["place"]
     return f"{where['file']}:{where['line']}:{where['column']}" if where else finding["about"] or "objects"
 
 
 def ranked(report: LintReport) -> list[LintFindingRow]:
-    """All findings by where they are; of one place, the worst first."""
+    """Return all findings by place; at one place, the worst first."""
     return sorted(report.every(), key=_by_place)
 
 
 def _by_place(finding: LintFindingRow) -> tuple[object, ...]:
-    """Sort key: of one place, what depends on an absent object comes last, one absent object after the other."""
+    """Sort key. At one place, findings that depend on a missing object come last, together by object."""
     where, unseen = finding["place"], finding["unseen"]
     position = (where["file"], where["line"], where["column"]) if where else (finding["about"] or "", 0, 0)
     return *position, unseen["object"] if unseen else "", importance(finding), finding["rule"]
@@ -38,7 +38,7 @@ def _by_place(finding: LintFindingRow) -> tuple[object, ...]:
 _COLORS = {"critical": "1;31", "high": "31", "medium": "33", "low": "36", "info": "2", "undecided": "35"}
 _UNDECIDED = "undecided"
 _ORDER = (*reversed(SEVERITIES[1:]), _UNDECIDED, SEVERITIES[0])
-"""Of the last line."""
+"""Order in the last line."""
 _GAPS = 10
 _ITEMS = 5
 _LABELS = ("observed", "expected", "fix")
@@ -47,7 +47,7 @@ _LABELS = ("observed", "expected", "fix")
 def write(
     report: LintReport, out: TextIO, *, code: int | None = None, color: bool = False, hints: bool = False
 ) -> None:
-    """The whole report. ``code``: what the command exits with; ``hints``: with the YAML that would be right."""
+    """Write the report. ``code``: the exit code; ``hints``: add the correct YAML."""
     before = None
     for _, group in groupby(ranked(report), key=_together):
         findings = list(group)
@@ -69,7 +69,7 @@ def write(
 
 
 def summary(report: LintReport) -> str:
-    """How many findings there are, and on how many objects."""
+    """Count the findings and their objects."""
     every, objects = report.every(), len(report.objects)
     files = f" in {counted(report.files, 'file')}" if report.files else ""
     others = f" ({counted(report.others, 'other document')})" if report.others else ""
@@ -84,13 +84,13 @@ def summary(report: LintReport) -> str:
 
 
 def _word(finding: LintFindingRow) -> str:
-    """Its severity, or that it is undecided."""
+    """Return the severity, or ``undecided``."""
     counts = finding["verdict"] != "fail" and finding["severity"] != SEVERITIES[0]
     return _UNDECIDED if counts else finding["severity"]
 
 
 def _together(finding: LintFindingRow) -> tuple[object, ...]:
-    """What one entry is made of: all that one object's absence leaves open in one place, anything else alone."""
+    """Key of an entry: findings at one place that depend on one missing object are one entry."""
     unseen = finding["unseen"]
     if not unseen:
         return (id(finding),)
@@ -98,7 +98,7 @@ def _together(finding: LintFindingRow) -> tuple[object, ...]:
 
 
 def _one(findings: list[LintFindingRow]) -> LintFindingRow:
-    """Several questions that one object would answer, as one."""
+    """Merge undecided findings that one object would decide."""
     first, unseen = findings[0], findings[0]["unseen"]
     if len(findings) == 1 or not unseen:
         return first
@@ -109,7 +109,7 @@ def _one(findings: list[LintFindingRow]) -> LintFindingRow:
 
 
 def _wanted(report: LintReport, out: TextIO) -> None:
-    """Which objects would decide the most."""
+    """Write the missing objects that would decide the most findings."""
     unseen = (each["unseen"] for each in report.every())
     counts = Counter(each["object"] for each in unseen if each and each["reason"] == NOT_GIVEN)
     if not counts:
@@ -120,7 +120,7 @@ def _wanted(report: LintReport, out: TextIO) -> None:
 
 
 def _finding(finding: LintFindingRow, out: TextIO, *, color: bool, hints: bool, known: bool) -> None:
-    """``known``: the one before it was about the same field."""
+    """``known``: the entry before was about the same field."""
     word = _word(finding)
     shown = f"\x1b[{_COLORS.get(word, '0')}m{plain(word)}\x1b[0m" if color else plain(word)
     out.write(f"{plain(place(finding), 300)}: {shown}: {plain(finding['rule'])}: {plain(finding['message'], 600)}\n")

@@ -31,27 +31,27 @@ COLORS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Where the lines go. Texts from outside have been through ``escape.plain`` before they get here."""
+    """A text that is written line by line. Callers escape texts of servers and objects with ``escape.plain``."""
 
     out: TextIO
     color: bool
     width: int | None
-    """Of the terminal, in columns; None (a file, a pipe) folds nothing."""
+    """Columns of the terminal; None for a file or pipe, where nothing is folded."""
 
     def line(self, *parts: str) -> None:
-        """One line; spaces at its end are left out."""
+        """Write one line, without spaces at its end."""
         self.out.write("".join(parts).rstrip() + "\n")
 
     def paint(self, style: str, text: str) -> str:
-        """``text`` in a style of ``COLORS``, where there are colours."""
+        """Colour ``text`` in a style of ``COLORS``, if the page has colours."""
         return f"\x1b[{COLORS[style]}m{text}\x1b[0m" if self.color and style in COLORS else text
 
     def title(self, text: str) -> None:
-        """The head of a section."""
+        """Write the title of a section."""
         self.line(self.paint("title", text))
 
     def folded(self, indent: int, first: str, text: str) -> None:
-        """``text`` folded between ``indent`` and the page's width, behind ``first``, which is as wide as ``indent``."""
+        """Write ``first``, which is ``indent`` columns wide, and ``text``, folded between ``indent`` and the width."""
         lines = [text]
         if self.width is not None:
             room = max(self.width - indent, 30)
@@ -62,12 +62,12 @@ class Page:
 
 
 def pad(text: str, width: int) -> str:
-    """``text`` with spaces behind it, so that it takes ``width`` columns."""
+    """Add spaces to ``text`` up to ``width`` columns."""
     return text + " " * (width - columns(text))
 
 
 _RULES: Final = 10
-"""Rules named in one line."""
+"""Rules in one line."""
 
 
 def counted(count: int, noun: str, several: str = "") -> str:
@@ -76,12 +76,12 @@ def counted(count: int, noun: str, several: str = "") -> str:
 
 
 def exit_text(code: int, reasons: Iterable[str]) -> str:
-    """The last line of every text: the exit code and its reasons."""
+    """Return the last line of every text: the exit code and its reasons."""
     return f"exit {code}: {'; '.join(filter(None, reasons))}"
 
 
 def failures_text(rules: Mapping[str, int], fail_on: str, where: str) -> str:
-    """Findings that make the exit code 1, counted by rule."""
+    """Count the findings that make the exit code 1, by rule."""
     often = sorted(rules.items(), key=lambda one: (-one[1], one[0]))
     named = ", ".join(f"{rule} {number}" for rule, number in often[:_RULES])
     more = f" and {counted(len(often) - _RULES, 'more rule')}" if len(often) > _RULES else ""
@@ -89,24 +89,24 @@ def failures_text(rules: Mapping[str, int], fail_on: str, where: str) -> str:
 
 
 def no_failures_text(fail_on: str) -> str:
-    """Reason why no finding makes the exit code 1."""
+    """Return why no finding makes the exit code 1."""
     return "findings are not counted (--fail-on never)" if fail_on == "never" else f"no finding at or above {fail_on}"
 
 
 LABEL = 12
 """Columns of the severity before a finding."""
 _ITEMS = 8
-"""Offending items shown per finding; the JSON document has them all."""
+"""Observed items shown per finding; the JSON document has all."""
 _RIGHT = 3
-"""Items shown of what would have been right."""
+"""Expected items shown per finding."""
 
 
 def findings(page: Page, found: list[FindingRow]) -> None:
     """Write findings, the most important first, each with its details."""
     for finding in sorted(found, key=headline.importance):
-        severity = finding["severity"] if finding["verdict"] == "fail" else finding["verdict"]
+        word = headline.label(finding)
         kind = plain(headline.kind(finding["status"]))
-        label = page.paint(severity, pad(plain(severity), LABEL))
+        label = page.paint(word, pad(plain(word), LABEL))
         page.folded(LABEL + 3, f"  {label} ", f"{plain(finding['rule'])}: {kind}{plain(finding['message'], 600)}")
         for name, items in headline.details(finding):
             _detail(page, name, items, finding)
@@ -115,16 +115,16 @@ def findings(page: Page, found: list[FindingRow]) -> None:
 def _detail(page: Page, name: str, items: list[str], finding: FindingRow) -> None:
     label = _label(page, name)
     match name:
-        case "reproduce" | "sslyze":  # never folded: a command is there to be copied
+        case "reproduce" | "sslyze":  # not folded, so that a command can be copied
             page.line(label, plain(items[0]))
         case "fix" | "waived by":
             page.folded(LABEL + 14, label, plain(items[0], 600))
-        case "expected":  # joined and short: it matters less to the eye than what is wrong
+        case "expected":  # short: the observed items matter more
             if finding["verdict"] == "fail":
                 shown = items[:_RIGHT] if len(items) > _RIGHT + 1 else items
                 more = f" and {len(items) - len(shown)} more" if len(items) > len(shown) else ""
                 page.folded(LABEL + 14, label, ", ".join(plain(item, 160) for item in shown) + more)
-        case "evidence":  # of what is unknown it is the next question; of a failure it is in the JSON report
+        case "evidence":  # for a failure it is in the JSON report only
             if finding["verdict"] == "inconclusive" or finding["about"]:
                 _items(page, label, list(map(headline.status_line, items)))
         case _:

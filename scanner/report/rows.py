@@ -1,4 +1,4 @@
-"""Convert model values to rows, the public shape of a result. Unknown becomes null; ``reasons`` says why."""
+"""Convert model values to rows, the public form of a result. Unknown becomes null; ``reasons`` has the reason."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from scanner.tls.names import group_name, suite_name, version_name
 
 _LONGEST_ORIGIN: Final = 300
 _MOST_ORIGINS: Final = 20
-"""Origins shown of one endpoint; all of them decide."""
+"""Origins that a row lists; all of them decide."""
 _OBJECT: Final = "{object} {container} "
 _FORMS: Final[Mapping[Role, str]] = {
     "frontend": _OBJECT + "{part}",
@@ -58,7 +58,7 @@ _FORMS: Final[Mapping[Role, str]] = {
 
 
 def origin_text(origin: Origin) -> str:
-    """One origin in one line."""
+    """Return an origin in one line."""
     text = _FORMS[origin.role].format(
         object=origin.reference or "",
         container=f"container {origin.container}" if origin.container else "",
@@ -69,7 +69,7 @@ def origin_text(origin: Origin) -> str:
 
 
 def origin_texts(origins: tuple[Origin, ...]) -> list[str]:
-    """The first of them, and how many more there are."""
+    """Return the first origins, and the number of the others."""
     shown = [origin_text(each) for each in origins[:_MOST_ORIGINS]]
     more = len(origins) - len(shown)
     return [*shown, f"and {more} more"] if more else shown
@@ -78,10 +78,10 @@ def origin_texts(origins: tuple[Origin, ...]) -> list[str]:
 T = TypeVar("T")
 
 MOST = 50
-"""Aliases and candidates that a row lists: a tenant may name a pod in as many Services as he likes."""
+"""Aliases and candidates that a row lists; a tenant may name a pod in any number of Services."""
 
 VERSIONS: tuple[int, ...] = (0x0002, 0x0300, 0x0301, 0x0302, 0x0303, 0x0304)
-"""Every version that a row can have, SSLv2 to TLS 1.3: the keys of ``observed.versions``, in this order."""
+"""All versions of a row, SSLv2 to TLS 1.3: the keys of ``observed.versions``, in this order."""
 
 
 def endpoint_row(
@@ -94,7 +94,7 @@ def endpoint_row(
     *,
     blocked_by: Iterable[Reference] = (),
 ) -> EndpointRow:
-    """What one endpoint gets in the report. ``blocked_by``: NetworkPolicies that explain why nothing answered.
+    """Return the row of an endpoint. ``blocked_by``: NetworkPolicies that explain why it did not answer.
 
     Keys of ``reasons`` are paths: ``chain`` and ``versions.TLSv1.2.preference`` below ``observed``,
     ``expected.profile`` otherwise.
@@ -138,7 +138,7 @@ def _object(named: Owner | Reference) -> OwnerRow:
 
 
 def finding_row(finding: Finding) -> FindingRow:
-    """One finding."""
+    """Return the row of a finding."""
     return FindingRow(
         rule=finding.rule,
         severity=finding.severity,
@@ -157,25 +157,25 @@ def finding_row(finding: Finding) -> FindingRow:
 
 
 def finding_of(row: FindingRow) -> Finding:
-    """The finding that a row of this scan was made of."""
+    """Return the finding of a row of this scan."""
     lists = {key: tuple(row[key]) for key in ("expected", "observed", "evidence")}
     return Finding(**cast("dict[str, Any]", {**row, **lists}))
 
 
 def rule_row(rule: AnyRule) -> RuleRow:
-    """One line of the rules' table, with its page (Markdown)."""
+    """Return the row of a rule, with its page in Markdown."""
     return RuleRow(
         id=rule.id, title=rule.title, severity=rule.severity, page=rule.page, references=list(rule.references)
     )
 
 
 def timestamp(moment: datetime) -> str:
-    """RFC 3339, UTC, whole seconds."""
+    """Format a time as RFC 3339 in UTC, in seconds."""
     return moment.astimezone(UTC).replace(microsecond=0, tzinfo=None).isoformat() + "Z"
 
 
 def _detail(observation: Observation) -> str:
-    """The evidence of ``reach``; the protocol is named even where nobody wrote a sentence about it."""
+    """Return the evidence of ``reach``, else the protocol."""
     return observation.detail or observation.protocol or ""
 
 
@@ -237,7 +237,7 @@ def _known(key: str, value: Known[T], reasons: dict[str, str]) -> T | None:
 
 
 def _versions(observation: Observation, reasons: dict[str, str]) -> dict[str, VersionRow | None] | None:
-    """Every version, where at least one was told. One that is a key of ``suites`` was spoken."""
+    """Return all versions if one was tested. A key of ``suites`` is an accepted version."""
     answers = observation.versions
     if not (answers.accepted or answers.refused or observation.suites):
         reasons["versions"] = answers.unasked or "no version was asked"
@@ -274,7 +274,7 @@ def _spoken(name: str, version: int, observation: Observation, reasons: dict[str
 
 @lru_cache(maxsize=64)
 def _suite_names(codes: frozenset[int]) -> tuple[str, ...]:
-    """By code point. What a scan's listeners refuse is nearly always the same few hundred."""
+    """Return names by code point. Most listeners of a scan refuse the same few hundred suites."""
     return tuple(suite_name(code) for code in sorted(codes))
 
 
@@ -288,7 +288,7 @@ def _group_names(key: str, answers: Answers | None, reasons: dict[str, str]) -> 
 
 
 def _groups(observation: Observation, reasons: dict[str, str]) -> list[str] | None:
-    """Accepted in any version, the newest version's order first."""
+    """Return the groups that any version accepted, those of the newest version first."""
     newest_first = [observation.groups[version] for version in sorted(observation.groups, reverse=True)]
     told = [answers for answers in newest_first if answers.accepted or not answers.unasked]
     unasked = next((answers.unasked for answers in newest_first if answers.unasked), None)
@@ -300,7 +300,7 @@ def _groups(observation: Observation, reasons: dict[str, str]) -> list[str] | No
 
 
 def certificate_row(facts: CertificateFacts) -> CertificateRow:
-    """One certificate; what could not be read is null and named in ``unreadable``."""
+    """Return the row of a certificate; unreadable fields are null and named in ``unreadable``."""
     return CertificateRow(
         subject=facts.subject,
         issuer=facts.issuer,

@@ -1,7 +1,7 @@
-"""SARIF 2.1.0 (OASIS), as GitHub code scanning and other viewers take it.
+"""SARIF 2.1.0 (OASIS), for GitHub code scanning and other viewers.
 
-What could not be decided is ``open`` (section 3.27.9), which is no pass. GitHub takes 25,000 results a run and shows
-5,000 of them: the worst come first, and what is left out is said in a notification.
+An undecided finding is ``open`` (section 3.27.9), which is no pass. GitHub takes 25,000 results a run and shows 5,000:
+the worst come first, and a notification has the number of those left out.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ MOST = 25_000
 _NOTES = 100
 _LEVELS = {"critical": "error", "high": "error", "medium": "warning", "low": "note", "info": "note"}
 _SCORES = {"critical": "9.5", "high": "8.0", "medium": "5.5", "low": "3.0", "info": "1.0"}
-"""``security-severity``, by which GitHub sorts: above 9 critical, 7 high, 4 medium."""
+"""``security-severity`` for GitHub: above 9 critical, 7 high, 4 medium."""
 
 
 def write(report: LintReport, out: TextIO) -> None:
-    """The whole log: one run."""
+    """Write the log, with one run."""
     found = sorted(ranked(report), key=importance)
     index = {each["id"]: number for number, each in enumerate(report.rules)}
     driver = {
@@ -46,7 +46,7 @@ def write(report: LintReport, out: TextIO) -> None:
 
 
 def _invocation(report: LintReport, count: int) -> dict[str, object]:
-    """Whether everything was looked at, and what was not (section 3.20.21)."""
+    """Return the ``invocation``: whether all inputs were read, and which were not (section 3.20.21)."""
     texts = [f"{count - MOST} of {count} results are left out, the least severe"] if count > MOST else []
     texts += [f"not looked at: {each['path']}: {each['reason']}" for each in report.skipped[:_NOTES]]
     texts += [f"not read: {each['resource']}: {each['reason']}" for each in report.unreadable[:_NOTES]]
@@ -89,7 +89,7 @@ def _sentences(message: str, fix: str) -> str:
 
 
 def _level(finding: LintFindingRow) -> dict[str, str]:
-    """``kind`` other than fail has no level (section 3.27.10)."""
+    """Return kind and level; only the kind ``fail`` has a level (section 3.27.10)."""
     if finding["verdict"] != "fail":
         return {"kind": "open", "level": "none"}
     if finding["status"] in NEVER_FAILS:
@@ -105,7 +105,7 @@ def _physical(place: PlaceRow) -> dict[str, object]:
 
 
 def _uri(file: str) -> str:
-    """A path as a URI reference, relative where it is (RFC 3986, section 4.2)."""
+    """Return a path as a URI reference, relative for a relative path (RFC 3986, section 4.2)."""
     if file == "<stdin>":
         return "stdin"
     path = PurePath(file)

@@ -1,4 +1,4 @@
-"""JSON of reports, and files of rows: one object a line, kept while a scan runs, so that nothing lies in memory."""
+"""JSON of reports, and files of rows, one object a line, so that a scan keeps no rows in memory."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _A_FINDING = codec(FindingRow).decode
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"))
 _NONE_REFUSED = '"refused":[]'
-"""Not part of any text: there the quotes would have backslashes before them."""
+"""Never part of a text: in a text its quotes would have backslashes."""
 
 
 def dumps(value: object) -> str:
-    """``value`` as compact JSON on one line, safe to print (``escape.json_text``)."""
+    """Encode ``value`` as compact JSON on one line, safe to print (``escape.json_text``)."""
     return json_text(_ENCODER.encode(value))
 
 
 def write_document(out: TextIO, members: Mapping[str, object]) -> None:
-    """Write one JSON object, a line for each member. An iterator is an array of encoded values, a line for each."""
+    """Write a JSON object, a line for each member. An iterator is an array of encoded values, a line for each."""
     before = "{"
     for key, value in members.items():
         out.write(f"{before}\n{dumps(key)}: ")
@@ -46,9 +46,9 @@ def write_document(out: TextIO, members: Mapping[str, object]) -> None:
 
 
 def row_text(row: EndpointRow) -> str:
-    """``dumps(row)``, with the lists of refused suites filled in afterwards.
+    """Encode a row like ``dumps``, with the lists of refused suites filled in afterwards.
 
-    They are nine tenths of a row, and nearly always the same few in the rows of a scan.
+    They are nine tenths of a row, and the same in most rows of a scan.
     """
     observed = row["observed"]
     versions = observed["versions"] or {}
@@ -67,14 +67,14 @@ def _refused(names: tuple[str, ...]) -> str:
 
 
 class RowFile:
-    """A JSON-lines file of endpoint rows, appended to while the scan runs and read as often as a format likes.
+    """A JSON-lines file of endpoint rows, written during the scan and read once or more by each format.
 
-    Every row is handed to the operating system at once, so that a killed run loses none of them. Raises
-    ``ResourceError`` where the file cannot be opened or written.
+    Every row is written at once, so that a killed run loses none. Raises ``ResourceError`` if the file cannot be opened
+    or written.
     """
 
     def __init__(self, path: Path) -> None:
-        """Start a new, empty file at ``path``."""
+        """Create an empty file at ``path``."""
         self.path = path
         self._places: list[tuple[int, int]] = []
         self._written = 0
@@ -84,25 +84,25 @@ class RowFile:
             raise _cannot_write(path, error) from error
 
     def append(self, row: EndpointRow, place: int = 0) -> int:
-        """Keep one row. ``rows`` gives them by ``place``, and by when they came where that is the same.
+        """Write a row. ``rows`` sorts by ``place``, then by time of writing.
 
-        Returns a number by which ``row`` and ``replace`` find it again.
+        Returns the number of the row, for ``row`` and ``replace``.
         """
         self._places.append((place, self._write(row)))
         return len(self._places) - 1
 
     def row(self, number: int) -> EndpointRow:
-        """The row that ``append`` gave this number."""
+        """Return the row with this number."""
         with _opened(self.path) as source:
             source.seek(self._places[number][1])
             return cast("EndpointRow", _object(f"{self.path}", source.readline(), _is_ours))
 
     def replace(self, number: int, row: EndpointRow) -> None:
-        """Keep ``row`` instead. In the file it stands behind the former one: of an instance's rows the last counts."""
+        """Replace a row. The new one is written at the end of the file: the last row of an instance counts."""
         self._places[number] = (self._places[number][0], self._write(row))
 
     def _write(self, row: EndpointRow) -> int:
-        """Where in the file the row begins."""
+        """Write a row and return its position in the file."""
         line = memoryview(row_text(row).encode() + b"\n")
         start = self._written
         self._written += len(line)
@@ -114,12 +114,12 @@ class RowFile:
         return start
 
     def rows(self) -> Iterator[EndpointRow]:
-        """All rows so far, ordered by place: the same targets give the same report, whichever answered first."""
+        """Yield all rows by place, so that the same targets give the same report."""
         for line in self._lines():
             yield cast("EndpointRow", _object(f"{self.path}", line, _is_ours))
 
     def lines(self) -> Iterator[str]:
-        """The rows as they are kept: JSON, without the end of the line."""
+        """Yield the rows as JSON, without the end of the line."""
         for line in self._lines():
             yield line.decode().rstrip("\n")
 
@@ -130,7 +130,7 @@ class RowFile:
                 yield source.readline()
 
     def close(self) -> None:
-        """No more rows will come; ``rows`` still works."""
+        """Close the file for writing; ``rows`` still works."""
         self._out.close()
 
     def __enter__(self) -> Self:
@@ -143,9 +143,9 @@ class RowFile:
 
 
 def read_rows(path: Path) -> Iterator[EndpointRow]:
-    """The rows of a file that ``RowFile`` wrote, also one whose writer was killed in the middle of its last line.
+    """Yield the rows of a ``RowFile``, without an incomplete last line of a killed run.
 
-    Raises ``InputError`` with file, line and column for anything else that is no row.
+    Raises ``InputError`` with file, line and column for a line that is no row.
     """
     with _opened(path) as source:
         for number, line in enumerate(source, start=1):
@@ -154,7 +154,7 @@ def read_rows(path: Path) -> Iterator[EndpointRow]:
 
 
 def read_findings(path: Path) -> Iterator[FindingRow]:
-    """The findings of a file that has one as JSON on each line. Raises ``InputError`` like ``read_rows``."""
+    """Yield the findings of a file with one JSON object a line. Raises ``InputError`` like ``read_rows``."""
     with _opened(path) as source:
         for number, line in enumerate(source, start=1):
             yield cast("FindingRow", _object(f"{path}:{number}", line, _A_FINDING))
@@ -168,7 +168,7 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _is_ours(value: object) -> object:
-    """A row of a file that only this process has written."""
+    """Check a row that this process has written."""
     if not isinstance(value, dict) or not value.keys() >= EndpointRow.__required_keys__:
         raise DecodeError("members are missing")
     return value

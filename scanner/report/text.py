@@ -1,7 +1,6 @@
-"""Text for people: a line for every endpoint, then what failed and how to mend it, then the sum.
+"""Text: a line for each endpoint or component, then failures with their fixes, then the summary.
 
-Two passes over the rows, and never more than a screenful of them in memory. Every text from outside goes through
-``escape.plain`` on its way out.
+Rows are read in passes and not kept in memory. Texts of servers and objects are escaped with ``escape.plain``.
 """
 
 from __future__ import annotations
@@ -24,24 +23,24 @@ from scanner.report.page import Page, counted, pad
 from scanner.report.page import findings as write_findings
 
 _SAMPLE = 200
-"""Rows that decide how wide the columns are; later, longer texts only push their own line."""
+"""Rows that decide the width of the columns; a longer text of a later row moves its own line only."""
 _INDENT = 18
-"""Columns of the verdict, in front of everything else."""
+"""Columns of the verdict."""
 _SECTIONS: tuple[tuple[Outcome, str], ...] = (
     ("fail", "FAILED"),
     ("deviates", "DIFFERENCES NOT COUNTED IN THE EXIT CODE"),
     ("inconclusive", "INCONCLUSIVE"),
 )
 _MOST_FINDINGS = 200
-"""Findings on no single endpoint; each of a cluster's certificates may have one."""
+"""Cluster-wide findings; each certificate of a cluster may have one."""
 _MOST_UNFINISHED = 10
-"""Endpoints named that were in progress when the scan was stopped."""
+"""Endpoints in the list of those that were in progress when the scan was stopped."""
 _REASON = 24
-"""Columns that a reason needs at least to be worth reading."""
+"""Least columns of a reason on the line of its endpoint."""
 
 
 def write(report: Report, out: TextIO, *, color: bool = False, width: int | None = None) -> None:
-    """The whole report. ``width`` is the terminal's in columns; None (a file, a pipe) folds nothing."""
+    """Write the report. ``width``: columns of the terminal; None for a file or pipe, where nothing is folded."""
     page = Page(out, color, None if width is None else max(width, 40))
     _header(page, report)
     if report.summary.components or report.coverage.get("discovery"):
@@ -87,7 +86,7 @@ def _table(page: Page, rows: Iterator[EndpointRow]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """Column widths, and the ids that need their address to be told apart."""
+    """Widths of the columns, and the ids that several endpoints share: those are shown with their address."""
 
     page: Page
     name: int
@@ -95,7 +94,7 @@ class _Table:
     replicas: frozenset[str]
 
     def line(self, row: EndpointRow) -> None:
-        """One endpoint; the reason is cut at the page's edge, the details below have all of it."""
+        """Write one endpoint. The reason is cut at the edge of the page; the details below have all of it."""
         page, verdict = self.page, headline.outcome(row)
         mark = page.paint(verdict, f"{headline.SYMBOLS[verdict]} {headline.WORDS[verdict]:<15}")
         name = _name(row, short=row["id"] not in self.replicas)
@@ -103,7 +102,7 @@ class _Table:
         if page.width is None or page.width - _INDENT - columns(left) >= _REASON:
             room = None if page.width is None else page.width - _INDENT - columns(left)
             page.line(mark, " ", left, plain(headline.reason(row), room))
-        else:  # a narrow page: the reason gets a line of its own
+        else:  # a narrow page
             page.line(mark, " ", left)
             if row["verdict"] != "pass":
                 page.line(" " * _INDENT, plain(headline.reason(row), page.width - _INDENT))
@@ -123,14 +122,13 @@ def _fit(title: str, texts: Iterable[str], most: int) -> int:
 
 
 def _details(page: Page, report: Report) -> None:
-    """What failed, then what could not be judged: each with what to do."""
+    """Write failures, then differences, then inconclusive endpoints."""
     if report.findings:
         page.title("CLUSTER-WIDE FINDINGS")
-        told = merged(report.findings)
-        worst = nsmallest(_MOST_FINDINGS, told, key=headline.importance)
-        write_findings(page, worst)
-        if len(told) > len(worst):
-            page.line(f"  and {len(told) - len(worst)} more, all of them in the JSON report")
+        found = merged(report.findings)
+        write_findings(page, nsmallest(_MOST_FINDINGS, found, key=headline.importance))
+        if len(found) > _MOST_FINDINGS:
+            page.line(f"  and {len(found) - _MOST_FINDINGS} more (all of them are in the JSON report)")
         page.line()
     counts, going = report.summary.outcomes, report.coverage.get("in_progress", 0)
     if report.coverage["interrupted"]:
@@ -149,12 +147,12 @@ def _details(page: Page, report: Report) -> None:
 
 
 def _stopped(page: Page, report: Report, going: int) -> None:
-    """One block for all endpoints that were in progress when the scan was stopped, and for those after them."""
+    """Write one block for all endpoints that were in progress or not started when the scan was stopped."""
     page.title("NOT FINISHED")
     page.folded(4, "  ", plain(stopped(report.coverage)))
     names = [_name(row) for row in islice(filter(headline.in_progress, report.rows()), _MOST_UNFINISHED)]
     if names:
-        more = f" and {going - len(names)} more, all of them in the JSON report" if going > len(names) else ""
+        more = f" and {going - len(names)} more (all of them are in the JSON report)" if going > len(names) else ""
         page.folded(4, "  in progress: ", ", ".join(names) + more)
     page.line()
 
@@ -173,19 +171,19 @@ def _detail(page: Page, row: EndpointRow) -> None:
 def _summary(page: Page, report: Report) -> None:
     counts = report.summary
     page.title("SUMMARY")
-    told = [page.paint(each, headline.so_many(count, each)) for each, count in counts.outcomes.items() if count]
+    outcomes = [page.paint(each, headline.so_many(count, each)) for each, count in counts.outcomes.items() if count]
     excused = headline.excused(counts)
     page.line(
         "  endpoints  ",
-        f"{counts.endpoints}: {', '.join(told)}" if told else "none",
-        f"  ({plain(excused)}: listed, not counted in the exit code)" if excused else "",
+        f"{counts.endpoints}: {', '.join(outcomes)}" if outcomes else "none",
+        f"  (not counted in the exit code: {plain(excused)})" if excused else "",
     )
     failures = [
         page.paint(severity, f"{counts.failures[severity]} {severity}")
         for severity in reversed(SEVERITIES)
         if counts.failures[severity]
     ]
-    page.line("  findings   ", ", ".join(failures) or "none that fails")
+    page.line("  findings   ", ", ".join(failures) or "none")
     if counts.rules:
         often = sorted(counts.rules.items(), key=lambda item: (-item[1], item[0]))
         page.folded(13, "  by rule    ", ", ".join(f"{plain(rule)} {count}" for rule, count in often[:10]))
@@ -202,13 +200,13 @@ def _summary(page: Page, report: Report) -> None:
 
 
 def coverage(report: Report) -> str:
-    """Whether the result covers what was asked for, as a sentence."""
-    told = report.coverage
-    judged = f"{told['judged']} of {counted(told['endpoints'], 'endpoint')} judged"
-    if not told["endpoints"]:
-        judged = "nothing was scanned"
-    if short := stopped(told):
+    """Return the counts of judged endpoints, and whether the scan is complete."""
+    counts = report.coverage
+    if short := stopped(counts):
         return f"NOT COMPLETE: {plain(short)}"
+    judged = f"{counts['judged']} of {counted(counts['endpoints'], 'endpoint')} judged"
+    if not counts["endpoints"]:
+        judged = "nothing was scanned"
     if short := shortfalls(report):
         return f"{judged}; NOT COMPLETE: {plain(short)}"
-    return f"{judged}; complete" if told["endpoints"] else judged
+    return f"{judged}; complete" if counts["endpoints"] else judged

@@ -1,4 +1,4 @@
-"""Text for a cluster: components, findings by owner, certificates, and what the scan did not see."""
+"""Text for a cluster: components, findings by owner, coverage and certificates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scanner.report import certificates, headline
 from scanner.report.coverage import Missing, missing
 from scanner.report.escape import plain
 from scanner.report.escape import width as columns
-from scanner.report.grouping import Group, Listener, by_severity, grouped
+from scanner.report.grouping import Group, Listener, grouped
 from scanner.report.page import Page, counted, findings, pad
 
 _SYMBOLS: dict[Honours | None, tuple[str, str]] = {
@@ -37,46 +37,45 @@ _COUNTS: tuple[tuple[Outcome, str], ...] = (
     ("not_applicable", "–"),
 )
 _LEGEND = (
-    "~ differs, not counted in the exit code (user workload, waived, rollout)",
-    "? inconclusive   – no TLS requirement: not among the 'of N TLS'",
+    "LISTENERS are ports of workloads; ENDPOINTS are their replicas and addresses, which COVERAGE counts",
+    "(1 of 2): 1 of 2 listeners follows its profile; 'of 2 TLS' leaves out those without a TLS requirement",
+    "~ differs, not counted in the exit code (profile not enforced, waived, rollout in progress)",
+    "? inconclusive   – no TLS requirement",
 )
 _WIDE = 120
-"""Columns of a page that has room for all columns of the table."""
+"""Columns of the page from which the table has all its columns."""
 _ROOMY = 100
-"""Columns of a page that has room for the number of listeners, too."""
+"""Columns of the page from which the table has the number of listeners."""
 _LONGEST_NAME = 81
-"""Columns of a component's name: that of a namespace (63, RFC 1123) and what stands around it."""
+"""Columns of a component's name: a namespace (63, RFC 1123) and the words around it."""
 _NAME_COLUMN = 44
-"""Columns for names at most; a longer one gets a line of its own."""
+"""Most columns for names; a longer name gets a line of its own."""
 _NAMESPACES = 20
-"""Namespaces of users shown without a failure; the JSON document has them all."""
+"""Namespaces of users shown without a failure; the JSON document has all."""
 _PROOFS = 2
-"""Lines of evidence for a component that does not honour its profile."""
-
-
+"""Lines of evidence for a component that does not follow its profile."""
 _NAMES = ("name", "distribution", "version", "platform", "topology")
-"""What the head of a page says of a cluster; the JSON document has the rest."""
+"""Facts of a cluster in the head of the page; the JSON document has the others."""
 
 
 def names(cluster: dict[str, object]) -> Iterator[str]:
-    """A line for each cluster of the report."""
+    """Yield the lines of each cluster of the report."""
     several = cluster.get("clusters")
     for each in several if isinstance(several, list) else [cluster]:
         if isinstance(each, dict):
             yield "cluster " + " ".join(
                 plain(str(each[key]), 60) for key in _NAMES if each.get(key) not in (None, "", "None")
             )
-            if said := each.get("adherence"):
-                yield f"  {plain(str(said), 160)}"
+            if adherence := each.get("adherence"):
+                yield f"  {plain(str(adherence), 160)}"
 
 
 def write(page: Page, report: Report) -> None:
-    """The component table, and the coverage of the cluster."""
+    """Write the component table and the coverage of the cluster."""
     if report.summary.components:
         _components(page, report.summary.components.rows())
-    told = report.coverage.get("discovery")
-    if told:
-        _coverage(page, told)
+    if discovery := report.coverage.get("discovery"):
+        _coverage(page, discovery)
 
 
 # --- Components -----------------------------------------------------------------------------------------------------
@@ -84,7 +83,7 @@ def write(page: Page, report: Report) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """How wide the names are, and what is left out of each line because it is the same for all, or has no room."""
+    """Widths of the table, and the adherence that all lines share."""
 
     page: Page
     name: int
@@ -93,7 +92,7 @@ class _Table:
     roomy: bool
 
     def head(self, row: Sequence[str], counts: Sequence[str], worst: str) -> str:
-        """The columns before the answer."""
+        """Return the columns before the answer."""
         name, listeners, endpoints = row
         numbers = f" {listeners:>9}" * self.roomy + f" {endpoints:>9}" * self.wide
         return f"{pad(name, self.name)}{numbers}{''.join(f'{count:>5}' for count in counts)}  {worst}"
@@ -110,17 +109,17 @@ def _components(page: Page, rows: list[ComponentRow]) -> None:
     for row in shown:
         _component(table, row)
     if len(rows) > len(shown):
-        more = counted(len(rows) - len(shown), "more namespace", "more namespaces")
-        page.line(f"  and {more} of users in which nothing fails that counts")
-    for line in _LEGEND:
-        page.line(page.paint("quiet", f"  {line}"))
+        more = counted(len(rows) - len(shown), "more namespace")
+        page.line(f"  and {more} of users without a failure that counts")
+    for line in (*_LEGEND, *headline.legend(shown)):
+        page.folded(4, "  ", line)
     if common:
         page.line(f"  components must follow the cluster's profile: {plain(', '.join(common), 60)}")
     page.line()
 
 
 def _fitted(page: Page, shown: list[ComponentRow], adherence: list[str]) -> _Table:
-    """The table with names as wide as the page lets them be."""
+    """Return the table with the name column as wide as the page allows."""
     wide, roomy = (page.width is None or page.width >= least for least in (_WIDE, _ROOMY))
     table = _Table(page, 0, adherence, wide, roomy)
     answers = max((columns(_answer(table, row)) for row in shown), default=0)
@@ -137,14 +136,14 @@ def _worth_a_line(rows: list[ComponentRow]) -> list[ComponentRow]:
 
 
 def _called(row: ComponentRow) -> str:
-    return name_of(row) + {"layered": " (layered)", "user": " (users)"}.get(row["standing"], "")
+    return name_of(row) + {"layered": " (layered)", "user": " (user)"}.get(row["standing"], "")
 
 
 def _component(table: _Table, row: ComponentRow) -> None:
     symbol, style = _symbol(row)
     page, worst = table.page, max(row["failures"], key=headline.severity_rank, default="")
     name = plain(_called(row), min(_LONGEST_NAME, (page.width or _LONGEST_NAME + 2) - 2))
-    if columns(name) > table.name:  # a narrow page: the name gets a line of its own
+    if columns(name) > table.name:  # a narrow page
         page.line(page.paint(style, symbol), f" {name}")
         symbol, name = " ", ""
     cells = (name, str(row["listeners"]), str(row["endpoints"]))
@@ -158,42 +157,40 @@ def _component(table: _Table, row: ComponentRow) -> None:
 
 
 def _symbol(row: ComponentRow) -> tuple[str, str]:
-    """A component whose deviations break nothing is not marked as failing."""
+    """Return symbol and style; a component whose failures are not counted is not marked as failing."""
     if row["honours"] == "no" and row["outcomes"]["deviates"] and not row["outcomes"]["fail"]:
         return headline.SYMBOLS["deviates"], "deviates"
     return _SYMBOLS[row["honours"]]
 
 
 def _answer(table: _Table, row: ComponentRow) -> str:
-    """``does not (2 of 3, not-enforced)``."""
-    answer = row["honours"]
-    if answer is None:
-        return _ANSWERS[answer]
-    under = [] if row["bindings"] == ["must-follow"] else row["bindings"]
+    """``no (2 of 3, profile not enforced)``: 2 follow."""
+    if row["honours"] is None:
+        return _ANSWERS[None]
     adherence = [] if row["adherence"] == table.adherence else row["adherence"]
-    asked = sum(row["honouring"].values())
-    words = [f"{row['honouring'][answer]} of {asked}" + (" TLS" if asked < row["listeners"] else "")]
+    tls = sum(row["honouring"].values())
+    words = [f"{row['honouring']['yes']} of {tls}" + (" TLS" if tls < row["listeners"] else "")]
     if table.wide or adherence:
-        words += [*adherence, *under]
-    return f"{_ANSWERS[answer]} ({', '.join(plain(word, 60) for word in words)})"
+        words += [*adherence, *(headline.BINDINGS.get(each, each) for each in row["bindings"] if each != "must-follow")]
+    return f"{_ANSWERS[row['honours']]} ({', '.join(plain(word, 60) for word in words)})"
 
 
 # --- What failed, by owner ------------------------------------------------------------------------------------------
 
 
 def details(page: Page, report: Report, outcome: str) -> None:
-    """The endpoints with this outcome: under their component and owner, equal replicas together.
-    Those that were in progress when the scan was stopped have one block of their own."""
+    """Write the endpoints with this outcome under their component and owner, equal replicas as one. Endpoints that were
+    in progress when the scan was stopped are elsewhere."""
     rows = (row for row in report.rows() if headline.outcome(row) == outcome and not headline.in_progress(row))
     for group in grouped(rows):
         _heading(page, group)
-        for listener in by_severity(group):
+        for listener in sorted(group.listeners.values(), key=lambda each: (each.worst, each.id)):
             _listener(page, listener, outcome)
 
 
 def _heading(page: Page, group: Group) -> None:
     whose = f"{plain(group.component)}: " if group.component else ""
-    standing = "" if group.standing in ("platform", "listed") else f", {plain(group.standing)}"
+    standing = "" if group.standing in ("platform", "listed") else f", {headline.STANDINGS.get(group.standing, '')}"
     page.title(f"{whose}{plain(group.name, 120)}  ({counted(group.count, 'endpoint')}{standing})")
 
 
@@ -214,27 +211,25 @@ def _listener(page: Page, listener: Listener, outcome: str) -> None:
 # --- Coverage -------------------------------------------------------------------------------------------------------
 
 
-def _coverage(page: Page, told: DiscoveryRow) -> None:
+def _coverage(page: Page, discovery: DiscoveryRow) -> None:
     page.title("COVERAGE")
-    aside = sum(each["count"] for each in told["left_out"])
-    parts = [(told["probed"], "probed"), (aside, "left out"), (told["not_reached"], "not reached")]
-    page.line(
-        f"  found        {counted(told['discovered'], 'listener')}: ",
-        ", ".join(f"{n} {what}" for n, what in parts if n),
-    )
+    left_out = sum(each["count"] for each in discovery["left_out"])
+    parts = [(discovery["probed"], "probed"), (left_out, "left out"), (discovery["not_reached"], "not reached")]
+    counts = ", ".join(f"{n} {what}" for n, what in parts if n)
+    page.line(f"  found        {counted(discovery['discovered'], 'endpoint')}: {counts}")
     parts = [
-        (told["judged"], "pass or fail"),
-        (told["undetermined"], "inconclusive"),
-        (told["not_applicable"], "without a TLS requirement"),
+        (discovery["judged"], "pass or fail"),
+        (discovery["undetermined"], "inconclusive"),
+        (discovery["not_applicable"], "without a TLS requirement"),
     ]
     page.line("  probed       ", ", ".join(f"{n} {what}" for n, what in parts if n) or "none")
     label = "left out"
-    for part in told["left_out"]:
+    for part in discovery["left_out"]:
         page.folded(15, f"  {label:<13}", f"{part['count']} × {plain(part['reason'], 120)}")
         label = ""
-    for gap in missing(told):
+    for gap in missing(discovery):
         page.folded(15, "  not read     ", _gap(gap))
-    for each in told["network_policies"][:10]:
+    for each in discovery["network_policies"][:10]:
         page.line(f"  closed by    NetworkPolicy {plain(each['policy'], 130)}: {each['endpoints']} did not answer")
     page.line()
 
@@ -250,36 +245,45 @@ def _gap(gap: Missing) -> str:
 
 _LABEL = 15
 """Columns before the text."""
-_ENDING = 5
-"""Certificates that are named because they end first; the JSON document has them all."""
+_EXPIRING = 5
+"""Certificates in the list of those that have expired or expire next."""
 _PENDING = 5
 _KEYS = 12
 """Lines of keys."""
 _NAME = 60
 _SAID = frozenset({"not-governed", "unattributed"})
-"""Statuses that the first line has counted."""
+"""Statuses that the first line counts."""
 
 
-def write_certificates(page: Page, found: CertificateReport, now: str) -> None:
-    """The section; ``now`` is the end of the scan, RFC 3339."""
-    told = found.summary
-    if not told["certificates"] and not told["names"]:
+def write_certificates(page: Page, found: CertificateReport, end: str) -> None:
+    """Write the section. ``end``: the end of the scan, RFC 3339."""
+    summary, now = found.summary, moment(end)
+    if not summary["certificates"] and not summary["names"]:
         return
     page.title("CERTIFICATES")
-    page.folded(_LABEL, "  found        ", _whose(told))
-    for line in told["configurations"][:20]:
+    parts = (
+        (summary["governed"], "governed by the PKI configuration"),
+        (summary["not_governed"], "not governed"),
+        (summary["unattributed"], "of unknown origin"),
+    )
+    whose = ", ".join(f"{count} {what}" for count, what in parts if count)
+    page.folded(_LABEL, "  found        ", f"{summary['certificates']}: {whose}")
+    for line in summary["configurations"][:20]:
         page.folded(_LABEL, "  configured   ", plain(line, 400))
-    if told["certificates"]:
-        _keys(page, told)
-    judged = (one for one in certificates.statuses(told) if one[0] not in _SAID)
-    said = ", ".join(f"{count} {plain(certificates.words(status), 40)}" for status, count in judged)
-    page.folded(_LABEL, "  judged       ", said or "none")
-    for names in told["names"][:20]:
+    if summary["certificates"]:
+        _keys(page, summary)
+    judged = (each for each in certificates.statuses(summary) if each[0] not in _SAID)
+    counts = ", ".join(f"{count} {plain(certificates.words(status), 40)}" for status, count in judged)
+    page.folded(_LABEL, "  judged       ", counts or "none")
+    for names in summary["names"][:20]:
         page.folded(_LABEL, "  names        ", _governed(names, 30))
-    if told["pending"]:
+    if summary["pending"]:
         page.folded(_LABEL, "  pending      ", _pending_line(found))
-    for number, row in enumerate(certificates.ending(found.rows(), moment(now), _ENDING)):
-        page.folded(_LABEL, " " * _LABEL if number else "  expires next ", _ends(row))
+    before = ""
+    for row in certificates.expiring(found.rows(), now, _EXPIRING):
+        label = "expired" if now and certificates.expiry(row) < now.timestamp() else "expires next"
+        page.folded(_LABEL, f"  {'' if label == before else label:<12} ", _expiry_line(row))
+        before = label
     page.line()
 
 
@@ -289,24 +293,15 @@ def _governed(row: NamesRow, most: int) -> str:
 
 
 def certificate_coverage(page: Page, found: CertificateReport) -> None:
-    """What the summary of a report says of the names."""
+    """Write the coverage of certificate names for the summary of the report."""
     for row in found.summary["names"][:20]:
         page.folded(13, "  PKI names  ", _governed(row, 0))
 
 
-def _whose(told: InventorySummary) -> str:
-    parts = (
-        (told["governed"], "governed by the PKI configuration"),
-        (told["not_governed"], "of others"),
-        (told["unattributed"], "owner unknown"),
-    )
-    return f"{told['certificates']}: {', '.join(f'{count} {what}' for count, what in parts if count)}"
-
-
-def _keys(page: Page, told: InventorySummary) -> None:
+def _keys(page: Page, summary: InventorySummary) -> None:
     """A line for each key, a column for each category."""
-    columns = certificates.used_categories(told)
-    lines = certificates.by_key(told["keys"])
+    columns = certificates.used_categories(summary)
+    lines = certificates.by_key(summary["keys"])
     width = max(len(plain(key, 20)) for key in lines)
     head = "".join(f"{each:>9}" for each in columns)
     page.line("  keys         ", page.paint("quiet", f"{'':<{width}}{head}"))
@@ -318,22 +313,19 @@ def _keys(page: Page, told: InventorySummary) -> None:
 
 
 def _pending_line(found: CertificateReport) -> str:
-    """How many, until when, and which first."""
-    told = found.summary
-    until = f", the last of them renewed by {told['pending_until'][:10]}" if told["pending_until"] else ""
-    names = ", ".join(islice(_waiting(found), _PENDING))
-    more = told["pending"] - _PENDING
-    return f"{counted(told['pending'], 'certificate')}{until}: {names}{f' and {more} more' if more > 0 else ''}"
+    """Count the certificates whose rotation is pending, with the last date and the first names."""
+    summary = found.summary
+    until = f", the last of them renewed by {summary['pending_until'][:10]}" if summary["pending_until"] else ""
+    waiting = []
+    for row in islice((row for row in found.rows() if row["status"] == "pending-rotation"), _PENDING):
+        by = row["renewal"]["by"] if row["renewal"] else None
+        waiting.append(f"{plain(certificates.name(row), _NAME)}{f' by {by[:10]}' if by else ''}")
+    more = summary["pending"] - _PENDING
+    names = ", ".join(waiting) + (f" and {more} more" if more > 0 else "")
+    return f"{counted(summary['pending'], 'certificate')}{until}: {names}"
 
 
-def _waiting(found: CertificateReport) -> Iterator[str]:
-    for row in found.rows():
-        if row["status"] == "pending-rotation":
-            by = row["renewal"]["by"] if row["renewal"] else None
-            yield f"{plain(certificates.name(row), _NAME)}{f' by {by[:10]}' if by else ''}"
-
-
-def _ends(row: InventoryRow) -> str:
+def _expiry_line(row: InventoryRow) -> str:
     where = f", {plain(row['places'][0], 120)}" if row["places"] else ""
     more = f" and {counted(row['found'] - 1, 'more place')}" if row["found"] > 1 else ""
     what = f"{plain(certificates.name(row), _NAME)} ({row['category']}, {plain(key_name(row['key']), 30)})"

@@ -1,14 +1,14 @@
-"""What would change if something else were owed: two judgements of the same observations, compared.
+"""Compare two judgements of the same observations: before and after a change of profile, policy or release.
 
-Endpoints are compared by instance, and replicas that change alike are told once. "Fails" is a failure that counts;
-what is waived, settling or readiness only is "excused", so that an adherence that begins to bind shows as failures.
+Endpoints are compared by instance; replicas with the same change are one entry. "fails" is a failure that the exit code
+counts; "excused" is a failure that it does not count (waived, rollout in progress, profile not enforced).
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Literal, TextIO, TypedDict
 
 from scanner.model.inventory import InventoryRow
@@ -23,26 +23,26 @@ from scanner.model.report import (
 )
 from scanner.report import headline
 from scanner.report.escape import plain
-from scanner.report.grouping import PLACES, merged, owner_name
+from scanner.report.grouping import PLACES, fingerprint, merged, owner_name
 from scanner.report.page import Page, counted, exit_text, findings
 from scanner.report.stream import dumps, write_document
 
 _FORCED = 20
-"""Certificates that are named in the text."""
+"""Certificates in a list of the text."""
 SCHEMA = "adhere.whatif/v1"
 
 Outcome = Literal["fails", "inconclusive", "follows", "excused", "passes", "not_applicable"]
 
 OUTCOMES: tuple[Outcome, ...] = ("fails", "inconclusive", "follows", "excused", "passes", "not_applicable")
-"""What matters most to a reader first."""
+"""Outcomes, the most important first."""
 
 _TITLES: dict[Outcome, str] = {
     "fails": "WOULD NEWLY FAIL",
     "inconclusive": "COULD NO LONGER BE DETERMINED",
     "follows": "WOULD BE RECONFIGURED BY ITS OPERATOR",
-    "excused": "WOULD DEVIATE WITHOUT BREAKING ANYTHING",
+    "excused": "WOULD DEVIATE, NOT COUNTED IN THE EXIT CODE",
     "passes": "WOULD NEWLY PASS",
-    "not_applicable": "WOULD NO LONGER HAVE TO SPEAK TLS",
+    "not_applicable": "WOULD HAVE NO TLS REQUIREMENT",
 }
 _WORDS: dict[Outcome, str] = {
     "fails": "fail",
@@ -64,19 +64,19 @@ _STYLES: dict[Outcome, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlook:
-    """What becomes of a listener that does not meet a profile yet which somebody only asks about."""
+    """Forecast for a listener that does not comply yet with a profile of ``--profile``."""
 
     kind: Literal["follows", "cannot", "does-not-follow"]
-    """``follows``: it meets today's, and takes the new one from the same object. ``cannot``: it follows, and was seen
-    unable to. ``does-not-follow``: it does not meet today's either."""
+    """``follows``: it complies with the current profile, and takes the new one from the same object. ``cannot``: it
+    follows, but was observed to be unable to. ``does-not-follow``: it does not comply with the current profile."""
     source: str
-    """The object and field that the new profile would come from."""
+    """Object and field that would have the new profile."""
     why: str
 
 
 @dataclass(slots=True)
 class Change:
-    """One listener whose outcome is another one, with the replicas that change in the same way."""
+    """A listener with another outcome, and the replicas with the same change."""
 
     id: str
     owner: OwnerRow
@@ -85,26 +85,26 @@ class Change:
     before: Outcome
     after: Outcome
     profile: str | None
-    """What it would owe."""
+    """Required profile after the change."""
     because: list[str]
-    """Who would say so."""
+    """Reasons for this profile."""
     findings: list[FindingRow]
-    """What would need a reader."""
+    """Failed or inconclusive findings after the change."""
     outlook: Outlook | None = None
-    """Where another profile is asked about, and an object brings it to the listener."""
+    """Forecast, if ``--profile`` is used and an object brings the profile to the listener."""
     count: int = 0
     instances: list[str] = field(default_factory=list)
-    """The first few."""
+    """The first instances."""
 
     def add(self, row: EndpointRow) -> None:
-        """Another replica."""
+        """Add a replica."""
         self.count += 1
         if len(self.instances) < PLACES:
             self.instances.append(row["instance"])
 
 
 class RotationRow(TypedDict):
-    """A certificate that another PKI configuration would have to wait for."""
+    """A certificate that must be rotated before it complies with another PKI configuration."""
 
     names: list[str]
     subject: str | None
@@ -113,30 +113,30 @@ class RotationRow(TypedDict):
     status: str
     """``pending-rotation`` or ``needs-forced-rotation``."""
     by: str | None
-    """When its operator renews it at the latest, RFC 3339; null where nothing does, or nothing says when."""
+    """Latest renewal by its operator, RFC 3339; null if unknown or not renewed automatically."""
     not_after: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rotations:
-    """What has to be made anew before every key is as another PKI configuration asks."""
+    """Certificates to be rotated before all keys comply with another PKI configuration."""
 
     pending: int = 0
-    """Certificates that their operators renew by themselves."""
+    """Certificates that are renewed automatically."""
     first: str | None = None
-    """When the first of them is renewed, RFC 3339."""
+    """First renewal, RFC 3339."""
     last: str | None = None
     forced: int = 0
-    """Certificates that nothing renews by itself."""
+    """Certificates that are not renewed automatically."""
     rows: tuple[RotationRow, ...] = ()
-    """The forced ones first, each kind by date; the first ``MOST_ROTATIONS``."""
+    """Forced rotations first, then by date; at most ``MOST_ROTATIONS``."""
 
 
 MOST_ROTATIONS = 1000
 
 
 def rotations(rows: Iterable[InventoryRow]) -> Rotations:
-    """Count them, of an inventory that was judged by that configuration."""
+    """Count the rotations in an inventory that was judged by that configuration."""
     found = [_rotation(row) for row in rows if row["status"] in ("pending-rotation", "needs-forced-rotation")]
     found.sort(key=lambda one: (one["status"], one["by"] or one["not_after"] or "9", one["sha256"]))
     waiting = [one for one in found if one["status"] == "pending-rotation"]
@@ -164,7 +164,7 @@ def _rotation(row: InventoryRow) -> RotationRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Everything that would change, and how many endpoints would not."""
+    """The endpoints and findings that would change, and the number of unchanged endpoints."""
 
     before: Counter[Outcome]
     after: Counter[Outcome]
@@ -172,67 +172,66 @@ class Comparison:
     """The failures first; within an outcome by component, then owner."""
     unchanged: int
     only_before: int
-    """Endpoints of the first judgement that the second does not have."""
+    """Endpoints of the first judgement only."""
     only_after: int
     out_of_scope: int = 0
-    """Of ``only_before``: endpoints that the policy would leave out."""
+    """Number of endpoints in ``only_before`` that the policy would exclude."""
     newly_in_scope: int = 0
-    """Listeners that the policy would let a scan ask, and of which the saved one cannot tell: nobody has asked them."""
+    """Number of listeners that the policy would include, and that the saved scan did not probe."""
     not_judged: tuple[str, ...] = ()
-    """What the scan may have said and was not judged again, each with the reason."""
+    """Results of the scan that could not be judged again, each with the reason."""
     certificates: Rotations | None = None
-    """Under another PKI configuration: what would have to be made anew."""
+    """Rotations under another PKI configuration."""
     failing: tuple[FindingRow, ...] = ()
-    """Findings on no single endpoint that would newly fail."""
+    """Cluster-wide findings that would newly fail."""
     undecided: tuple[FindingRow, ...] = ()
-    """Those of which nobody could tell any more."""
+    """Cluster-wide findings that would become inconclusive."""
     mended: tuple[FindingRow, ...] = ()
-    """Those that fail now and would not."""
+    """Cluster-wide findings that would no longer fail."""
 
     @property
     def breaks(self) -> bool:
-        """Whether something would newly fail that counts."""
+        """True if something would newly fail."""
         return bool(self.failing or self.changed("fails"))
 
     @property
     def loses(self) -> bool:
-        """Whether something could no longer be determined that can be told now."""
+        """True if something would become inconclusive."""
         return bool(self.undecided or self.changed("inconclusive"))
 
     def with_findings(self, before: Iterable[FindingRow], after: Iterable[FindingRow]) -> Comparison:
-        """The same, with what is said of no single endpoint compared too."""
+        """Return the comparison with the cluster-wide findings of both judgements."""
         was, now = ({_identity(one): (_weight(one), one) for one in some} for some in (before, after))
         fine: tuple[Outcome, None] = ("passes", None)
-        changed = [(key, told) for key, (told, _) in now.items() if told != was.get(key, fine)[0]]
+        changed = [(key, outcome) for key, (outcome, _) in now.items() if outcome != was.get(key, fine)[0]]
         return replace(
             self,
-            failing=tuple(now[key][1] for key, told in changed if told == "fails"),
-            undecided=tuple(now[key][1] for key, told in changed if told == "inconclusive"),
-            mended=tuple(one for key, (told, one) in was.items() if told == "fails" != now.get(key, fine)[0]),
+            failing=tuple(now[key][1] for key, outcome in changed if outcome == "fails"),
+            undecided=tuple(now[key][1] for key, outcome in changed if outcome == "inconclusive"),
+            mended=tuple(one for key, (outcome, one) in was.items() if outcome == "fails" != now.get(key, fine)[0]),
         )
 
     def changed(self, after: Outcome) -> list[Change]:
-        """Those that would come to this outcome."""
+        """Return the changes to this outcome."""
         return [change for change in self.changes if change.after == after]
 
 
 def _identity(finding: FindingRow) -> tuple[str, str]:
-    """What makes a finding on no endpoint the same in two judgements. A waiver is known by who answers for what until
-    when: the line of the file where that is written may be another one."""
+    """Key of a cluster-wide finding in two judgements. Waivers are compared without their line in the file."""
     if finding["rule"].startswith("waiver-") and finding["evidence"]:
         return finding["rule"], finding["evidence"][0].rpartition(" (")[0]
     return finding["rule"], finding["about"] or finding["message"]
 
 
 def _weight(finding: FindingRow) -> Outcome:
-    """What a finding amounts to; one that only informs says nothing for or against."""
+    """Return the outcome of a finding; an informational one passes."""
     if finding["verdict"] == "inconclusive" and not headline.open_question(finding):
         return "passes"
     return outcome(finding)
 
 
 def outcome(row: EndpointRow | FindingRow) -> Outcome:
-    """What became of one endpoint, or one finding."""
+    """Return the outcome of an endpoint or a finding."""
     match row["verdict"]:
         case "fail":
             return "excused" if row["status"] in NEVER_FAILS else "fails"
@@ -249,8 +248,10 @@ def compare(
     after: Iterable[EndpointRow],
     outlooks: Callable[[str], Outlook | None] = lambda _: None,
 ) -> Comparison:
-    """Compare two judgements by instance. Of ``before`` only the outcomes are kept, of ``after`` what changed.
-    ``outlooks`` is asked for the instance of each failure of ``after``."""
+    """Compare two judgements by instance. Only the outcomes of ``before`` and the changes of ``after`` are kept.
+
+    ``outlooks`` is called with the instance of each failure in ``after``.
+    """
     was = {row["instance"]: outcome(row) for row in before}
     now, changes = Counter[Outcome](), dict[object, Change]()
     seen = unchanged = 0
@@ -279,8 +280,7 @@ def _note(
     changes: dict[object, Change], row: EndpointRow, before: Outcome, after: Outcome, outlook: Outlook | None
 ) -> None:
     found = [one for one in row["findings"] if headline.open_question(one)]
-    alike = tuple((one["rule"], one["status"], one["message"], tuple(one["observed"])) for one in found)
-    key = (row["id"], before, after, alike, outlook)
+    key = (row["id"], before, after, tuple(map(fingerprint, found)), outlook)
     if key not in changes:
         changes[key] = Change(
             id=row["id"],
@@ -309,7 +309,7 @@ def _place(change: Change) -> tuple[int, bool, str, str, str, str]:
 def write_text(
     comparison: Comparison, out: TextIO, *, title: str = "", color: bool = False, width: int | None = None
 ) -> None:
-    """For people. ``title`` says what was assumed: ``profile modern, adherence StrictAllComponents``."""
+    """Write the comparison as text. ``title``: the assumption, ``profile modern, adherence StrictAllComponents``."""
     page = Page(out, color, None if width is None else max(width, 40))
     page.line(page.paint("title", "what if"), f"  {plain(title, 300)}" if title else "")
     page.line()
@@ -329,8 +329,8 @@ def write_text(
         page.line()
     page.title("SUMMARY")
     for name, counts in (("now", comparison.before), ("then", comparison.after)):
-        told = [f"{counts[each]} {_WORDS[each]}" for each in OUTCOMES if counts[each]]
-        page.line(f"  {name:<10} ", "; ".join(told) or "nothing")
+        parts = [f"{counts[each]} {_WORDS[each]}" for each in OUTCOMES if counts[each]]
+        page.line(f"  {name:<10} ", "; ".join(parts) or "nothing")
     changed = sum(change.count for change in comparison.changes)
     same = f"{comparison.unchanged} {'is' if comparison.unchanged == 1 else 'are'} as before"
     page.line(f"  {'changed':<10} {counted(changed, 'endpoint')}, {same}")
@@ -340,7 +340,7 @@ def write_text(
         (len(comparison.mended), "would be gone"),
     )
     if said := ", ".join(f"{count} {what}" for count, what in others if count):
-        page.line(f"  {'findings':<10} on no single endpoint: {said}")
+        page.line(f"  {'findings':<10} cluster-wide: {said}")
     if comparison.certificates is not None:
         _rotations(page, comparison.certificates)
     for count, what in (
@@ -357,14 +357,14 @@ def write_text(
 
 
 def exit_code(comparison: Comparison) -> int:
-    """What would newly fail weighs more than what could no longer be determined."""
+    """Return 1 for new failures, else 3 for newly inconclusive results, else 0."""
     if comparison.breaks:
         return EXIT_FINDINGS
     return EXIT_INCOMPLETE if comparison.loses else EXIT_OK
 
 
 def exit_line(comparison: Comparison) -> str:
-    """The exit code, and what would newly fail or become inconclusive."""
+    """Return the exit line, with the counts of new failures and inconclusive results."""
     reasons = [
         _reason(comparison.changed("fails"), comparison.failing, "would newly fail"),
         _reason(comparison.changed("inconclusive"), comparison.undecided, "would become inconclusive"),
@@ -376,20 +376,20 @@ def exit_line(comparison: Comparison) -> str:
 
 def _reason(changes: list[Change], wide: Sequence[FindingRow], what: str) -> str:
     endpoints = sum(change.count for change in changes)
-    told = [counted(endpoints, "endpoint")] if endpoints else []
-    told += [counted(len(wide), "cluster-wide finding")] if wide else []
-    return f"{' and '.join(told)} {what}" if told else ""
+    parts = [counted(endpoints, "endpoint")] if endpoints else []
+    parts += [counted(len(wide), "cluster-wide finding")] if wide else []
+    return f"{' and '.join(parts)} {what}" if parts else ""
 
 
-def _rotations(page: Page, told: Rotations) -> None:
-    """How many certificates wait, and until when; and those that somebody has to replace."""
-    when = f", the first by {told.first[:10]}, the last by {told.last[:10]}" if told.first and told.last else ""
-    page.folded(13, f"  {'pending':<10} ", f"{counted(told.pending, 'certificate')} to be renewed by operators{when}")
-    forced = [one for one in told.rows if one["status"] == "needs-forced-rotation"]
+def _rotations(page: Page, found: Rotations) -> None:
+    """Write the number of certificates whose rotation is pending, and those to be replaced by hand."""
+    when = f", the first by {found.first[:10]}, the last by {found.last[:10]}" if found.first and found.last else ""
+    page.folded(13, f"  {'pending':<10} ", f"{counted(found.pending, 'certificate')} to be renewed by operators{when}")
+    forced = [one for one in found.rows if one["status"] == "needs-forced-rotation"]
     named = [f"{plain(_called(one), 80)} (expires {(one['not_after'] or 'unknown')[:10]})" for one in forced[:_FORCED]]
-    more = [f"and {told.forced - _FORCED} more"] if told.forced > _FORCED else []
-    said = f"{counted(told.forced, 'certificate')} that nothing renews"
-    page.folded(13, f"  {'forced':<10} ", f"{said}: {', '.join([*named, *more])}" if named else said)
+    more = [f"and {found.forced - _FORCED} more"] if found.forced > _FORCED else []
+    words = f"{counted(found.forced, 'certificate')} that are not renewed automatically"
+    page.folded(13, f"  {'forced':<10} ", f"{words}: {', '.join([*named, *more])}" if named else words)
 
 
 def _called(row: RotationRow) -> str:
@@ -410,7 +410,11 @@ def _section(page: Page, after: Outcome, changes: list[Change]) -> None:
         if group != under:
             if under:
                 page.line()
-            standing = "" if change.standing in ("platform", "listed") else f"  ({plain(change.standing)})"
+            standing = (
+                ""
+                if change.standing in ("platform", "listed")
+                else f"  ({headline.STANDINGS.get(change.standing, '')})"
+            )
             page.title(f"{plain(group[0]) + ': ' if group[0] else ''}{plain(group[1], 120)}{standing}")
             under = group
         _change(page, change)
@@ -436,7 +440,7 @@ def _change(page: Page, change: Change) -> None:
 
 
 def write_json(comparison: Comparison, out: TextIO, *, assumed: dict[str, str] | None = None) -> None:
-    """For scripts (``docs/schema/whatif-v1.json``): the counts, then a line for each change."""
+    """Write the comparison as JSON (``docs/schema/whatif-v1.json``): the counts, then a line for each change."""
     members: dict[str, object] = {
         "schema": SCHEMA,
         "assumed": assumed or {},
@@ -448,7 +452,7 @@ def write_json(comparison: Comparison, out: TextIO, *, assumed: dict[str, str] |
         "out_of_scope": comparison.out_of_scope,
         "newly_in_scope": comparison.newly_in_scope,
         "not_judged": list(comparison.not_judged),
-        "certificates": None if comparison.certificates is None else _rotations_row(comparison.certificates),
+        "certificates": None if comparison.certificates is None else asdict(comparison.certificates),
         "findings": {
             "failing": comparison.failing,
             "undecided": comparison.undecided,
@@ -457,16 +461,6 @@ def write_json(comparison: Comparison, out: TextIO, *, assumed: dict[str, str] |
         "changes": (dumps(_change_row(change)) for change in comparison.changes),
     }
     write_document(out, members)
-
-
-def _rotations_row(told: Rotations) -> dict[str, object]:
-    return {
-        "pending": told.pending,
-        "first": told.first,
-        "last": told.last,
-        "forced": told.forced,
-        "rows": list(told.rows),
-    }
 
 
 def _change_row(change: Change) -> dict[str, object]:

@@ -224,7 +224,7 @@ def test_an_interrupted_scan_counts_what_is_not_finished() -> None:
     assert said.count(counts) == 3, "in the block, in the coverage and in the last line"
     assert counts in said.splitlines()[-1]
     block = said[said.index("NOT FINISHED") :]
-    assert " and 20 more, all of them in the JSON report" in block
+    assert " and 20 more (all of them are in the JSON report)" in block
     assert message not in block, "one block in place of a finding for each endpoint"
     assert counts[1:] in _written(html.write, stopped)
     (error,) = ElementTree.fromstring(_written(junit.write, stopped).encode())[0].iter("error")

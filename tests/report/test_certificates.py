@@ -21,7 +21,7 @@ def test_what_violates_comes_first_then_what_is_not_known_then_what_is_to_come()
         "violation", "needs-forced-rotation", "not-tested", "pending-rotation", "not-implemented",
     ]  # fmt: skip
     rest = certificates.first(samples.rows(), 100)[5:]
-    assert [certificates.ends(row) for row in rest] == sorted(certificates.ends(row) for row in rest)
+    assert [certificates.expiry(row) for row in rest] == sorted(certificates.expiry(row) for row in rest)
 
 
 def test_only_the_first_are_held() -> None:
@@ -30,22 +30,22 @@ def test_only_the_first_are_held() -> None:
 
 
 def test_what_ends_soon() -> None:
-    soon = certificates.ending(samples.rows(), samples.NOW, 3)
+    soon = certificates.expiring(samples.rows(), samples.NOW, 3)
     assert [row["subject"] for row in soon] == [
         "CN=old.example",
         "CN=shop.example,O=Shop",
         "CN=kube-apiserver-lb-server",
     ]
-    assert len(certificates.ending(samples.rows(), samples.NOW, 100)) == 7
-    assert certificates.ending(samples.rows(), samples.NOW - timedelta(days=400), 100) == []
-    assert certificates.ending(samples.rows(), None, 100) == []
+    assert len(certificates.expiring(samples.rows(), samples.NOW, 100)) == 7
+    assert certificates.expiring(samples.rows(), samples.NOW - timedelta(days=400), 100) == []
+    assert certificates.expiring(samples.rows(), None, 100) == []
 
 
 def test_an_end_that_cannot_be_read_sorts_last() -> None:
     row = next(samples.rows())
     row["not_after"] = None
-    assert certificates.ends(row) == float("inf")
-    assert certificates.ending([row], samples.NOW, 9) == []
+    assert certificates.expiry(row) == float("inf")
+    assert certificates.expiring([row], samples.NOW, 9) == []
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_words_for_every_status_that_there_can_be() -> None:
 
 @pytest.mark.parametrize(
     ("start", "end", "name"),
-    [(None, 0, "ended"), (0, 7, "1 week"), (7, 30, "1 month"), (30, 90, "3 months"), (180, 365, "1 year"),
+    [(None, 0, "expired"), (0, 7, "1 week"), (7, 30, "1 month"), (30, 90, "3 months"), (180, 365, "1 year"),
      (365, 730, "2 years"), (3650, None, "later"), (0, 8, "8 days")],
 )  # fmt: skip
 def test_steps_of_time(start: int | None, end: int | None, name: str) -> None:

@@ -70,4 +70,4 @@ def test_kinds_that_a_directory_does_not_have_are_said_together() -> None:
 
 def test_different_reasons_are_not_said_of_all() -> None:
     (told,) = missing(_gaps((POD, "not-saved", "pods was not read"), (ROUTE, "not-saved", "routes was not read")))
-    assert told.reason.startswith("what was saved does not have them")
+    assert told.reason.startswith("the snapshot does not have them")

@@ -60,7 +60,7 @@ def test_without_findings_the_evidence_is_the_reason() -> None:
 def test_what_is_excused_is_counted_apart() -> None:
     assert (
         headline.excused(Summary(statuses={"waived": 2, "readiness": 1, "ok": 5, "informational": 3}))
-        == "1 readiness, 2 waived"
+        == "1 profile not enforced, 2 waived"
     )
     assert headline.excused(Summary(statuses={"violation": 1})) == ""
 

@@ -76,7 +76,7 @@ def test_many_namespaces_of_users_without_a_failure_are_summed_up() -> None:
         rows.append(endpoint_row(where, USER, samples.speaking("x"), "pass", "ok", samples.PASSED))
     told = _text(cluster_samples.report(rows))
     assert told.count("namespace team-") == 20
-    assert "and 10 more namespaces of users in which nothing fails that counts" in told
+    assert "and 10 more namespaces of users without a failure that counts" in told
 
 
 def test_several_clusters_are_all_named() -> None:
@@ -107,6 +107,6 @@ def test_names_of_components_are_whole_on_every_page(width: int | None) -> None:
     where = endpoint(owner, 443, "10.0.0.1", None)
     row = endpoint_row(where, USER, samples.speaking("x"), "pass", "ok", samples.PASSED)
     told = _text(cluster_samples.report([row]), width)
-    assert "✓ namespace a-namespace-with-a-long-name (users)" in told
+    assert "✓ namespace a-namespace-with-a-long-name (user)" in told
     table = told[: told.index("COVERAGE")].splitlines()
     assert width is None or max(map(columns, table)) <= width

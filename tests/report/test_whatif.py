@@ -116,7 +116,7 @@ def test_findings_on_no_endpoint_are_compared_by_rule_and_what_they_are_about() 
     assert [one["rule"] for one in told.undecided] == ["require-endpoints"]
     assert [one["about"] for one in told.mended] == ["a"]
     assert (told.breaks, told.loses) == (True, True)
-    sums = "on no single endpoint: 1 would newly fail, 1 could no longer be determined, 1 would be gone"
+    sums = "cluster-wide: 1 would newly fail, 1 could no longer be determined, 1 would be gone"
     assert sums in _text(told), "else the sum says that nothing changed, and the exit code that something did"
 
 
