@@ -112,8 +112,8 @@ def diagnose(
 ) -> Iterator[Diagnosis]:
     """Diagnose each component that has a listener, or the one of that name.
 
-    ``cluster``: an assessment of a snapshot that also read ``READS``. ``maps``: the result of ``injected``. ``served``:
-    listeners of a saved scan. ``events_of`` is called once, for the namespaces of all components.
+    ``cluster``: an assessment of a snapshot that also read ``READS``. ``maps``: the result of ``injected``. ``seen``:
+    listeners of a saved scan. ``hear`` is called once, for the namespaces of all components.
     """
     components = list(_components(cluster, component, maps, seen))
     yield from map(_diagnosis, _with_events(components, hear))
