@@ -1,7 +1,7 @@
-"""Expectations: what is required of each endpoint, and by which object. Pure; one file a resolver, in order.
+"""Expectations: the requirements on each endpoint, and the objects that they come from. No I/O; one resolver a file.
 
-``Expectations(snapshot, catalogue, policy, ...).of(endpoint)``. A resolver takes a ``Draft`` and returns a better one;
-``RESOLVERS`` lists them. What an implementation cannot do is cut off last.
+``Expectations(snapshot, catalogue, policy, ...).of(endpoint)``. A resolver takes a ``Partial`` and returns one with
+more; ``RESOLVERS`` lists them in order. The limits of the implementation are applied last.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from scanner.expect import (
     implementations,
     ingress_controller,
     kubelet,
-    ownership,
     passthrough,
     process_flags,
     rollout,
@@ -26,13 +25,12 @@ from scanner.expect import (
 from scanner.expect.authority import Wishes
 from scanner.expect.backend_tls import upstreams
 from scanner.expect.client_trust import server_trust, unasked
-from scanner.expect.connection_coalescing import neighbours
-from scanner.expect.custom_profiles import custom_uses
 from scanner.expect.facts import Facts
 from scanner.expect.http_redirect import plain_port
-from scanner.expect.partial_expectation import Draft
+from scanner.expect.implementations import custom_uses
+from scanner.expect.partial_expectation import Partial
 from scanner.expect.rejected_listener import rejection_of, stale_status
-from scanner.expect.unmatched_sni import Through, other_names
+from scanner.expect.unmatched_sni import Through, neighbours, other_names
 from scanner.kube import kinds
 from scanner.kube.api_server import LEGACY, STRICT, Adherence
 from scanner.kube.gateway import HOLDER_NAMES
@@ -87,15 +85,15 @@ READS: tuple[Kind, ...] = (
     kinds.MUTATING_WEBHOOK,
     kinds.API_SERVICE,
 )
-"""Every kind that a resolver looks at."""
+"""Every kind that a resolver reads."""
 
-Resolver = Callable[[Facts, Draft], Draft]
+Resolver = Callable[[Facts, Partial], Partial]
 
 RESOLVERS: tuple[Resolver, ...] = (
-    ownership.resolve,  # whose it is
-    binding.of_cluster,  # what the cluster as a whole says
-    binding.bind,  # whether that binds it
-    process_flags.resolve,  # what beats the cluster: configuration of its own ...
+    binding.resolve,  # platform, layered product or user
+    binding.of_cluster,  # the cluster's profile
+    binding.bind,  # is it enforced for this listener?
+    process_flags.resolve,  # configuration that overrides the cluster's ...
     kubelet.resolve,
     ingress_controller.resolve,
     ingress_controller.of_microshift,
@@ -103,14 +101,14 @@ RESOLVERS: tuple[Resolver, ...] = (
     contour.resolve,
     gateway.in_mesh,
 )
-"""Those that look at objects, in order. After them: what is passed through, the policy file, rollouts, and what the
-implementation can do."""
+"""Resolvers that read objects, in order. After them: passthrough, the policy file, rollouts, and the limits of the
+implementation."""
 
 _LAST: tuple[Resolver, ...] = (binding.override, rollout.resolve, implementations.resolve)
 
 
 class Expectations:
-    """What the endpoints of one snapshot owe."""
+    """The expectations of the endpoints of one snapshot."""
 
     def __init__(  # noqa: PLR0913 - everything that decides what is required
         self,
@@ -126,10 +124,10 @@ class Expectations:
         earlier: Iterable[Snapshot] = (),
         beside: Iterable[Snapshot] = (),
     ) -> None:
-        """``endpoints`` are those that something may be passed through to. ``default_profile`` is the floor
-        on clusters that are not OpenShift, and beats the policy file's. ``release``, ``profile`` and ``adherence``
-        stand in for what ClusterVersion and APIServer say. ``earlier`` are snapshots of the cluster as it was before,
-        ``beside`` those of other clusters, one of which may host its control plane.
+        """``endpoints`` are possible passthrough backends. ``default_profile`` is the minimum on clusters that are not
+        OpenShift, and overrides the policy file's. ``release``, ``profile`` and ``adherence`` replace the values of
+        ClusterVersion and APIServer. ``earlier`` are older snapshots of the cluster, ``beside`` snapshots of other
+        clusters, one of which may host its control plane.
 
         Raises ``UsageError`` and ``InputError`` for a profile of the policy that does not exist or is not valid.
         """
@@ -148,7 +146,7 @@ class Expectations:
 
     @property
     def adherence(self) -> Adherence | None:
-        """What ``tlsAdherence`` amounts to for the cluster's own components; None where there is no such object."""
+        """The meaning of ``tlsAdherence`` for the cluster's own components; None without an APIServer object."""
         return self._facts.cluster.adherence
 
     @cached_property
@@ -157,88 +155,88 @@ class Expectations:
 
     @property
     def facts(self) -> Facts:
-        """What the resolvers look at."""
+        """The facts that the resolvers read."""
         return self._facts
 
     def customs(self) -> tuple[CustomUse, ...]:
-        """Every profile of type Custom, as its readers see it."""
+        """Every profile of type Custom, with its meaning for each component that reads it."""
         return tuple(custom_uses(self._facts))
 
     def unknown_adherences(self) -> tuple[UnknownAdherence, ...]:
-        """Every ``tlsAdherence`` that no release knows, the cluster's own first."""
-        said = (each.adherence for each in (self._facts.cluster, *self._facts.hosted.values()))
+        """Every unknown ``tlsAdherence``, the cluster's own first."""
+        adherences = (each.adherence for each in (self._facts.cluster, *self._facts.hosted.values()))
         values = (
             UnknownAdherence(source=each.source, field=each.field, said=each.said, known=(STRICT, LEGACY))
-            for each in said
+            for each in adherences
             if each is not None and each.unknown
         )
         return tuple(dict.fromkeys(values))
 
     def of(self, endpoint: Endpoint) -> Expectation:
         """The expectation of ``endpoint``, with its reasons."""
-        draft = self._draft(endpoint, frozenset())
+        partial = self._partial(endpoint, frozenset())
         nothing, older = rejection_of(self._facts, endpoint), stale_status(self._facts, endpoint)
-        notes = (f"nothing is to be served under its name: {nothing}" if nothing else "", older)
-        draft = draft.remark(*filter(None, notes))
-        asked, client_source = _client_certificate(draft)
+        notes = (f"no certificate may be served for its server name: {nothing}" if nothing else "", older)
+        partial = partial.remark(*filter(None, notes))
+        asked, client_source = _client_certificate(partial)
         return Expectation(
-            profile=draft.profile,
-            certificate=certificates.expected(self._facts, draft),
+            profile=partial.profile,
+            certificate=certificates.expected(self._facts, partial),
             client_certificate=asked,
             client_source=client_source,
-            client_trust=server_trust(self._facts, draft),
-            client_unasked=unasked(self._facts, draft),
+            client_trust=server_trust(self._facts, partial),
+            client_unasked=unasked(self._facts, partial),
             rejection=nothing,
             stale_status=older,
-            passed_on=draft.passed_on,
+            passed_on=partial.passed_on,
             upstreams=tuple(upstreams(self._facts, endpoint)),
             neighbours=neighbours(self._facts, endpoint),
             plain_port=plain_port(self._facts, endpoint),
-            other_names=other_names(self._facts, draft, self._through),
-            tls13_suites_configurable=draft.tls13_suites_configurable,
-            groups_configurable=draft.groups_configurable,
-            binding=draft.binding,
-            because=tuple(dict.fromkeys(draft.because)),
-            lever=draft.lever,
-            standing=draft.standing,
-            alternatives=draft.alternatives,
-            skewed=draft.skewed,
-            settles_by=draft.settles_by,
-            component=draft.entry.component if draft.entry else endpoint.component,
-            remarks=draft.remarks,
-            overridden=draft.overridden,
-            adherence=draft.adherence,
+            other_names=other_names(self._facts, partial, self._through),
+            tls13_suites_configurable=partial.tls13_suites_configurable,
+            groups_configurable=partial.groups_configurable,
+            binding=partial.binding,
+            because=tuple(dict.fromkeys(partial.because)),
+            lever=partial.lever,
+            standing=partial.standing,
+            alternatives=partial.alternatives,
+            skewed=partial.skewed,
+            settles_by=partial.settles_by,
+            component=partial.entry.component if partial.entry else endpoint.component,
+            remarks=partial.remarks,
+            overridden=partial.overridden,
+            adherence=partial.adherence,
         )
 
-    def _draft(self, endpoint: Endpoint, seen: frozenset[str]) -> Draft:
+    def _partial(self, endpoint: Endpoint, seen: frozenset[str]) -> Partial:
         facts = self._facts
         entry = facts.entry(endpoint)
-        draft = Draft(endpoint=endpoint, entry=entry, seen=seen)
+        partial = Partial(endpoint=endpoint, entry=entry, seen=seen)
         for resolve in RESOLVERS:
-            draft = resolve(facts, draft)
-        draft = passthrough.resolve(facts, draft, self._draft)
+            partial = resolve(facts, partial)
+        partial = passthrough.resolve(facts, partial, self._partial)
         for resolve in _LAST:
-            draft = resolve(facts, draft)
-        return draft if isinstance(draft.profile, Unknown) else _with_groups(draft, entry)
+            partial = resolve(facts, partial)
+        return partial if isinstance(partial.profile, Unknown) else _with_groups(partial, entry)
 
 
 _VALIDATING = frozenset({kinds.HTTP_PROXY.name, kinds.TLS_ROUTE.name, *HOLDER_NAMES})
-"""Whose objects say that a client certificate is requested."""
+"""Kinds whose objects can declare that a client certificate is requested."""
 
 
-def _with_groups(draft: Draft, entry: Listener | None) -> Draft:
-    """Groups are judged where the component is known to apply them, and where it is none of the platform's."""
-    applies = entry.groups_configurable if entry else draft.standing != "platform"
-    return replace(draft, groups_configurable=draft.groups_configurable or applies)
+def _with_groups(partial: Partial, entry: Listener | None) -> Partial:
+    """Groups are judged for components that are known to apply them, and for listeners outside the platform."""
+    applies = entry.groups_configurable if entry else partial.standing != "platform"
+    return replace(partial, groups_configurable=partial.groups_configurable or applies)
 
 
-def _client_certificate(draft: Draft) -> tuple[ClientCertificate | None, str]:
-    """What an object or the catalogue requires, and which of them. That one is merely requested is often a library's
-    habit: not judged, unless an object says so."""
-    if draft.client_certificate is not None:
-        return draft.client_certificate, draft.client_source
-    subject, entry = draft.endpoint.subject, draft.entry
-    known, source = draft.endpoint.expects, str(subject or "")
+def _client_certificate(partial: Partial) -> tuple[ClientCertificate | None, str]:
+    """The requirement of an object or the catalogue, and its source. Many libraries request a client certificate by
+    default, so "requested" counts only if an object declares it."""
+    if partial.client_certificate is not None:
+        return partial.client_certificate, partial.client_source
+    subject, entry = partial.endpoint.subject, partial.entry
+    known, source = partial.endpoint.expects, str(subject or "")
     if known is None and entry is not None:
         known, source = entry.client_certificate, f"component catalogue {entry.component}/{entry.listener}"
     if known is None or (known == "requested" and (subject is None or subject.kind not in _VALIDATING)):

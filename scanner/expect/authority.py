@@ -1,6 +1,6 @@
-"""An authority: the object that says what is required of the components of one control plane, and how strictly.
+"""An authority: the object that sets the TLS profile and adherence for the components of one control plane.
 
-OpenShift: APIServer/cluster. Without such a kind, the profile that the user gives.
+OpenShift: APIServer/cluster. Without such a kind, the profile that the user selects.
 
 HyperShift, seen from the management cluster: the namespace of a hosted control plane holds a HostedControlPlane, a copy
 of the HostedCluster's ``spec.configuration`` (hypershift.openshift.io v1beta1). The control plane's operator maps ten
@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
 
-from scanner.expect.partial_expectation import Draft
+from scanner.expect.partial_expectation import Partial
 from scanner.expect.release import Releases, asked_for, meaning, of_cluster, of_history
 from scanner.files.source_positions import shown
 from scanner.kube.api_server import (
@@ -60,31 +60,31 @@ _NOTHING = Fields({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authority:
-    """Where a cluster's profile comes from."""
+    """The source of a cluster's profile."""
 
     source: str
     """``APIServer/cluster``."""
     field: str
     """``spec.tlsSecurityProfile``."""
     holder: Fields = _NOTHING
-    """The object, as far as it is one."""
+    """The object, if the source is one."""
     steps: tuple[str, ...] = ()
     reader: Reader = LIBRARY_GO
     fixed: Declared | None = None
-    """What it says whatever the release is: a profile that the user gave, or why it is not known."""
+    """A declaration that does not depend on the release: a profile of the user, or the reason why it is unknown."""
     releases: Releases
     adherence: Adherence | None = None
     """None where nothing of the kind exists: then the profile is required of every component."""
     implementation: str = "go"
     groups_gate: State = "unknown"
     beat: str | None = None
-    """What the user's wish stands in for."""
+    """The setting that the user's option replaces."""
     first_seen: datetime | None = None
-    """When it was first seen to say what it says, where it said something else before."""
+    """Time of the first snapshot with the present settings, if an earlier one had others."""
     held_by: tuple[str, str] | None = None
-    """The object and field that have a say, where ``source`` is the user's wish instead."""
+    """The object and field that the user's option (``source``) replaces."""
     platform: bool = True
-    """Whether it is a platform's own object, and not a wish of the user for what no object governs."""
+    """True for a platform's own object, False for a user's option on a cluster without one."""
     remarks: tuple[str, ...] = ()
 
     @property
@@ -94,20 +94,20 @@ class Authority:
 
     @property
     def is_set(self) -> bool:
-        """Whether a profile is set: some readers look at nothing else."""
+        """True if a profile is set; some components check only this."""
         return self.fixed is not None or has_mapping(self.holder, self.steps)
 
     def changed(self) -> datetime | None:
-        """When the profile or the adherence was last changed, as far as that is known."""
+        """Time of the last change of the profile or the adherence, if known."""
         if self.fixed is not None:
             return None
         paths = (self.steps, (*self.steps[:-1], "tlsAdherence"))
         at = changed(self.holder, *paths) if isinstance(self.holder, KubeObject) else None
         return at or self.first_seen
 
-    def onto(self, draft: Draft, reader: Reader | None = None) -> Draft:
-        """``draft`` with what this authority declares, as ``reader`` understands it."""
-        return draft.declares(
+    def onto(self, partial: Partial, reader: Reader | None = None) -> Partial:
+        """``partial`` with the profile of this authority, as ``reader`` interprets it."""
+        return partial.declares(
             self.source,
             self.field,
             lambda release: self.declared(release, reader),
@@ -116,7 +116,7 @@ class Authority:
         )
 
     def declared(self, release: Known[str] | None = None, reader: Reader | None = None) -> Declared:
-        """What it says, as ``reader`` understands it in ``release``."""
+        """The declared profile, as ``reader`` interprets it in ``release``."""
         if self.fixed is not None:
             return self.fixed
         asked = self.releases.desired if release is None else release
@@ -125,7 +125,7 @@ class Authority:
 
 
 def _without_groups(found: Declared) -> Declared:
-    """The gate prunes ``custom.groups``. What a named profile says of groups stays: it is the release's meaning."""
+    """The gate prunes ``custom.groups``. The groups of a named profile stay: the release defines them."""
     profile = found.profile
     note = "the feature gate TLSGroupPreferences is off: no component gets a list of groups"
     if profile is None or isinstance(profile, Unknown) or profile.groups is None:
@@ -139,14 +139,14 @@ _FIELD = ".".join(PROFILE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wishes:
-    """What the user wants to be assumed; None: what the cluster says."""
+    """Options of the user that replace settings of the cluster; None keeps the cluster's."""
 
     default: Profile | None = None
-    """For clusters that say nothing."""
+    """Default profile for clusters that set none."""
     default_source: str = "--profile"
     default_field: str = ""
     profile: Profile | None = None
-    """Instead of the APIServer's."""
+    """Replacement of the APIServer's profile."""
     adherence: str | None = None
     release: str | None = None
 
@@ -164,7 +164,7 @@ def of_api_server(snapshot: Snapshot, wishes: Wishes, earlier: Iterable[Snapshot
 
 
 def _first_seen(snapshot: Snapshot, earlier: Iterable[Snapshot]) -> datetime | None:
-    """The first snapshot since the object said something else; None where none of ``earlier`` shows that it did."""
+    """Time of the first snapshot with the present settings; None if none of ``earlier`` has others."""
     seen = sorted(
         (each for each in (*earlier, snapshot) if each.get(API_SERVER, "cluster")), key=lambda one: one.taken_at
     )
@@ -181,11 +181,11 @@ def _settings(snapshot: Snapshot) -> tuple[object, object]:
 
 
 def with_wishes(found: Authority, wishes: Wishes) -> Authority:
-    """``found``, with what the user wants instead."""
+    """``found``, with the user's options instead."""
     if wishes.adherence is not None and found.adherence is not None:
         asked = read_adherence(wishes.adherence, "--adherence", "")
         beat: str | None = f"{found.adherence.source} {found.adherence.field}: {found.adherence.said}"
-        # What the object says of adherence no longer matters, but that its gate is off does.
+        # The object's remarks on adherence no longer matter, except that its gate is off.
         remarks = (*asked.remarks, *found.adherence.removed)
         found = replace(found, adherence=replace(asked, beat=beat, remarks=remarks))
     if wishes.profile is None:
@@ -203,10 +203,10 @@ def with_wishes(found: Authority, wishes: Wishes) -> Authority:
 
 
 def _of_user(snapshot: Snapshot, wishes: Wishes, releases: Releases) -> Authority:
-    """No such kind, hence no OpenShift: the profile that the user asks for is a floor, by default Mozilla's."""
-    note = "no APIServer of config.openshift.io in this cluster: the profile that is asked for is required"
+    """Without the kind it is not OpenShift: the user's profile is the minimum, by default Mozilla's."""
+    note = "the cluster has no APIServer of config.openshift.io: the selected profile (--profile) is required"
     if API_SERVER not in snapshot.absent:
-        note = "nothing that was saved is OpenShift's: taken for plain Kubernetes"
+        note = "the snapshot has no object of OpenShift: treated as plain Kubernetes"
     profile = mozillas(wishes.default) if wishes.default else load_profile("mozilla/intermediate")
     said = profile.said if wishes.default else f"{profile.name}, the default on plain Kubernetes"
     return Authority(
@@ -220,7 +220,7 @@ def _of_user(snapshot: Snapshot, wishes: Wishes, releases: Releases) -> Authorit
 
 
 def mozillas(asked: Profile) -> Profile:
-    """``asked``; but of a type alone (``intermediate``) Mozilla's meaning, where nothing is OpenShift's."""
+    """``asked``; for a mere type (``intermediate``) Mozilla's profile, for clusters that are not OpenShift."""
     return load_profile(f"mozilla/{asked.asked.lower()}") if asked.asked.lower() in TYPES else asked
 
 
@@ -230,7 +230,7 @@ def _unreadable(gap: str, releases: Releases) -> Authority:
         means=STRICT,
         source="APIServer/cluster",
         field="spec.tlsAdherence",
-        said=f"could not be read, so that nothing is excused: as under {STRICT}",
+        said=f"could not be read, so {STRICT} is assumed",
     )
     return Authority(
         source="APIServer/cluster",
@@ -242,7 +242,7 @@ def _unreadable(gap: str, releases: Releases) -> Authority:
 
 
 def _of_object(snapshot: Snapshot, releases: Releases) -> Authority:
-    """An APIServer object that is missing, or called otherwise, is to the operators one without a profile."""
+    """The operators treat an APIServer object that is missing, or has another name, as one without a profile."""
     found = snapshot.get(API_SERVER, "cluster")
     others = [each.name for each in snapshot.every(API_SERVER) if each.name != "cluster"]
     release = "" if isinstance(releases.desired, Unknown) else releases.desired
@@ -268,13 +268,13 @@ def _of_object(snapshot: Snapshot, releases: Releases) -> Authority:
 
 def _remarks(found: KubeObject | None, others: list[str]) -> Iterator[str]:
     if found is None:
-        yield "there is no APIServer/cluster: its operators behave as without a profile"
+        yield "there is no APIServer/cluster: its operators use the default profile"
     if others:
-        yield "an APIServer that is not called 'cluster' is read by nothing"
+        yield "an APIServer with another name than 'cluster' has no effect"
 
 
 def of_control_planes(snapshot: Snapshot, wishes: Wishes) -> dict[str, Authority]:
-    """By the namespace of the control plane. A HostedCluster is what people edit, so it goes first."""
+    """The authorities of hosted control planes by namespace. A HostedCluster goes first, because users edit it."""
     found: dict[str, Authority] = {}
     for namespace, holder in _control_planes(snapshot):
         if namespace not in found:
@@ -326,26 +326,26 @@ def _releases_of(holder: KubeObject) -> Releases:
 MICROSHIFT_FILE = "/etc/microshift/config.yaml"
 _MICROSHIFT_FIELD = "apiServer.tls"
 _HTTP2_SUITES = (0xC02F, 0xC02B)
-"""Where neither is listed, the first is added: HTTP/2 needs one."""
+"""If none of them is listed, the first is added: HTTP/2 needs one."""
 
 
 def microshift_file(snapshot: Snapshot) -> KubeObject | None:
-    """The file, where the snapshot has it."""
+    """The file, if the snapshot has it."""
     return next(iter(snapshot.objects.get(MICROSHIFT_CONFIG, ())), None)
 
 
 def is_microshift(snapshot: Snapshot) -> bool:
-    """Whether this is MicroShift at all."""
+    """True if the cluster is MicroShift."""
     return microshift_file(snapshot) is not None or bool(microshift_release(snapshot))
 
 
 def of_microshift(snapshot: Snapshot, wishes: Wishes) -> Authority | None:
-    """The file as an authority, or why nothing is known without it; None where this is no MicroShift."""
+    """The file as an authority, or the reason why the profile is unknown without it; None if it is not MicroShift."""
     file, version = microshift_file(snapshot), microshift_release(snapshot)
     if file is None and not version:
         return None
     desired = wishes.release or version
-    unknown = Unknown("MicroShift's release is not known: no ConfigMap kube-public/microshift-version")
+    unknown = Unknown("MicroShift's release is unknown: there is no ConfigMap kube-public/microshift-version")
     releases = asked_for(wishes.release) if wishes.release else Releases(desired=desired or unknown)
     found = Authority(
         source=MICROSHIFT_FILE,
@@ -362,7 +362,7 @@ def _without_file() -> Declared:
 
 
 def _of_file(tls: ServerTLS, releases: Releases) -> Declared:
-    """What the file says. A minimum of TLS 1.3 means Modern's list, whatever is listed."""
+    """The profile of the file. A minimum of TLS 1.3 means Modern's list, whatever is listed."""
     minimum, listed = tls.min_version, tls.cipher_suites
     if minimum not in (None, "", "VersionTLS12", "VersionTLS13"):
         reason = f"minVersion is {shown(minimum)}, and MicroShift does not start with that"

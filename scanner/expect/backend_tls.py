@@ -1,7 +1,7 @@
-"""Gateways that call a backend by TLS: the names and CAs that they verify, and the certificate that they show.
+"""Gateways that connect to a backend with TLS: the names and CAs that they verify, and their client certificate.
 
-A BackendTLSPolicy's Gateways are in its status (``status.ancestors``). Contour leaves a policy that it cannot apply out
-and goes on in plaintext; it takes CAs from ConfigMaps and Secrets (Contour ``internal/dag/gatewayapi_processor.go``).
+A BackendTLSPolicy's Gateways are in its status (``status.ancestors``). Contour ignores a policy that it cannot apply
+and uses plaintext; it reads CAs from ConfigMaps and Secrets (Contour ``internal/dag/gatewayapi_processor.go``).
 An HTTPProxy has ``validation`` in its services.
 """
 
@@ -29,14 +29,14 @@ from scanner.model.pem import decoded_text, trusted_certificates
 _KEY: Final = "ca.crt"
 _HOLDERS: Final[dict[str, Kind]] = {CONFIG_MAP.name: CONFIG_MAP, SECRET.name: SECRET}
 _MOST: Final = 8
-"""References of one policy, as the API has it."""
+"""Most references of one policy, by the API."""
 _NAMES: Final = 9
 """A name with as many others as the API allows."""
 
 
 def of_policy(snapshot: Snapshot, _: Endpoint, item: KubeObject, __: Origin | None) -> Iterator[Client]:
     """A BackendTLSPolicy: with ``subjectAltNames`` the hostname is only sent, and no longer verified (GEP-1897,
-    GEP-3155). CAs stand in the policy's own namespace."""
+    GEP-3155). The CAs are in the policy's own namespace."""
     policy = BackendTLSPolicy.of(item)
     said = policy.validation
     references = said.ca_certificate_refs[:_MOST]
@@ -46,7 +46,7 @@ def of_policy(snapshot: Snapshot, _: Endpoint, item: KubeObject, __: Origin | No
     anchors = tuple(der for each in bundles for der in trusted_certificates(each.text))
     missing = "; ".join(f"{each.where} {each.missing}" for each in bundles if each.missing)
     if not references:
-        missing = "its public roots are those of the gateway, which are unknown here"
+        missing = "the gateway verifies with its own public roots, which are unknown here"
     yield from _client(str(policy.reference), source, anchors, names, missing)
 
 
@@ -55,7 +55,7 @@ def of_proxy(snapshot: Snapshot, endpoint: Endpoint, item: KubeObject, origin: O
     if origin.role != "backend":
         return
     proxy = HTTPProxy.of(item)
-    # Those of a TCP proxy only if Envoy decrypts what it passes on.
+    # Services of a TCP proxy count only if Envoy decrypts the connections.
     connections = () if proxy.tls.passthrough else proxy.tcp_proxy.services
     for service in (*proxy.routed_services, *connections):
         if f"{service.name}.{proxy.namespace}.svc" in endpoint.hosts and service.has_validation:
@@ -74,7 +74,7 @@ def _verified(snapshot: Snapshot, proxy: HTTPProxy, service: ProxyService) -> It
 
 def _client(who: str, source: str, anchors: tuple[bytes, ...], names: list[str], missing: str) -> Iterator[Client]:
     known = list(filter(None, names))[:_NAMES]
-    if known:  # the API asks for one, and without any nobody knows what is verified
+    if known:  # the API requires a name; without one it is unknown what is verified
         name, *others = known
         yield Client(who=who, source=source, anchors=anchors, name=name, others=tuple(others), missing=missing)
 
@@ -86,7 +86,7 @@ class _Held:
     where: str
     text: str = ""
     missing: str = ""
-    """Why it is not at hand."""
+    """Reason why it could not be read."""
 
 
 def _held(snapshot: Snapshot, kind: str, namespace: str, name: str) -> _Held:

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 
 from scanner.expect.client_trust import SERVICE_CA_BUNDLES, clients, first_bundle
-from scanner.expect.declared_certificate import beside, declared_certificates, missing_grants
-from scanner.expect.declared_secrets import declared_secrets
+from scanner.expect.declared_certificate import beside, declared_certificates, declared_secrets, missing_grants
 from scanner.expect.facts import Facts
 from scanner.expect.ingress_controller import route_of
-from scanner.expect.partial_expectation import Draft
+from scanner.expect.partial_expectation import Partial
 from scanner.expect.passthrough import passed_through
 from scanner.kube.api_server import api_server_config
 from scanner.kube.gateway_routes import BackendTLSPolicy
@@ -34,47 +33,47 @@ _BUNDLES = {
     "kubelet": (("openshift-config-managed", "kubelet-serving-ca", "ca-bundle.crt"),),
     "router": (("openshift-config-managed", "default-ingress-cert", "ca-bundle.crt"),),
 }
-"""Who signs, to the ConfigMaps (namespace, name, key) that hold the signers; the first that is there counts."""
+"""Signer to the ConfigMaps (namespace, name, key) with its CA; the first existing one counts."""
 
 _SUBJECTS = {each.name: each for each in CALLS}
 
 
-def expected(facts: Facts, draft: Draft) -> CertificateExpectation:
-    """Names and anchors of ``draft``'s endpoint; what no object says is not judged."""
-    names = tuple(_names(facts, draft))
-    bundle, source = _anchors(facts, draft)
+def expected(facts: Facts, partial: Partial) -> CertificateExpectation:
+    """Names and anchors of ``partial``'s endpoint. Without a declaration of an object they are not judged."""
+    names = tuple(_names(facts, partial))
+    bundle, source = _anchors(facts, partial)
     anchors = tuple(trusted_certificates(bundle))
-    # Behind a passthrough the backend answers: an endpoint of its own, with which this one is compared.
-    passing = passed_through(facts, draft) is not None
-    said = None if passing else declared_secrets(facts, draft)
+    # With passthrough the backend answers; ``passthrough-backend`` compares both endpoints.
+    passing = passed_through(facts, partial) is not None
+    said = None if passing else declared_secrets(facts, partial)
     refused = missing_grants(facts, said) if said else ()
     return CertificateExpectation(
         names=names,
         anchors=anchors,
         anchor_source=source if anchors else "",
-        clients=tuple(clients(facts.snapshot, draft.endpoint)),
-        declared=None if passing else declared_certificates(facts, draft, said),
+        clients=tuple(clients(facts.snapshot, partial.endpoint)),
+        declared=None if passing else declared_certificates(facts, partial, said),
         missing_grants=refused,
-        beside=beside(facts, draft.endpoint) if refused else frozenset(),
+        beside=beside(facts, partial.endpoint) if refused else frozenset(),
     )
 
 
-def _names(facts: Facts, draft: Draft) -> Iterator[str]:
-    """The name that clients use: what they send as SNI, else what an object calls it, unless that is an address."""
-    endpoint, entry = draft.endpoint, draft.entry
+def _names(facts: Facts, partial: Partial) -> Iterator[str]:
+    """The name that clients use: their SNI, else the host in an object, unless it is an address."""
+    endpoint, entry = partial.endpoint, partial.entry
     name = endpoint.server_name or endpoint.host
-    if not name or not _named(draft) or _only_sent(facts, endpoint):
+    if not name or not _named(partial) or _only_sent(facts, endpoint):
         return
     try:
         ip_address(name)
     except ValueError:
-        # A name of one label that is in no entry is a node's, or unknown.
+        # A single label that is in no entry is a node name, or unknown.
         if "." in name or (entry is not None and name in entry.server_names):
             yield name
 
 
 def _only_sent(facts: Facts, endpoint: Endpoint) -> bool:
-    """Whether a gateway sends the name and verifies others (GEP-3155): those are judged with its trust."""
+    """True if a gateway sends the name as SNI and verifies other names (GEP-3155); ``cert-clients`` judges those."""
     subject = endpoint.subject
     if subject is None or subject.kind != BACKEND_TLS_POLICY.name:
         return False
@@ -82,47 +81,47 @@ def _only_sent(facts: Facts, endpoint: Endpoint) -> bool:
     return policy is not None and bool(BackendTLSPolicy.of(policy).validation.subject_alt_names)
 
 
-def _named(draft: Draft) -> bool:
-    """Whether the name is one that the certificate is made for, and not merely the Service's that leads there."""
-    entry, subject = draft.entry, draft.endpoint.subject
-    if draft.implementation == "haproxy":
+def _named(partial: Partial) -> bool:
+    """True if the certificate is issued for the name, and it is not merely the name of a Service."""
+    entry, subject = partial.entry, partial.endpoint.subject
+    if partial.implementation == "haproxy":
         return subject is not None and subject.kind == "Route"
     if entry is None or subject is not None:
         return True
-    return entry.certificate == _SERVICE_CA or draft.endpoint.server_name in entry.server_names or _is_api(draft)
+    return entry.certificate == _SERVICE_CA or partial.endpoint.server_name in entry.server_names or _is_api(partial)
 
 
-def _is_api(draft: Draft) -> bool:
-    return draft.entry is not None and (draft.entry.component, draft.endpoint.port) == ("kube-apiserver", 6443)
+def _is_api(partial: Partial) -> bool:
+    return partial.entry is not None and (partial.entry.component, partial.endpoint.port) == ("kube-apiserver", 6443)
 
 
-def _anchors(facts: Facts, draft: Draft) -> tuple[str, str]:
-    """The bundle as PEM, and where it stands."""
-    found = _of_subject(facts, draft.endpoint)
+def _anchors(facts: Facts, partial: Partial) -> tuple[str, str]:
+    """The bundle as PEM, and its object and field."""
+    found = _of_subject(facts, partial.endpoint)
     if found is not None:
         return found
-    signer = _signer(facts, draft)
+    signer = _signer(facts, partial)
     return first_bundle(facts.snapshot, _BUNDLES.get(signer or "", ()))
 
 
-def _signer(facts: Facts, draft: Draft) -> str | None:
-    entry, endpoint = draft.entry, draft.endpoint
+def _signer(facts: Facts, partial: Partial) -> str | None:
+    entry, endpoint = partial.entry, partial.endpoint
     if endpoint.subject is not None and endpoint.subject.kind == "Route":
-        return "router" if _is_routers(facts, draft) else None
-    if draft.implementation == "haproxy":
+        return "router" if _is_routers(facts, partial) else None
+    if partial.implementation == "haproxy":
         return None
     if entry is None:
         return _SERVICE_CA if _by_service_ca(facts, endpoint) else None
     if entry.certificate == _SERVICE_CA:
         return _SERVICE_CA
-    if _is_api(draft):
-        return None if _by_administrator(facts, draft) else "kube-apiserver"
+    if _is_api(partial):
+        return None if _by_administrator(facts, partial) else "kube-apiserver"
     return "kubelet" if (entry.component, endpoint.port) == ("kubelet", 10250) else None
 
 
 def _by_service_ca(facts: Facts, endpoint: Endpoint) -> bool:
-    """Whether a Service that leads there asks for such a certificate. The annotation does not say for which of its
-    ports; discovery declares to be TLS the one that must be meant."""
+    """True if a Service in front requests a service CA certificate. The annotation does not name a port; discovery
+    marks the port that must be meant as declared TLS."""
     if endpoint.component is not None or endpoint.certainty != "declared":
         return False
     hosts = {endpoint.server_name or endpoint.host} - {""} or set(endpoint.alias_hosts)
@@ -130,49 +129,49 @@ def _by_service_ca(facts: Facts, endpoint: Endpoint) -> bool:
     return any(service_ca_secret(each) for each in services if each is not None)
 
 
-def _is_routers(facts: Facts, draft: Draft) -> bool:
-    """Whether the router's default certificate is served under a Route's host: by the router, or by the OAuth server,
+def _is_routers(facts: Facts, partial: Partial) -> bool:
+    """True if the router's default certificate is served for a Route's host: by the router, or by the OAuth server,
     which gets a copy for exactly that name (cluster-authentication-operator, ``v4-0-config-system-router-certs``)."""
-    if draft.implementation == "haproxy":
-        return _default_certificate(facts, draft)
+    if partial.implementation == "haproxy":
+        return _default_certificate(facts, partial)
     return (
-        draft.entry is not None
-        and draft.entry.component == _OAUTH
-        and _default_certificate(facts, draft)
-        and not _own_component_route(facts, draft.endpoint.server_name)
+        partial.entry is not None
+        and partial.entry.component == _OAUTH
+        and _default_certificate(facts, partial)
+        and not _own_component_route(facts, partial.endpoint.server_name)
     )
 
 
 def _own_component_route(facts: Facts, host: str | None) -> bool:
-    """Whether the administrator gave this host a certificate (``spec.componentRoutes`` of Ingress/cluster)."""
+    """True if the administrator set a certificate for this host (``spec.componentRoutes`` of Ingress/cluster)."""
     found = facts.snapshot.get(INGRESS_CONFIG, "cluster")
     return found is None or any(
         each.hostname == host and each.secret for each in IngressConfig.of(found).component_routes
     )
 
 
-def _by_administrator(facts: Facts, draft: Draft) -> bool:
-    """Whether ``namedCertificates`` may be served for this name, by any issuer. Without names in the object
-    they are those of the certificate, which is not at hand."""
+def _by_administrator(facts: Facts, partial: Partial) -> bool:
+    """True if one of ``namedCertificates``, by any issuer, may be served for this name. An entry without names has
+    those of its certificate, which is unknown here."""
     found = facts.snapshot.get(API_SERVER, "cluster")
-    name = draft.endpoint.server_name
-    given = api_server_config(found).named_certificates if found else ()
-    internal = draft.entry.server_names if draft.entry else ()
-    return name is not None and name not in internal and any(not each.names or name in each.names for each in given)
+    name = partial.endpoint.server_name
+    named = api_server_config(found).named_certificates if found else ()
+    internal = partial.entry.server_names if partial.entry else ()
+    return name is not None and name not in internal and any(not each.names or name in each.names for each in named)
 
 
-def _default_certificate(facts: Facts, draft: Draft) -> bool:
-    """Whether the operator's own certificate is served: no object sets another for the router or the Route."""
+def _default_certificate(facts: Facts, partial: Partial) -> bool:
+    """True if the operator's default certificate is served: no object sets another for the router or the Route."""
     routers = map(IngressController.of, facts.snapshot.every(INGRESS_CONTROLLER))
-    subject = draft.endpoint.subject
+    subject = partial.endpoint.subject
     if subject is None or subject.kind != "Route" or any(each.default_certificate is not None for each in routers):
         return False
-    route = route_of(facts, draft)
+    route = route_of(facts, partial)
     return route is None or not (route.tls.certificate or route.tls.external)
 
 
 def _of_subject(facts: Facts, endpoint: Endpoint) -> tuple[str, str] | None:
-    """The ``caBundle`` for calls to this listener; empty means the API server's own trust."""
+    """The ``caBundle`` for calls to this listener; empty means the API server's own trust anchors."""
     subject = endpoint.subject
     kind = _SUBJECTS.get(subject.kind) if subject else None
     found = facts.snapshot.get(kind, subject.name) if subject and kind else None

@@ -1,7 +1,6 @@
-"""Trust between a listener and its clients: what its clients verify, and whose certificates it accepts.
+"""Trust between a listener and its clients: what clients verify, and which client certificates the listener accepts.
 
-That a listener must *ask* for a certificate is part of the endpoint, which discovery has from the object; here is what
-it must do with an answer.
+Discovery records in the endpoint whether a client certificate is requested.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from scanner.expect.backend_tls import of_policy, of_proxy
 from scanner.expect.contour import proxy_of
 from scanner.expect.facts import Facts, gateway_listeners, gateways, led
 from scanner.expect.ingress_controller import controller_of
-from scanner.expect.partial_expectation import Draft
+from scanner.expect.partial_expectation import Partial
 from scanner.expect.passthrough import passed_through
 from scanner.files.source_positions import dotted
 from scanner.kube.cluster_facts import is_guest
@@ -45,12 +44,12 @@ SERVICE_CA_BUNDLES: Final = (
     ("openshift-service-ca", "signing-cabundle", "ca-bundle.crt"),
     ("openshift-config", "openshift-service-ca.crt", "service-ca.crt"),
 )
-"""The ConfigMaps (namespace, name, key) that hold the service CA; the first that is there counts."""
+"""The ConfigMaps (namespace, name, key) with the service CA; the first existing one counts."""
 
 
 def clients(snapshot: Snapshot, endpoint: Endpoint) -> Iterator[Client]:
-    """Each client whose trust an object says. Clients with unknown trust are left out: the API server
-    without a caBundle goes by its own system's roots, and with ``insecureSkipTLSVerify`` by nothing."""
+    """Each client whose trust anchors an object declares. Others are left out: without a caBundle the API server uses
+    the roots of its own system, and with ``insecureSkipTLSVerify`` it verifies nothing."""
     for found, origin in led(snapshot, endpoint, {name: kind for name, (kind, _) in _READERS.items()}):
         _, reader = _READERS[found.kind.name]
         yield from reader(snapshot, endpoint, found, origin)
@@ -77,8 +76,8 @@ def _api_server(_: Snapshot, __: Endpoint, found: KubeObject, origin: Origin) ->
 
 
 def _route(snapshot: Snapshot, endpoint: Endpoint, found: KubeObject, origin: Origin) -> Iterator[Client]:
-    """The router: with a CA of the Route's own it looks at no name, else it goes by the service CA and the Service's
-    name (openshift/router, haproxy-config.template)."""
+    """The router: with the Route's own CA it verifies no name, else it verifies the Service's name with the service CA
+    (openshift/router, haproxy-config.template)."""
     if (origin.role, origin.part) != ("backend", "reencrypt"):
         return
     who, field = f"{found.reference} reencrypt backend", "spec.tls.destinationCACertificate"
@@ -95,14 +94,14 @@ def _route(snapshot: Snapshot, endpoint: Endpoint, found: KubeObject, origin: Or
 
 
 def _backend(endpoint: Endpoint, route: Route) -> str | None:
-    """The name of that Service of the Route which leads there; None where nothing tells which."""
+    """The name of the Route's Service in front of the endpoint; None if it is ambiguous."""
     names = {f"{each.service}.{route.namespace}.svc" for each in route.backends}.intersection(endpoint.hosts)
     return names.pop() if len(names) == 1 else None
 
 
 def _kubelet(snapshot: Snapshot, _: Endpoint, found: KubeObject, origin: Origin) -> Iterator[Client]:
-    """kube-apiserver calls kubelets by their internal address alone (cluster-kube-apiserver-operator,
-    ``bindata/assets/config/defaultconfig.yaml``). A hosted control plane has a configuration of its own."""
+    """kube-apiserver calls kubelets only by their internal address (cluster-kube-apiserver-operator,
+    ``bindata/assets/config/defaultconfig.yaml``). A hosted control plane has its own configuration."""
     held = snapshot.get(CONFIG_MAP, "kubelet-serving-ca", "openshift-config-managed")
     if origin.role != "kubelet" or is_guest(snapshot) or held is None:
         return
@@ -116,7 +115,7 @@ def _kubelet(snapshot: Snapshot, _: Endpoint, found: KubeObject, origin: Origin)
 
 
 def first_bundle(snapshot: Snapshot, places: Iterable[tuple[str, str, str]]) -> tuple[str, str]:
-    """PEM of the first ConfigMap (namespace, name, key) that has the key, and where it stands; empty where none has."""
+    """PEM of the first ConfigMap (namespace, name, key) that has the key, and its place; empty if none has."""
     for namespace, name, key in places:
         held = snapshot.get(CONFIG_MAP, name, namespace)
         bundle = "" if held is None else ConfigMap.of(held).data.get(key, "")
@@ -135,23 +134,23 @@ _READERS: Final[Mapping[str, tuple[Kind, Callable[[Snapshot, Endpoint, KubeObjec
     HTTP_PROXY.name: (HTTP_PROXY, of_proxy),
     NODE.name: (NODE, _kubelet),
 }
-"""By the kind of the object that leads there."""
+"""Readers by the kind of the object that leads to the endpoint."""
 
 
 _VHOST = "spec.virtualhost.tls"
 
 
-def server_trust(facts: Facts, draft: Draft) -> str | None:
-    """The object and field that say whose client certificates ``draft``'s endpoint accepts; None: nothing does."""
-    if draft.endpoint.segment == "Backend" or passed_through(facts, draft) is not None:
+def server_trust(facts: Facts, partial: Partial) -> str | None:
+    """The object and field with the CAs whose client certificates ``partial``'s endpoint accepts, or None."""
+    if partial.endpoint.segment == "Backend" or passed_through(facts, partial) is not None:
         return None
-    return _of_router(facts, draft) or _of_gateway(facts, draft.endpoint) or _of_proxy(facts, draft.endpoint)
+    return _of_router(facts, partial) or _of_gateway(facts, partial.endpoint) or _of_proxy(facts, partial.endpoint)
 
 
-def unasked(facts: Facts, draft: Draft) -> str | None:
-    """The object that configures the listener, where it asks no client for a certificate."""
-    endpoint = draft.endpoint
-    if endpoint.segment == "Backend" or endpoint.expects is not None or passed_through(facts, draft) is not None:
+def unasked(facts: Facts, partial: Partial) -> str | None:
+    """The object that configures the listener without requesting a client certificate; None if it requests one."""
+    endpoint = partial.endpoint
+    if endpoint.segment == "Backend" or endpoint.expects is not None or passed_through(facts, partial) is not None:
         return None
     proxy = proxy_of(facts, endpoint)
     if proxy is not None and proxy.has_tls:
@@ -161,15 +160,15 @@ def unasked(facts: Facts, draft: Draft) -> str | None:
     return f"{found.reference} spec.tls.frontend" if found else None
 
 
-def _of_router(facts: Facts, draft: Draft) -> str | None:
-    found = controller_of(facts, draft)
+def _of_router(facts: Facts, partial: Partial) -> str | None:
+    found = controller_of(facts, partial)
     if found is None or found.client_tls.certificates is None:
         return None
     return f"{found.reference} spec.clientTLS"
 
 
 def _of_gateway(facts: Facts, endpoint: Endpoint) -> str | None:
-    """``AllowInsecureFallback`` lets a certificate pass that cannot be verified; only HTTPS listeners validate."""
+    """``AllowInsecureFallback`` accepts a certificate that cannot be verified; only HTTPS listeners validate."""
     https = [each for each in gateway_listeners(facts.snapshot, endpoint) if each.protocol == "HTTPS"]
     for gateway in gateways(facts.snapshot, endpoint) if https else ():
         field = frontend_validation(gateway, https[0].port)
@@ -179,8 +178,7 @@ def _of_gateway(facts: Facts, endpoint: Endpoint) -> str | None:
 
 
 def frontend_validation(gateway: Gateway, port: int | None) -> str | None:
-    """The field by which HTTPS listeners of ``gateway`` on ``port`` refuse unverified clients (GEP-91); None: they
-    do not."""
+    """The field that makes HTTPS listeners of ``gateway`` on ``port`` refuse unverified clients (GEP-91), or None."""
     found = gateway.validation(port)
     return dotted(found.steps) if found is not None and not found.falls_back else None
 

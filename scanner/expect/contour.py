@@ -1,7 +1,7 @@
-"""Contour: a floor and a ceiling of its own, for all virtual hosts and for each HTTPProxy.
+"""Contour: its own minimum and maximum version, for all virtual hosts and for each HTTPProxy.
 
-Contour ``internal/xdscache/v3/listener.go``: of the two the stricter counts, so a virtual host can tighten and never
-loosen; what answers without a known name (the fallback certificate) keeps to what holds for all, and so do the names of
+Contour ``internal/xdscache/v3/listener.go``: the stricter of both counts, so a virtual host can tighten but not
+loosen. Connections without a known name (the fallback certificate) use the settings for all virtual hosts, and so do
 Gateways, which have no versions of their own (``internal/dag/gatewayapi_processor.go``).
 ``apis/projectcontour/v1alpha1``: only 1.2 and 1.3 exist, and Envoy never restricts TLS 1.3 suites.
 """
@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from scanner.errors import InputError
 from scanner.expect.facts import Facts, gateway_listeners, gateways
-from scanner.expect.partial_expectation import Draft
+from scanner.expect.partial_expectation import Partial
 from scanner.expect.passthrough import passed_through
 from scanner.expect.process_flags import weaker
 from scanner.files.source_positions import shown
@@ -44,14 +44,14 @@ _VHOST = "spec.virtualhost.tls"
 _NOTHING = Settings({})
 _DEFAULT = (0xC02B, 0xCCA9, 0xC02F, 0xCCA8, 0xC02C, 0xC030)
 USUAL = ("projectcontour", "contour")
-"""The ConfigMap of Contour's own manifests: the only one that is read."""
+"""The ConfigMap of Contour's own manifests, the only one that adhere reads."""
 _NAMED = re.compile(r"--contour-config-name[= ]([a-z0-9.-]{1,253})(?:\s|\Z)")
 _FILE = re.compile(r"--config-path[= ]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Limits:
-    """What one place says."""
+    """Minimum and maximum version of one object."""
 
     floor: int = TLS12
     ceiling: int = TLS13
@@ -59,29 +59,29 @@ class _Limits:
     remarks: tuple[str, ...] = ()
 
 
-def resolve(facts: Facts, draft: Draft) -> Draft:
-    """The limits of an HTTPProxy's listener, of the one without a name beside it, and of a Gateway's."""
-    proxy = proxy_of(facts, draft.endpoint) if _is_proxy(draft) else falling_back(facts, draft.endpoint)
-    if (proxy is None and not _is_gateways(facts, draft.endpoint)) or passed_through(facts, draft):
-        return draft
-    fronts = draft.endpoint.owner
+def resolve(facts: Facts, partial: Partial) -> Partial:
+    """The limits of a listener of an HTTPProxy, of the fallback listener beside it, or of a Gateway."""
+    proxy = proxy_of(facts, partial.endpoint) if _is_proxy(partial) else falling_back(facts, partial.endpoint)
+    if (proxy is None and not _is_gateways(facts, partial.endpoint)) or passed_through(facts, partial):
+        return partial
+    fronts = partial.endpoint.owner
     found = everywhere(facts, None if fronts.kind == "HTTPProxy" else fronts.namespace)
-    own = str(proxy.reference) if proxy and _is_proxy(draft) else ""
+    own = str(proxy.reference) if proxy and _is_proxy(partial) else ""
     mine = _limits(proxy.tls, own) if proxy and own else _Limits()
     whole = _limits(found.tls, found.source)
-    draft = draft.remark(*mine.remarks, *whole.remarks, *([found.unknown] if found.unknown else []))
+    partial = partial.remark(*mine.remarks, *whole.remarks, *([found.unknown] if found.unknown else []))
     if proxy and proxy.tls.enable_fallback_certificate:
-        draft = draft.remark(_fallback(proxy, found))
+        partial = partial.remark(_fallback(proxy, found))
     source, field = (own, _VHOST) if own else (found.source, found.field)
     lever = Lever(where=source or "Contour", field=f"{field}.minimumProtocolVersion" if own else field or "tls")
-    draft = replace(draft, implementation="contour", lever=lever)
+    partial = replace(partial, implementation="contour", lever=lever)
     if not (mine.said or whole.said or found.tls.cipher_suites):
-        unless = ", unless something that could not be read says otherwise" if found.unknown else ""
+        unless = ", unless a setting that could not be read overrides it" if found.unknown else ""
         said = f"no version is set: Contour's default is TLS 1.2{unless}"
-        return draft.says(source or "Contour", field, said)
-    if draft.standing == "user" and facts.policy.user_workloads_bound:
-        return draft.says(source, field, f"{mine.said or whole.said}: the policy file binds")
-    return _own(facts, draft, own, found, mine, whole)
+        return partial.says(source or "Contour", field, said)
+    if partial.standing == "user" and facts.policy.user_workloads_bound:
+        return partial.says(source, field, f"{mine.said or whole.said}: the policy file decides")
+    return _own(facts, partial, own, found, mine, whole)
 
 
 def proxy_of(facts: Facts, endpoint: Endpoint) -> HTTPProxy | None:
@@ -94,12 +94,12 @@ def proxy_of(facts: Facts, endpoint: Endpoint) -> HTTPProxy | None:
 
 
 def falling_back(facts: Facts, endpoint: Endpoint) -> HTTPProxy | None:
-    """The HTTPProxy that makes Envoy answer without a name too, with the fallback certificate."""
+    """The HTTPProxy that makes Envoy answer without a server name, with the fallback certificate."""
     return next(fallback_users(facts, endpoint), None)
 
 
 def fallback_users(facts: Facts, endpoint: Endpoint) -> Iterator[HTTPProxy]:
-    """Each HTTPProxy that wants the fallback certificate where ``endpoint`` is what answers without a name."""
+    """Each HTTPProxy with the fallback certificate, if ``endpoint`` is the listener without a server name."""
     if endpoint.server_name is not None or endpoint.subject is not None:
         return
     for each in facts.at_place(endpoint):
@@ -112,18 +112,18 @@ def _fallback(proxy: HTTPProxy, found: Everywhere) -> str:
     secret = found.fallback
     if secret:
         name = shown(f"{secret.namespace or ''}/{secret.name}")
-        return f"{proxy.reference} has the fallback certificate of {found.source}, Secret {name}"
+        return f"{proxy.reference} uses the fallback certificate of {found.source}, Secret {name}"
     missing = "which could not be read" if found.unknown else "but Contour has none: the virtual host is rejected"
-    return f"{proxy.reference} asks for the fallback certificate, {missing}"
+    return f"{proxy.reference} enables the fallback certificate, {missing}"
 
 
-def _is_proxy(draft: Draft) -> bool:
-    subject = draft.endpoint.subject
-    return subject is not None and subject.kind == "HTTPProxy" and draft.endpoint.segment != "Backend"
+def _is_proxy(partial: Partial) -> bool:
+    subject = partial.endpoint.subject
+    return subject is not None and subject.kind == "HTTPProxy" and partial.endpoint.segment != "Backend"
 
 
 def _is_gateways(facts: Facts, endpoint: Endpoint) -> bool:
-    """Whether Contour ends TLS there for Gateways, and nothing else does."""
+    """True if only Contour terminates TLS there for Gateways."""
     if endpoint.segment == "Backend":
         return False
     modes = {each.mode for each in gateway_listeners(facts.snapshot, endpoint)}
@@ -140,23 +140,23 @@ def _limits(tls: VirtualHostTLS | EnvoyListenerTLS, source: str) -> _Limits:
             found[field] = CONTOUR_TLS_VERSIONS[value]
             said.append(f"{field} {value}")
         elif value not in (None, ""):
-            remarks.append(f"{source}: {field} {shown(value)} is none of 1.2 and 1.3, and means nothing")
+            remarks.append(f"{source}: invalid {field} {shown(value)}: Contour ignores it; allowed are 1.2 and 1.3")
     floor, ceiling = found.values()
     return _Limits(floor=floor, ceiling=ceiling, said=", ".join(said), remarks=tuple(remarks))
 
 
-def _own(facts: Facts, draft: Draft, proxy: str, found: Everywhere, mine: _Limits, whole: _Limits) -> Draft:
-    """``proxy``: the HTTPProxy that it is of, if any."""
+def _own(facts: Facts, partial: Partial, proxy: str, found: Everywhere, mine: _Limits, whole: _Limits) -> Partial:
+    """``proxy``: its HTTPProxy, if it has one."""
     floor, ceiling = max(mine.floor, whole.floor), min(mine.ceiling, whole.ceiling)
     source = proxy if mine.said else found.source
     field = _VHOST if mine.said else found.field
     everything = whole.said or ("cipherSuites" if found.tls.cipher_suites else "")
     said = "; ".join(filter(None, (mine.said, f"for all: {everything}" if everything else "")))
     if floor > ceiling:
-        draft = draft.remark(f"{source}: the minimum version is above the maximum, so no client can connect")
-    if found.unknown and floor <= TLS12:  # what was not read may ask for more, and nothing passes against that
-        draft = draft.requires(Unknown(found.unknown), source, field, f"{said}; {found.unknown}")
-        return replace(draft, binding="must-follow")
+        partial = partial.remark(f"{source}: the minimum version is above the maximum, so no client can connect")
+    if found.unknown and floor <= TLS12:  # unread settings may be stricter, so nothing can pass
+        partial = partial.requires(Unknown(found.unknown), source, field, f"{said}; {found.unknown}")
+        return replace(partial, binding="must-follow")
     suites = _suites(found)
     profile = Profile(
         name=f"{version_name(floor)} to {version_name(ceiling)} ({proxy or found.source})",
@@ -165,12 +165,12 @@ def _own(facts: Facts, draft: Draft, proxy: str, found: Everywhere, mine: _Limit
         groups=_groups(found),
         source=f"{source} {field}",
     )
-    if not facts.is_openshift and isinstance(draft.profile, Profile) and (more := weaker(draft.profile, profile)):
-        # What is asked for is a floor there: to spell out a weaker one changes as little as to leave it unset.
-        return draft.says(source, field, f"{said}: weaker than {draft.profile.name}, with {more}")
-    # Where TLS 1.3 must not be, none of its suites may be spoken.
-    draft = replace(draft, implementation="contour" if ceiling >= TLS13 else "contour-1.2")
-    return replace(draft.requires(profile, source, field, said), binding="must-follow")
+    if not facts.is_openshift and isinstance(partial.profile, Profile) and (more := weaker(partial.profile, profile)):
+        # The required profile is a minimum there: a weaker setting changes as little as an unset one.
+        return partial.says(source, field, f"{said}: weaker than {partial.profile.name}, with {more}")
+    # Without TLS 1.3 none of its suites may be accepted.
+    partial = replace(partial, implementation="contour" if ceiling >= TLS13 else "contour-1.2")
+    return replace(partial.requires(profile, source, field, said), binding="must-follow")
 
 
 def _suites(found: Everywhere) -> tuple[int, ...]:
@@ -180,10 +180,10 @@ def _suites(found: Everywhere) -> tuple[int, ...]:
 
 
 def _groups(found: Everywhere) -> tuple[int, ...] | None:
-    """Envoy has a default of its own, which is no opinion of anybody's."""
+    """The configured groups; None for Envoy's default, which is not required by any object."""
     codes: dict[int, None] = {}
     for each in found.tls.ecdh_curves[:100]:
-        with suppress(KeyError):  # what is no group means nothing
+        with suppress(KeyError):  # Contour ignores unknown groups
             codes[group_code(each)] = None
     return tuple(codes) or None
 
@@ -193,14 +193,14 @@ def _groups(found: Everywhere) -> tuple[int, ...] | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Everywhere:
-    """What holds for all virtual hosts."""
+    """Settings for all virtual hosts."""
 
     source: str = ""
-    """The object; empty where none says anything."""
+    """The object; empty if there is none."""
     field: str = ""
     settings: Settings = _NOTHING
     unknown: str | None = None
-    """Why there may be more than is said here."""
+    """Reason why there may be other settings."""
 
     @property
     def tls(self) -> EnvoyListenerTLS:
@@ -214,7 +214,7 @@ class Everywhere:
 
 
 def everywhere(facts: Facts, namespace: str | None) -> Everywhere:
-    """The settings of the Contour beside the Envoys of ``namespace``; None: their namespace is not known."""
+    """The settings of the Contour that configures the Envoys of ``namespace`` (None if unknown)."""
     near = [
         each
         for each in map(ContourConfiguration.of, facts.snapshot.every(CONTOUR_CONFIGURATION))
@@ -232,8 +232,8 @@ def everywhere(facts: Facts, namespace: str | None) -> Everywhere:
         return _of_object(near[0])
     gap = facts.snapshot.gap(CONTOUR_CONFIGURATION)
     if near or gap:
-        which = f"which of {len(near)} ContourConfigurations counts is not known"
-        return Everywhere(unknown=f"Contour's configuration may say more: {gap or which}")
+        which = f"it is unknown which of {len(near)} ContourConfigurations applies"
+        return Everywhere(unknown=f"Contour's configuration is not fully known: {gap or which}")
     return _of_file(facts, namespace)
 
 
@@ -253,8 +253,8 @@ def _by_name(facts: Facts, near: list[ContourConfiguration], named: set[str], na
     if len(found) == 1 and len(named) == 1:
         return _of_object(found[0])
     where = f"ContourConfiguration/{namespace}/{' or '.join(sorted(named))}"
-    why = facts.snapshot.gap(CONTOUR_CONFIGURATION) or "it is not there, or not one"
-    return Everywhere(unknown=f"{where}, which Contour is configured to read, may say more: {why}")
+    why = facts.snapshot.gap(CONTOUR_CONFIGURATION) or "it does not exist, or there are several"
+    return Everywhere(unknown=f"the settings of {where}, which Contour reads, are unknown: {why}")
 
 
 def _of_object(found: ContourConfiguration) -> Everywhere:
@@ -264,16 +264,18 @@ def _of_object(found: ContourConfiguration) -> Everywhere:
 
 def _of_file(facts: Facts, namespace: str | None) -> Everywhere:
     if namespace not in (None, USUAL[0]):
-        return Everywhere(unknown=f"a ConfigMap in {namespace}, which adhere does not read, may say more")
+        return Everywhere(
+            unknown=f"Contour's ConfigMap in {namespace} is not read by adhere, so its settings are unknown"
+        )
     source = f"ConfigMap/{'/'.join(USUAL)}"
     found = facts.snapshot.get(CONFIG_MAP, USUAL[1], USUAL[0])
     if found is None:
         gap = facts.snapshot.gap(CONFIG_MAP)
-        return Everywhere(unknown=f"{source} may say more: {gap or 'there is no such ConfigMap'}")
+        return Everywhere(unknown=f"the settings of {source} are unknown: {gap or 'there is no such ConfigMap'}")
     try:
         read = settings(found)
     except InputError as error:
-        return Everywhere(unknown=f"what {source} says cannot be read: {error.message}")
+        return Everywhere(unknown=f"{source} cannot be read: {error.message}")
     if read is None:
-        return Everywhere(unknown=f"{source} may say more: it has no {FILE} that is a mapping")
+        return Everywhere(unknown=f"the settings of {source} are unknown: it has no {FILE} that is a mapping")
     return Everywhere(source=source, field=f"{FILE} tls", settings=read)

@@ -1,20 +1,34 @@
-"""Certificates that a listener serves by what objects say, and those that it must not serve: they lack a grant."""
+"""Secrets and certificates that objects declare for a listener, and those that it must not serve without a grant."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from itertools import islice
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+from typing import Final, TypeAlias
 
 from scanner.config.certificate_names import load_names
-from scanner.expect.declared_secrets import DeclaredSecrets, Name, references
-from scanner.expect.facts import Facts
-from scanner.expect.partial_expectation import Draft
+from scanner.expect.contour import everywhere, fallback_users
+from scanner.expect.facts import Facts, gateway_listeners, led
+from scanner.expect.ingress_controller import route_of, router_name
+from scanner.expect.partial_expectation import Partial
+from scanner.files.source_positions import shown
+from scanner.kube import references as links
 from scanner.kube.api_server import api_server_config
-from scanner.kube.ingress import CONFIG_NAMESPACE
-from scanner.kube.kinds import API_SERVER, SECRET
+from scanner.kube.gateway import Listener
+from scanner.kube.ingress import (
+    CONFIG_NAMESPACE,
+    ROUTER_NAMESPACE,
+    TLS_CERT_NAMESPACE,
+    Route,
+    ingress_class,
+    ingress_controller,
+    is_served_by_contour,
+)
+from scanner.kube.kinds import API_SERVER, HTTP_PROXY, INGRESS, ROUTE, SECRET, Kind
 from scanner.kube.maybe import Known, Unknown
+from scanner.kube.objects import KubeObject
+from scanner.kube.references import Link
 from scanner.kube.secrets import CERTIFICATE_NAME, Secret, service_ca_secret
 from scanner.kube.service import service_of
 from scanner.kube.snapshot import Snapshot
@@ -26,21 +40,21 @@ from scanner.tls.certificate import parsed_once
 
 _FIELD: Final = "tls.crt"
 _MOST: Final = 200
-"""Secrets that one pattern of a well-known name may mean: one for each node of the control plane, in each revision."""
+"""Most Secrets that match one pattern of a well-known name: one for each control plane node and revision."""
 _LONGEST: Final = 100
-"""Certificates of one chain: more than any listener can send to a client that still listens."""
+"""Most certificates of one chain: more than clients accept."""
 _LENGTH: Final = 64 * 1024
-"""Bytes of one chain, two thirds of what OpenSSL takes. They are read while listeners are asked."""
+"""Most bytes of one chain, two thirds of OpenSSL's limit. They are parsed during the scan."""
 _SERVICE_CA: Final = "service-ca"
 _API_SERVER: Final = "kube-apiserver"
 
 
-def declared_certificates(facts: Facts, draft: Draft, said: DeclaredSecrets | None) -> DeclaredCertificates | None:
-    """The certificates that ``draft``'s endpoint may serve, ``said`` being what objects name for it; None where no
-    object says which."""
+def declared_certificates(facts: Facts, partial: Partial, said: DeclaredSecrets | None) -> DeclaredCertificates | None:
+    """The certificates that ``partial``'s endpoint may serve; ``said`` are the Secrets that objects declare. None if no
+    object declares any."""
     if said is not None:
         return _exactly(facts.snapshot, said) if said.secrets or said.inline else None
-    names = tuple(dict.fromkeys((*_of_services(facts, draft), *_well_known(facts, draft))))
+    names = tuple(dict.fromkeys((*_of_services(facts, partial), *_well_known(facts, partial))))
     return _any(facts.snapshot, names) if names else None
 
 
@@ -54,13 +68,13 @@ def _any(snapshot: Snapshot, names: tuple[Name, ...]) -> DeclaredCertificates:
 
 
 def wants_secrets(snapshot: Snapshot) -> bool:
-    """Whether anybody asked for Secrets at all."""
+    """True if the user asked to read Secrets (``--secrets``)."""
     gap = snapshot.unreadable.get(SECRET)
     return SECRET in snapshot.objects and (gap is None or gap.gap != "not-asked")
 
 
 def _exactly(snapshot: Snapshot, said: DeclaredSecrets) -> DeclaredCertificates:
-    """What an object says that it is, which may stand in the object itself."""
+    """The declared certificates, from Secrets or inline in the object."""
     of_secrets = _any(snapshot, said.secrets)
     inline = [_of_pem(pem, place) for place, pem in said.inline]
     behind = _issuers(trusted_certificates(said.behind))
@@ -75,7 +89,7 @@ def _exactly(snapshot: Snapshot, said: DeclaredSecrets) -> DeclaredCertificates:
         unread=(
             *of_secrets.unread,
             *(each.reason for each in inline if isinstance(each, Unknown)),
-            *(f"whether {each.who} may name Secret/{'/'.join(each.secret)} is not known" for each in unsure),
+            *(f"unknown whether {each.who} may refer to Secret/{'/'.join(each.secret)}" for each in unsure),
         ),
         wanted=of_secrets.wanted or bool(inline),
         exact=True,
@@ -89,7 +103,7 @@ def leaf_of(snapshot: Snapshot, name: Name) -> Known[DeclaredLeaf]:
     secret = snapshot.get(SECRET, name[1], name[0]) if SECRET in snapshot.objects else None
     where = f"Secret/{name[0]}/{name[1]}"
     if secret is None:
-        return Unknown(f"{where} was not read: {snapshot.gap(SECRET) or 'there is none, or it was not read'}")
+        return Unknown(f"{where} was not read: {snapshot.gap(SECRET) or 'it does not exist, or was not requested'}")
     found = _of_pem(decoded_text(Secret.of(secret).tls_crt), f"{where} data[{_FIELD}]")
     keeper = secret.annotations.get(CERTIFICATE_NAME)
     if isinstance(found, Unknown) or not keeper:
@@ -125,9 +139,9 @@ def _issuers(ders: Iterable[bytes]) -> tuple[DeclaredIssuer, ...]:
 # --- Which Secret -----------------------------------------------------------------------------------------------------
 
 
-def _of_services(facts: Facts, draft: Draft) -> Iterator[Name]:
-    """The Secrets that the service CA fills for the Services that lead there."""
-    endpoint, entry = draft.endpoint, draft.entry
+def _of_services(facts: Facts, partial: Partial) -> Iterator[Name]:
+    """The Secrets that the service CA creates for the Services in front of the endpoint."""
+    endpoint, entry = partial.endpoint, partial.entry
     if endpoint.certainty == "candidate" or (entry is not None and entry.certificate != _SERVICE_CA):
         return
     for host in endpoint.hosts:
@@ -136,11 +150,11 @@ def _of_services(facts: Facts, draft: Draft) -> Iterator[Name]:
             yield service.namespace or "", service_ca_secret(service)
 
 
-def _well_known(facts: Facts, draft: Draft) -> Iterator[Name]:
-    """The Secrets of the certificates that a component is known to serve on that port. A name without a Secret, as the
-    kubelet's, leaves nothing to compare with."""
-    entry, port = draft.entry, draft.endpoint.port
-    if entry is None or draft.implementation == "haproxy":
+def _well_known(facts: Facts, partial: Partial) -> Iterator[Name]:
+    """The Secrets of the well-known certificates that a component serves on that port; none if one of them, such as
+    the kubelet's, is in no Secret."""
+    entry, port = partial.entry, partial.endpoint.port
+    if entry is None or partial.implementation == "haproxy":
         return
     serving = [
         each
@@ -155,8 +169,8 @@ def _well_known(facts: Facts, draft: Draft) -> Iterator[Name]:
 
 
 def _matching(snapshot: Snapshot, patterns: tuple[str, ...]) -> Iterator[Name]:
-    """The Secrets that are called so, and those that were read and that a pattern means; where none was, the pattern
-    itself: there is one, with an unknown name."""
+    """The Secrets with these names, and the Secrets that were read and match a pattern; without any the pattern itself,
+    for a Secret with an unknown name."""
     loose = tuple(pattern for pattern in patterns if "*" in pattern)
     namespaces = {each.partition("/")[0] for each in loose}
     for pattern in patterns:
@@ -168,14 +182,14 @@ def _matching(snapshot: Snapshot, patterns: tuple[str, ...]) -> Iterator[Name]:
 
 
 def _by_administrator(snapshot: Snapshot) -> Iterator[Name]:
-    """Those that take the place of kube-apiserver's own for some names."""
+    """The Secrets that replace kube-apiserver's own certificate for some names."""
     server = snapshot.get(API_SERVER, "cluster")
     for each in api_server_config(server).named_certificates if server else ():
         yield CONFIG_NAMESPACE, each.secret
 
 
 def missing_grants(facts: Facts, said: DeclaredSecrets) -> tuple[MissingGrant, ...]:
-    """Each of them, with its certificate where that could be read."""
+    """Each Secret that is referred to without a grant, with its certificate if it could be read."""
     asked = wants_secrets(facts.snapshot)
     return tuple(
         MissingGrant(
@@ -190,7 +204,7 @@ def missing_grants(facts: Facts, said: DeclaredSecrets) -> tuple[MissingGrant, .
 
 
 def beside(facts: Facts, endpoint: Endpoint) -> frozenset[str]:
-    """What else may be shown at ``endpoint``'s place: a listener for more names may answer this one too."""
+    """SHA-256 of other certificates that may be served at the same address and port, for example for wildcards."""
     return frozenset(_beside(facts, endpoint))
 
 
@@ -201,3 +215,189 @@ def _beside(facts: Facts, endpoint: Endpoint) -> Iterator[str]:
                 leaf = leaf_of(facts.snapshot, reference.secret)
                 if not isinstance(leaf, Unknown):
                     yield leaf.sha256
+
+
+Name: TypeAlias = tuple[str, str]
+"""Namespace and name of a Secret."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """A reference to one Secret."""
+
+    who: str
+    """The object and field of the reference: ``Gateway/edge/front listener one``."""
+    secret: Name
+    allowed: Known[bool]
+
+
+def references(facts: Facts, endpoint: Endpoint) -> Iterator[Reference]:
+    """Every reference to a Secret for ``endpoint``; each one that is allowed may be served."""
+    yield from chain.from_iterable(
+        _READERS[found.kind](facts, found, endpoint.server_name)
+        for found, origin in led(facts.snapshot, endpoint, _KINDS)
+        if origin.role == "frontend"
+    )
+    for listener in gateway_listeners(facts.snapshot, endpoint):
+        yield from of_listener(facts, listener)
+    yield from _of_fallback(facts, endpoint)
+
+
+def _of_fallback(facts: Facts, endpoint: Endpoint) -> Iterator[Reference]:
+    """Contour's fallback certificate; each HTTPProxy that enables it needs the delegation."""
+    users = list(fallback_users(facts, endpoint))
+    fallback = everywhere(facts, endpoint.owner.namespace).fallback if users else None
+    secret = (fallback.namespace or "", fallback.name) if fallback else ("", "")
+    for proxy in users if fallback else ():
+        allowed = facts.grants.to_contour(proxy, *secret)
+        yield Reference(who=f"{proxy.reference} enableFallbackCertificate", secret=secret, allowed=allowed)
+
+
+def of_listener(facts: Facts, listener: Listener) -> Iterator[Reference]:
+    """The references of one listener of a Gateway or ListenerSet, if it terminates TLS."""
+    if listener.mode not in ("", "Terminate"):
+        return
+    who = f"{listener.holder.reference} listener {listener.name}"
+    for link in links.of_listener(listener.holder, listener):
+        if link.is_secret:
+            secret = link.namespace or "", link.name
+            yield Reference(who=who, secret=secret, allowed=facts.grants.to_gateway(listener.holder, *secret))
+
+
+def _of_ingress(facts: Facts, ingress: KubeObject, name: str | None) -> Iterator[Reference]:
+    """The references of each entry that lists the name; without a Secret the controller's default applies."""
+    of_contour = is_served_by_contour(ingress, facts.snapshot)
+    doubt = _doubt(ingress) if of_contour is None else ""
+    for link in links.links(ingress, of_contour=of_contour):
+        if name in [host.lower() for host in link.hosts]:
+            found = _of_link(facts, link, f"{ingress.reference} spec.tls")
+            unknown = link.grant is not None and doubt and found.allowed is not True
+            yield replace(found, allowed=Unknown(doubt)) if unknown else found
+
+
+def _doubt(ingress: KubeObject) -> str:
+    """Reason why its controller may not be Contour. Without a class it may be."""
+    name = ingress_class(ingress)
+    return (
+        f"only Contour reads {TLS_CERT_NAMESPACE}, and it is unknown whether class {shown(name)} is Contour's"
+        if name
+        else ""
+    )
+
+
+def _of_proxy(facts: Facts, proxy: KubeObject, name: str | None) -> Iterator[Reference]:
+    for link in links.links(proxy) if name is not None else ():
+        if link.role == "certificate":
+            yield _of_link(facts, link, f"{proxy.reference} spec.virtualhost.tls")
+
+
+def _of_link(facts: Facts, link: Link, who: str) -> Reference:
+    secret = link.namespace or "", link.name
+    allowed = True if link.grant is None else facts.grants.to_contour(link.source, *secret)
+    return Reference(who=who, secret=secret, allowed=allowed)
+
+
+_READERS: Mapping[Kind, Callable[[Facts, KubeObject, str | None], Iterator[Reference]]] = {
+    INGRESS: _of_ingress,
+    HTTP_PROXY: _of_proxy,
+}
+_KINDS: Mapping[str, Kind] = {each.name: each for each in _READERS}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredSecrets:
+    """The certificates that objects declare for a listener."""
+
+    secrets: tuple[Name, ...] = ()
+    inline: tuple[tuple[str, str], ...] = ()
+    """Place and PEM of inline certificates."""
+    behind: str = ""
+    """PEM of the chain that is sent after a Secret's certificates."""
+    default: Name | None = None
+    """The Secret of the certificate that a router serves if the declared one is not usable."""
+    condition: str = ""
+    """The condition of the object's status."""
+    refused: tuple[Reference, ...] = ()
+    """References with a missing or unknown grant; ``secrets`` contains the unknown ones too."""
+
+
+def declared_secrets(facts: Facts, partial: Partial) -> DeclaredSecrets | None:
+    """The declared certificates of ``partial``'s endpoint; None if no object declares any."""
+    if partial.endpoint.segment == "Backend":
+        return None
+    found = _routed(facts, partial) or _listed(facts, partial)
+    return found if found.secrets or found.inline or found.refused else None
+
+
+# --- OpenShift's routers ----------------------------------------------------------------------------------------------
+
+
+def _routed(facts: Facts, partial: Partial) -> DeclaredSecrets | None:
+    """A Route's own certificate, else the default certificate of its IngressController (openshift/api route/v1,
+    operator/v1). Without a Route it is the certificate for clients without SNI."""
+    if partial.implementation != "haproxy":
+        return None
+    endpoint, router = partial.endpoint, router_name(facts, partial)
+    default = None if isinstance(router, Unknown) else _default(facts.snapshot, router)
+    if endpoint.subject is None:
+        return DeclaredSecrets(secrets=(default,)) if default and endpoint.server_name is None else None
+    route = route_of(facts, partial)
+    if route is None or route.termination == "passthrough":
+        return None
+    own = [_own(each) for each in (route, *_of_one_host(facts.snapshot, endpoint, route))]
+    certificates = [each for each in own if each is not None]
+    if not certificates:
+        return DeclaredSecrets(secrets=(default,)) if default else None
+    return DeclaredSecrets(
+        secrets=tuple(name for each in certificates for name in each.secrets),
+        inline=tuple(text for each in certificates for text in each.inline),
+        behind=next((each.behind for each in certificates if each.secrets), ""),
+        default=default,
+        condition="" if isinstance(router, Unknown) else _admission(route, router),
+    )
+
+
+def _own(route: Route) -> DeclaredSecrets | None:
+    """The certificate of one Route."""
+    pem, behind = route.inline_certificate, route.tls.ca_certificate
+    if route.external_secret:
+        return DeclaredSecrets(secrets=((route.namespace or "", route.external_secret),), behind=behind)
+    place = f"{route.reference} spec.tls.certificate"
+    return DeclaredSecrets(inline=((place, f"{pem}\n{behind}"),)) if pem.strip() else None
+
+
+def _of_one_host(snapshot: Snapshot, endpoint: Endpoint, first: Route) -> Iterator[Route]:
+    """Further Routes with the endpoint's name and other paths. For one host the router has one list of certificates,
+    and any may come first; a Route without one adds none (haproxy-config.template, cert_config.map)."""
+    for route, origin in led(snapshot, endpoint, {ROUTE.name: ROUTE}):
+        shown = origin.role == "frontend" and origin.part in ("edge", "reencrypt")
+        if route.reference != first.reference and shown:
+            yield Route.of(route)
+
+
+def _default(snapshot: Snapshot, router: str) -> Name | None:
+    controller = ingress_controller(snapshot, router)
+    return None if controller is None else (ROUTER_NAMESPACE, controller.certificate)
+
+
+def _admission(route: Route, router: str) -> str:
+    """The router's Admitted condition in the Route's status."""
+    for each in route.ingresses:
+        found = each.admitted
+        if each.router_name == router and found is not None:
+            reason = " ".join(filter(None, (found.reason, found.message)))[:300]
+            return f"{route.reference} status.ingress[{router}]: Admitted is {found.holds}{reason and f', {reason}'}"
+    return ""
+
+
+# --- Everything else --------------------------------------------------------------------------------------------------
+
+
+def _listed(facts: Facts, partial: Partial) -> DeclaredSecrets:
+    """The certificates of all objects that lead to this name: each may be served, except without a grant."""
+    every = tuple(references(facts, partial.endpoint))
+    allowed = {each.secret for each in every if each.allowed is True}
+    refused = tuple(each for each in every if each.allowed is not True and each.secret not in allowed)
+    unsure = (each.secret for each in refused if isinstance(each.allowed, Unknown))
+    declared_secrets = dict.fromkeys((*(each.secret for each in every if each.secret in allowed), *unsure))
+    return DeclaredSecrets(secrets=tuple(declared_secrets), refused=refused)

@@ -1,4 +1,4 @@
-"""Facts of a snapshot that several resolvers read: each is found once, when it is first needed."""
+"""Facts of a snapshot that several resolvers read; each is computed once, when it is first needed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 
 from scanner.expect.authority import Authority, Wishes, is_microshift, of_api_server, of_control_planes, of_microshift
-from scanner.expect.partial_expectation import Draft
+from scanner.expect.partial_expectation import Partial
 from scanner.expect.release import minor
 from scanner.kube.cluster_facts import document, in_fips_mode, is_guest
 from scanner.kube.contour import SecretName, delegations_by_secret
@@ -56,8 +56,8 @@ _FORMER = "only a TLSCertificateDelegation of contour.heptio.com allows it, whic
 
 
 class Grants:
-    """Which Secrets of other namespaces may be referred to: Gateways and ListenerSets need a ReferenceGrant, objects of
-    Contour a TLSCertificateDelegation."""
+    """Grants for Secrets of other namespaces: Gateways and ListenerSets need a ReferenceGrant, objects of Contour a
+    TLSCertificateDelegation."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -68,8 +68,8 @@ class Grants:
         self._formerly = delegations_by_secret(snapshot.every(HEPTIO_DELEGATION))
 
     def to_gateway(self, holder: KubeObject, namespace: str, name: str) -> Known[bool]:
-        """Whether a listener of ``holder``, a Gateway or ListenerSet, may serve that Secret. A ListenerSet has none of
-        its Gateway's grants (GEP-1713)."""
+        """True if a listener of ``holder``, a Gateway or ListenerSet, may serve that Secret. A ListenerSet does not
+        inherit its Gateway's grants (GEP-1713)."""
         if namespace == holder.namespace:
             return True
         if any(each.allows(holder, _SECRET, name) for each in self._grants.get(namespace, ())):
@@ -77,7 +77,7 @@ class Grants:
         return self._no(f"a ReferenceGrant in {namespace} may allow it", (REFERENCE_GRANT,))
 
     def to_contour(self, user: KubeObject, namespace: str, name: str) -> Known[bool]:
-        """Whether an HTTPProxy or Ingress may have Contour serve that Secret."""
+        """True if an HTTPProxy or Ingress may refer to that Secret."""
         if namespace == user.namespace:
             return True
         found, former = (every.get(SecretName(namespace, name)) for every in (self._delegated, self._formerly))
@@ -93,13 +93,13 @@ class Grants:
         return Unknown(f"{maybe}: {gap}") if gap else False
 
 
-Follow = Callable[[Endpoint, frozenset[str]], Draft]
+Follow = Callable[[Endpoint, frozenset[str]], Partial]
 """Resolves another endpoint; the ids are those of the listeners that passed the connection on."""
 
 
 class Facts(Once):
-    """A snapshot, what is known of components, what the user wants, and what follows from them: ``once`` is for what
-    would cost each endpoint a walk through all objects."""
+    """A snapshot, the component catalogue, the user's options, and values derived from them. ``once`` caches what would
+    otherwise need a walk through all objects for each endpoint."""
 
     def __init__(
         self,
@@ -118,10 +118,10 @@ class Facts(Once):
         self.wishes = wishes
         self.earlier = tuple(earlier)
         self.hosts = (snapshot, *beside)
-        """Snapshots that may have what is configured for this cluster by the one that hosts its control plane."""
+        """Snapshots of this cluster and of others, one of which may host its control plane."""
         release = self.cluster.releases.desired
         self.overrides: Mapping[str, Profile] = overridden(policy, None if isinstance(release, Unknown) else release)
-        """The profiles of the policy's overrides, by what the policy calls them."""
+        """The profiles of the policy's overrides, by name."""
 
     @cached_property
     def cluster(self) -> Authority:
@@ -130,7 +130,7 @@ class Facts(Once):
 
     @cached_property
     def hosted(self) -> dict[str, Authority]:
-        """The same for the control planes that this cluster hosts, by their namespaces."""
+        """The authorities of the control planes that this cluster hosts, by namespace."""
         return of_control_planes(self.snapshot, self.wishes)
 
     def authority(self, endpoint: Endpoint) -> Authority:
@@ -141,21 +141,21 @@ class Facts(Once):
 
     @property
     def is_openshift(self) -> bool:
-        """Whether objects of a platform say what is required."""
+        """True if objects of a platform set the profile."""
         return self.cluster.platform
 
     @property
     def is_microshift(self) -> bool:
-        """Whether a file of the node takes the place of those objects."""
+        """True if the cluster is MicroShift, where a file of the node sets the profile."""
         return is_microshift(self.snapshot)
 
     @cached_property
     def fips(self) -> Known[bool]:
-        """Whether the cluster is in FIPS mode."""
+        """True if the cluster is in FIPS mode."""
         return in_fips_mode(self.snapshot)
 
     def entry(self, endpoint: Endpoint) -> Listener | None:
-        """What the catalogue knows of this listener; discovery has named the component where it matched."""
+        """The catalogue's entry for this listener; discovery names the component if it matched one."""
         behind = self.catalogue.behind(endpoint.owner)
         if behind is not None:
             return behind
@@ -171,12 +171,12 @@ class Facts(Once):
 
     @cached_property
     def router(self) -> Listener | None:
-        """The catalogue's entry for what routers show to clients, whatever port an IngressController chooses."""
+        """The catalogue's entry for the routers' frontend, on any port of an IngressController."""
         return self._governed("ingress", "router")
 
     @cached_property
     def gateway(self) -> Listener | None:
-        """The same for the Gateways of OpenShift's own controller."""
+        """The catalogue's entry for Gateways of OpenShift's own controller."""
         return self._governed("gateway", "gateway")
 
     def _governed(self, governor: Governor, component: str) -> Listener | None:
@@ -185,7 +185,7 @@ class Facts(Once):
 
     @cached_property
     def is_guest(self) -> bool:
-        """Whether the control plane is hosted elsewhere: then no pool governs the nodes."""
+        """True if the control plane is hosted elsewhere: then no MachineConfigPool governs the nodes."""
         return is_guest(self.snapshot)
 
     @cached_property
@@ -199,8 +199,8 @@ class Facts(Once):
 
     @cached_property
     def owned_kinds(self) -> dict[tuple[str, str], str]:
-        """Kinds of layered products, as (group, kind), and the ClusterServiceVersion that owns each: what an object of
-        such a kind owns is an operand of it."""
+        """Kinds of layered products, as (group, kind), and the ClusterServiceVersion that owns each. Workloads that an
+        object of such a kind owns are its operands."""
         return {
             (owned.name.partition(".")[2], owned.kind): str(each.reference)
             for each in installed_operators(self.snapshot)
@@ -226,22 +226,22 @@ class Facts(Once):
 
     @cached_property
     def kubelet_config(self) -> Known[KubeletConfiguration] | None:
-        """The KubeletConfiguration that kubeadm keeps for all kubelets, in a ConfigMap; None where there is none."""
-        found = self._kubeadm("kubelet-config", "kubelet", "what kubeadm configures for all kubelets")
+        """The KubeletConfiguration of kubeadm's ConfigMap for all kubelets; None if there is none."""
+        found = self._kubeadm("kubelet-config", "kubelet", "kubeadm's configuration of all kubelets")
         return KubeletConfiguration(found.raw) if isinstance(found, Fields) else found
 
     @cached_property
     def kubeadm_config(self) -> Known[Fields] | None:
-        """The ClusterConfiguration that kubeadm makes the control plane's manifests of; None where there is none."""
-        return self._kubeadm("kubeadm-config", "ClusterConfiguration", "what kubeadm configures for the control plane")
+        """The ClusterConfiguration from which kubeadm writes the control plane's manifests; None if there is none."""
+        return self._kubeadm("kubeadm-config", "ClusterConfiguration", "kubeadm's configuration of the control plane")
 
     def _kubeadm(self, name: str, key: str, what: str) -> Known[Fields] | None:
         found = document(self.snapshot, name, key)
-        return Unknown(f"{what} is not known: {found.reason}") if isinstance(found, Unknown) else found
+        return Unknown(f"{what} is unknown: {found.reason}") if isinstance(found, Unknown) else found
 
     @cached_property
     def grants(self) -> Grants:
-        """Who may refer to Secrets of other namespaces."""
+        """The grants for Secrets of other namespaces."""
         return Grants(self.snapshot)
 
     @cached_property
@@ -264,7 +264,7 @@ def _named(namespace: str | None, patterns: tuple[str, ...]) -> bool:
 
 
 def led(snapshot: Snapshot, endpoint: Endpoint, kinds: Mapping[str, Kind]) -> Iterator[tuple[KubeObject, Origin]]:
-    """Each object of these kinds that led to ``endpoint``, and how; none that has no say about its listener."""
+    """Each object of these kinds that led to ``endpoint``, with its origin, without foreign origins."""
     for origin in endpoint.origins:
         named = origin.reference
         if named is not None and named.kind in kinds and not origin.foreign:
@@ -281,7 +281,7 @@ def gateway_listeners(snapshot: Snapshot, endpoint: Endpoint) -> Iterator[Gatewa
 
 
 def gateways(snapshot: Snapshot, endpoint: Endpoint) -> Iterator[Gateway]:
-    """The Gateways of these listeners, each once; that of a ListenerSet is its parent."""
+    """The Gateways of these listeners, each once; a ListenerSet counts as its parent Gateway."""
     seen = set()
     for listener in gateway_listeners(snapshot, endpoint):
         found = gateway_of(snapshot, listener.holder)
@@ -291,12 +291,12 @@ def gateways(snapshot: Snapshot, endpoint: Endpoint) -> Iterator[Gateway]:
 
 
 def all_listeners(facts: Facts, gateway: Gateway) -> list[GatewayListener]:
-    """The Gateway's own listeners and those of the ListenerSets that name it, turned away or not."""
+    """The Gateway's own listeners and those of all ListenerSets that refer to it, admitted or not."""
     return merged(gateway, _sets(facts, gateway))
 
 
 def admitted_listeners(facts: Facts, gateway: Gateway) -> list[GatewayListener]:
-    """The Gateway's own listeners and those of the ListenerSets that it does not turn away."""
+    """The Gateway's own listeners and those of the ListenerSets that it does not reject."""
     return merged(
         gateway, (each for each in _sets(facts, gateway) if admitted(facts.snapshot, gateway, each) is not False)
     )

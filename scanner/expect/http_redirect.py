@@ -1,7 +1,7 @@
-"""The port without TLS beside a name that is served with it, and what objects promise of it there.
+"""The plaintext HTTP port of a TLS server name, and the answer that objects declare for it.
 
 OpenShift's router answers 503 there for a Route without ``insecureEdgeTerminationPolicy``, 302 for Redirect, and with
-the content for Allow (``haproxy-config.template``). Contour leads to TLS unless a route has ``permitInsecure``
+the content for Allow (``haproxy-config.template``). Contour redirects to TLS unless a route has ``permitInsecure``
 (``internal/dag/httpproxy_processor.go``). A Gateway's listener of protocol HTTP may have a name of the HTTPS ones.
 """
 
@@ -32,14 +32,14 @@ from scanner.model.expectation import PlainPort
 HTTP = 80
 
 Said: TypeAlias = PlainPort | None
-"""With the port that clients see, which need not be the one that is dialled."""
+"""Declared answer; its port is the clients' port, which may differ from the dialled one."""
 
 _MOST_ROUTES = 10_000
-"""Of one host, with those of included objects."""
+"""Most routes of one host, with those of included objects."""
 _DEEPEST = 20
-"""Objects that include one another."""
+"""Most levels of objects that include one another."""
 _PLAIN_PATH = re.compile(r"/[A-Za-z0-9._~/-]*")
-"""A path that is no regular expression, as controllers have them behind ``ImplementationSpecific``."""
+"""A path that is no regular expression, which some controllers allow for ``ImplementationSpecific``."""
 _SLASHES = re.compile("//+")
 
 _POLICIES: Mapping[str, Literal["nothing", "redirect", "served"]] = {
@@ -51,11 +51,11 @@ _POLICIES: Mapping[str, Literal["nothing", "redirect", "served"]] = {
 
 
 _ALLOWING = ("nothing", "redirect", None, "served")
-"""From the least to the most that is had without TLS."""
+"""From the strictest to the most permissive."""
 
 
 def plain_port(facts: Facts, endpoint: Endpoint) -> PlainPort | None:
-    """That of ``endpoint``, by its own address; None where no object has one for its name."""
+    """The plaintext port of ``endpoint``, at its own address; None if no object declares one for its name."""
     subject = endpoint.subject
     if subject is None or endpoint.server_name is None or endpoint.segment == "Backend":
         return None
@@ -72,7 +72,7 @@ def plain_port(facts: Facts, endpoint: Endpoint) -> PlainPort | None:
 
 
 def _of_route(facts: Facts, endpoint: Endpoint) -> Said:
-    """Of several Routes that share the host, each with a path of its own, the one that allows most."""
+    """The most permissive of the Routes that share the host."""
     every = [
         facts.snapshot.get(ROUTE, *_key(endpoint)),
         *(route for route, _ in led(facts.snapshot, endpoint, {ROUTE.name: ROUTE})),
@@ -89,7 +89,7 @@ def _of_one_route(route: Route) -> PlainPort:
 
 
 def _of_proxy(facts: Facts, endpoint: Endpoint) -> Said:
-    """What has no routes, Contour opens no port 80 for."""
+    """None without routes: Contour then opens no port 80."""
     proxy = proxy_of(facts, endpoint)
     if proxy is None or not (proxy.has_routes or proxy.has_includes):
         return None
@@ -98,7 +98,7 @@ def _of_proxy(facts: Facts, endpoint: Endpoint) -> Said:
     if permitted:
         return min(permitted, key=lambda each: each.conditional)
     unseen = any(each.route is None for each in routes) or len(routes) == _MOST_ROUTES
-    because = f"{proxy.reference} spec.routes: none {'that was seen ' if unseen else ''}has permitInsecure"
+    because = f"{proxy.reference} spec.routes: no {'known ' if unseen else ''}route has permitInsecure"
     return PlainPort(port=HTTP, path="/", owed=None if unseen else "redirect", because=because, conditional=unseen)
 
 
@@ -107,19 +107,19 @@ class _Routed(NamedTuple):
 
     proxy: HTTPProxy
     route: ProxyRoute | None
-    """None: what is included was not seen."""
+    """None for an included object that was not read."""
     conditions: tuple[MatchCondition, ...]
 
 
 def _routes(
     snapshot: Snapshot, proxy: HTTPProxy, above: tuple[MatchCondition, ...] = (), path: tuple[HTTPProxy, ...] = ()
 ) -> Iterator[_Routed]:
-    """Those of an HTTPProxy, and below them those that it includes. What includes itself is not served, nor is a root
-    below another (Contour ``internal/dag/httpproxy_processor.go``, computeRoutes)."""
+    """The routes of an HTTPProxy and of the objects that it includes. Contour does not serve cycles, nor a root below
+    another (``internal/dag/httpproxy_processor.go``, computeRoutes)."""
     for route in proxy.routes:
         yield _Routed(proxy, route, (*above, *route.conditions))
     for each in (include for include in proxy.includes if include.name):
-        yield _Routed(proxy, ProxyRoute({}), ())  # so that what only includes counts among the most that are looked at
+        yield _Routed(proxy, ProxyRoute({}), ())  # so that objects without routes count for the limit too
         item = snapshot.get(HTTP_PROXY, each.name, each.namespace or proxy.namespace)
         found = HTTPProxy.of(item) if item else None
         if (found is None and snapshot.gap(HTTP_PROXY)) or len(path) == _DEEPEST:
@@ -141,7 +141,7 @@ def _of_permitted(routed: _Routed) -> PlainPort:
 
 
 def _of_ingress(facts: Facts, endpoint: Endpoint) -> Said:
-    """Controllers differ, and have settings of their own. Where no rule has ``/``, the first path is asked for."""
+    """Controllers differ and have their own settings. If no rule has ``/``, the first path is requested."""
     ingress = facts.snapshot.get(INGRESS, *_key(endpoint))
     if ingress is None:
         return None
@@ -152,7 +152,7 @@ def _of_ingress(facts: Facts, endpoint: Endpoint) -> Said:
 
 
 def _ingress_paths(ingress: KubeObject, name: str) -> Iterator[str]:
-    """Those of the rules for ``name``, and for all names."""
+    """The paths of the rules for ``name`` and for all names."""
     for rule in Ingress.of(ingress).rules:
         host = rule.host.lower()
         if not host or within(name, host):
@@ -160,8 +160,8 @@ def _ingress_paths(ingress: KubeObject, name: str) -> Iterator[str]:
 
 
 def _of_gateway(facts: Facts, endpoint: Endpoint) -> Said:
-    """The first listener for requests without TLS that has the name; its routes may redirect. A ListenerSet's counts
-    once the Gateway has taken it: writing one must not be enough to have any port of the Gateway's asked."""
+    """The first HTTP listener with the name; its routes may redirect. A ListenerSet counts only if the Gateway has
+    accepted it: creating one must not be enough to make the scanner dial any port of the Gateway."""
     name = endpoint.server_name or ""
     for gateway in gateways(facts.snapshot, endpoint):
         for each in all_listeners(facts, gateway):
@@ -169,7 +169,7 @@ def _of_gateway(facts: Facts, endpoint: Endpoint) -> Said:
                 continue
             if each.protocol == "HTTP" and each.port and (not each.hostname or within(name, each.hostname)):
                 because = f"{each.holder.reference} listener {each.name}: HTTP on port {each.port}"
-                # What routes there are is not read: nothing at ``/`` is not nothing at all.
+                # The routes are not read, so no answer at ``/`` does not mean no answer at all.
                 return PlainPort(port=each.port, path="/", owed=None, because=because, conditional=True)
     return None
 
@@ -193,12 +193,12 @@ def _key(endpoint: Endpoint) -> tuple[str, str | None]:
     return (subject.name, subject.namespace) if subject else ("", None)
 
 
-# --- Where that is ----------------------------------------------------------------------------------------------------
+# --- The port's place -------------------------------------------------------------------------------------------------
 
 
 def _behind(facts: Facts, endpoint: Endpoint, port: int) -> int | None:
-    """The port of ``endpoint``'s own address to which ``port`` leads: by the Services that lead here, by what its pod
-    declares, and where it is balanced and its pods are not known, the port itself."""
+    """The port of ``endpoint``'s own address behind ``port``: by the Services in front of it, by its pod's ports, or
+    for a load balancer without known pods the port itself."""
     known = [*_of_services(facts, endpoint, port), *_of_pod(facts, endpoint, port)]
     if known:
         return known[0]
@@ -223,7 +223,7 @@ def _ports(piece: EndpointSlice, names: list[str]) -> Iterator[int]:
 
 
 def _of_pod(facts: Facts, endpoint: Endpoint, port: int) -> Iterator[int]:
-    """Beside the container port that is this listener: the one with that number, or called ``http``."""
+    """The port of the same container with that number, or with the name ``http``."""
     pod = facts.snapshot.get(POD, endpoint.pod.name, endpoint.pod.namespace) if endpoint.pod else None
     for container in Pod.of(pod).spec.containers if pod else ():
         declared = [(each.container_port or 0, each.name) for each in container.ports]

@@ -1,19 +1,36 @@
-"""What each implementation makes of a profile. Allowed stays what the profile lists; what cannot be done is remarked.
+"""Limits of each implementation and their effect on a profile, and every Custom profile with its effect.
 
-Facts by reading the code: Go's crypto/tls and library-go ``pkg/crypto/crypto.go``, the router's HAProxy template and
+From the source code of Go's crypto/tls and library-go ``pkg/crypto/crypto.go``, the router's HAProxy template and
 cluster-ingress-operator ``deployment.go``, hypershift ``support/config/cipher.go``, Istio and Contour.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from scanner.expect.facts import Facts
-from scanner.expect.partial_expectation import Draft
+from scanner.expect.partial_expectation import Partial
+from scanner.expect.release import meaning
+from scanner.kube.kinds import API_SERVER, HOSTED_CLUSTER, INGRESS_CONTROLLER, KUBELET_CONFIG, Kind
 from scanner.kube.maybe import Unknown
-from scanner.kube.tls_profile import Profile
+from scanner.kube.objects import KubeObject
+from scanner.kube.tls_profile import (
+    HOSTED_PROFILE,
+    HYPERSHIFT,
+    INGRESS_OPERATOR,
+    INHERITED_BY_INGRESS,
+    LIBRARY_GO,
+    MACHINE_CONFIG,
+    PROFILE,
+    CustomUse,
+    Declared,
+    Profile,
+    Reader,
+    declared,
+    profile_of,
+)
 from scanner.tls.codepoints import TLS11, TLS12
 from scanner.tls.names import (
     CHACHA20,
@@ -30,18 +47,18 @@ from scanner.tls.names import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Implementation:
-    """One way in which profiles are limited on their way to a socket."""
+    """The limits of one TLS implementation."""
 
     called: str
     floor: int | None = None
-    """No lower version can be had."""
+    """Lowest possible version."""
     suites: frozenset[int] | None = None
-    """What it knows, without TLS 1.3; None: anything."""
+    """Supported suites up to TLS 1.2; None for all."""
     tls13: Literal["fixed", "listed", "absent"] = "fixed"
-    """``fixed``: the three of RFC 8446 are on, whatever is listed. ``listed``: those that are listed, if any is.
-    ``absent``: TLS 1.3 is switched off."""
+    """``fixed``: the three suites of RFC 8446 are always enabled. ``listed``: the listed ones, if there are any.
+    ``absent``: TLS 1.3 is disabled."""
     maps_openssl: bool = False
-    """It takes OpenSSL's names only."""
+    """True if it accepts OpenSSL's names only."""
 
 
 _GO = Implementation(called="Go", suites=GO_SUITES, maps_openssl=True)
@@ -56,54 +73,53 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = {
     "contour-1.2": Implementation(called="Contour", floor=TLS12, tls13="absent"),
     "other": Implementation(called="the listener"),
 }
-"""By the name that a resolver gives; of ``other`` nothing is known."""
+"""Limits by the resolvers' name of the implementation; ``other`` is an unknown one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effective:
-    """A profile as it arrives, and what was lost or added on the way, one clause each."""
+    """The effective profile, and one clause for each change."""
 
     profile: Profile
     tls13_configurable: bool
     changes: tuple[str, ...]
 
 
-def resolve(facts: Facts, draft: Draft) -> Draft:
-    """The profile as it is listed, with a remark on each thing that the implementation makes of it."""
-    kind, fips = draft.implementation, facts.fips
+def resolve(facts: Facts, partial: Partial) -> Partial:
+    """Keep the listed profile, and add a remark on each change by the implementation."""
+    kind, fips = partial.implementation, facts.fips
     if isinstance(fips, Unknown):
-        draft = draft.remark(fips.reason)
-    listed = draft.profile
+        partial = partial.remark(fips.reason)
+    listed = partial.profile
     if isinstance(listed, Unknown):
-        return draft
-    found = effective(listed, kind, spelt=draft.spelt, fips=fips is True)
-    draft = draft.remark(*(f"{IMPLEMENTATIONS[kind].called} {change}" for change in found.changes))
+        return partial
+    found = effective(listed, kind, spelt=partial.spelt, fips=fips is True)
+    partial = partial.remark(*(f"{IMPLEMENTATIONS[kind].called} {change}" for change in found.changes))
     if doubt := not_admitted(listed, found, kind):
-        return replace(draft, profile=doubt).remark(*listed.notes)
-    return replace(draft, tls13_suites_configurable=found.tls13_configurable)
+        return replace(partial, profile=doubt).remark(*listed.notes)
+    return replace(partial, tls13_suites_configurable=found.tls13_configurable)
 
 
 def not_admitted(listed: Profile, found: Effective, kind: str) -> Unknown | None:
-    """Why the operator keeps what was in force before, where FIPS mode leaves it nothing of ``listed`` for TLS 1.3."""
+    """The reason why the ingress operator rejects ``listed``, if FIPS mode leaves no TLS 1.3 suite; it then keeps the
+    previous profile."""
     if not found.tls13_configurable or IMPLEMENTATIONS[kind].tls13 != "listed":
         return None
     if any(map(is_tls13, found.profile.suites)):
         return None
-    return Unknown(
-        f"{listed.name} has no TLS 1.3 suite that FIPS approves, and the ingress operator does not admit that"
-    )
+    return Unknown(f"{listed.name} has no TLS 1.3 suite that FIPS approves, so the ingress operator rejects it")
 
 
 def effective(profile: Profile, kind: str, *, spelt: Iterable[int] = (), fips: bool = False) -> Effective:
-    """``profile`` as implementation ``kind`` can have it. ``spelt``: suites listed by IANA's name only."""
+    """Apply the limits of implementation ``kind`` to ``profile``. ``spelt``: suites listed by IANA's name only."""
     limits, changes = IMPLEMENTATIONS[kind], list[str]()
     minimum = _minimum(profile, limits, changes)
     suites = _spoken(minimum, _suites(profile, limits, frozenset(spelt), changes), changes)
     if limits.maps_openssl and minimum <= TLS12 and all(map(is_tls13, suites)):
-        changes.append("is left no cipher suite for TLS 1.2, and what it serves then is not defined")
+        changes.append("has no cipher suite left for TLS 1.2, and its behaviour is then undefined")
     listed = limits.tls13 == "absent" or (limits.tls13 == "listed" and any(map(is_tls13, suites)))
     if not listed and limits.tls13 == "listed":
-        changes.append("lists no TLS 1.3 suite, so that OpenSSL's own stay on")
+        changes.append("gets no TLS 1.3 suite, so OpenSSL's default suites stay enabled")
     if not listed and kind != "other":
         suites = (*suites, *(code for code in TLS13_SUITES if code not in suites))
     groups = profile.groups
@@ -117,7 +133,7 @@ def _minimum(profile: Profile, limits: Implementation, changes: list[str]) -> in
     if limits.floor is None or profile.min_version >= limits.floor:
         return profile.min_version
     allowed = version_name(profile.min_version)
-    changes.append(f"never goes below {version_name(limits.floor)}, although {allowed} is allowed")
+    changes.append(f"does not support versions below {version_name(limits.floor)}, although {allowed} is allowed")
     return limits.floor
 
 
@@ -126,25 +142,25 @@ def _suites(profile: Profile, limits: Implementation, spelt: frozenset[int], cha
     lost = [code for code in old if limits.suites is not None and code not in limits.suites]
     unread = [code for code in old if limits.maps_openssl and code in spelt and code not in lost]
     if lost:
-        changes.append(f"does not have {_names(lost)}")
+        changes.append(f"does not support {_names(lost)}")
     if unread:
-        changes.append(f"takes OpenSSL's names only, without {_names(unread)}")
+        changes.append(f"accepts OpenSSL names only, and drops {_names(unread)}")
     gone = {*lost, *unread}
     return tuple(code for code in profile.suites if code not in gone)
 
 
 def _spoken(minimum: int, suites: tuple[int, ...], changes: list[str]) -> tuple[int, ...]:
-    """Where TLS 1.2 is not spoken, none of its suites is."""
+    """Remove the suites of TLS 1.2 if that version is disabled."""
     idle = [code for code in suites if not is_tls13(code)] if minimum > TLS12 else []
     if idle:
-        changes.append(f"speaks TLS 1.3 alone, without {_names(idle)}")
+        changes.append(f"uses TLS 1.3 only, without {_names(idle)}")
     return tuple(code for code in suites if code not in idle)
 
 
 def _fips(
     suites: tuple[int, ...], groups: tuple[int, ...] | None, changes: list[str]
 ) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
-    """In FIPS mode these are gone from the libraries; where no group is left, the NIST curves are."""
+    """Remove what the libraries disable in FIPS mode; if no group is left, they use the NIST curves."""
     if not CHACHA20.isdisjoint(suites):
         changes.append(f"is in FIPS mode, without {_names(code for code in suites if code in CHACHA20)}")
         suites = tuple(code for code in suites if code not in CHACHA20)
@@ -159,3 +175,59 @@ def _names(codes: Iterable[int]) -> str:
     every = list(codes)
     more = f" and {len(every) - 6} more" if len(every) > 6 else ""
     return ", ".join(suite_name(code) for code in every[:6]) + more
+
+
+_READERS: tuple[tuple[Kind, Reader], ...] = (
+    (INGRESS_CONTROLLER, INGRESS_OPERATOR),
+    (KUBELET_CONFIG, MACHINE_CONFIG),
+)
+
+
+def custom_uses(facts: Facts) -> Iterator[CustomUse]:
+    """The Custom profile of the APIServer first, then those of IngressControllers and KubeletConfigs."""
+    for each in facts.snapshot.every(API_SERVER):
+        inherited = any(not _typed(other) for other in facts.snapshot.every(INGRESS_CONTROLLER))
+        yield from _use(facts, each, (LIBRARY_GO, *((INHERITED_BY_INGRESS,) if inherited else ())))
+    for kind, reader in _READERS:
+        for each in facts.snapshot.every(kind):
+            yield from _use(facts, each, (reader,))
+    for each in facts.snapshot.every(HOSTED_CLUSTER):
+        yield from _use(facts, each, (HYPERSHIFT,), HOSTED_PROFILE)
+
+
+def _typed(controller: KubeObject) -> bool:
+    return bool(profile_of(controller).type)
+
+
+def _use(
+    facts: Facts, each: KubeObject, readers: tuple[Reader, ...], steps: tuple[str, ...] = PROFILE
+) -> Iterator[CustomUse]:
+    if profile_of(each, steps).type != "Custom":
+        return
+    means = meaning(facts.cluster.releases.desired)
+    called = str(each.reference)
+    readings = tuple(
+        (reader.name, _taken(declared(each, steps, reader, called, means), _kind(reader), fips=facts.fips is True))
+        for reader in readers
+    )
+    yield CustomUse(reference=each.reference, field=".".join((*steps, "custom")), readings=readings)
+
+
+def _kind(reader: Reader) -> str:
+    """The implementation (in ``implementations``) that serves what this reader configures."""
+    if reader is HYPERSHIFT:
+        return "hypershift"
+    return "haproxy" if reader.is_router else "go"
+
+
+def _taken(read: Declared, kind: str, *, fips: bool) -> Declared:
+    """The profile that is really served, with the changes by the implementation."""
+    if read.profile is None or isinstance(read.profile, Unknown):
+        return read
+    found = effective(read.profile, kind, spelt=read.spelt, fips=fips)
+    changes = (f"{IMPLEMENTATIONS[kind].called} {each}" for each in found.changes)
+    return replace(
+        read,
+        profile=not_admitted(read.profile, found, kind) or found.profile,
+        remarks=(*read.remarks, *read.profile.notes, *changes),
+    )

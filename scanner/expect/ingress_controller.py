@@ -1,8 +1,8 @@
-"""IngressControllers: what their routers owe on the port where HAProxy answers; each one by its name.
+"""IngressControllers: the profile of their routers on the ports of HAProxy.
 
-cluster-ingress-operator ``pkg/operator/controller/ingress`` (``tlsProfileSpecForIngressController``). It never asks
-for ``tlsAdherence``. ``status.tlsProfile`` is what the router that is rolled out really uses, hence the best evidence.
-The router's other TLS port, for its metrics, is Go's and follows the APIServer.
+cluster-ingress-operator ``pkg/operator/controller/ingress`` (``tlsProfileSpecForIngressController``). It ignores
+``tlsAdherence``. ``status.tlsProfile`` is the profile that the running router uses, so it is the best evidence. The
+router's metrics port is served by Go and follows the APIServer.
 
 MicroShift's router: ``ingress.tlsSecurityProfile`` of its file (microshift ``pkg/config/ingress.go``).
 """
@@ -14,7 +14,7 @@ from dataclasses import replace
 from scanner.expect.authority import MICROSHIFT_FILE, microshift_file
 from scanner.expect.facts import Facts
 from scanner.expect.implementations import effective
-from scanner.expect.partial_expectation import Draft
+from scanner.expect.partial_expectation import Partial
 from scanner.expect.release import meaning
 from scanner.expect.rollout import OPERATOR_TAKES, settling
 from scanner.kube.ingress import (
@@ -47,43 +47,43 @@ _MICROSHIFT_STEPS = ("ingress", "tlsSecurityProfile")
 _MICROSHIFT_FIELD = ".".join(_MICROSHIFT_STEPS)
 
 
-def resolve(facts: Facts, draft: Draft) -> Draft:
+def resolve(facts: Facts, partial: Partial) -> Partial:
     """The profile of a router."""
-    if not facts.is_openshift or facts.is_microshift or not _is_frontend(facts, draft):
-        return draft
-    draft = replace(draft, standing="platform", binding="must-follow", implementation="haproxy")
-    draft = _route(facts, replace(draft, groups_configurable=True, entry=draft.entry or facts.router))
-    name = router_name(facts, draft)
+    if not facts.is_openshift or facts.is_microshift or not _is_frontend(facts, partial):
+        return partial
+    partial = replace(partial, standing="platform", binding="must-follow", implementation="haproxy")
+    partial = _route(facts, replace(partial, groups_configurable=True, entry=partial.entry or facts.router))
+    name = router_name(facts, partial)
     if isinstance(name, Unknown):
-        return draft.requires(name, "IngressController", _FIELD, "unknown")
+        return partial.requires(name, "IngressController", _FIELD, "unknown")
     found = ingress_controller(facts.snapshot, name)
     called = f"IngressController/{OPERATOR_NAMESPACE}/{name}"
     if found is None and (gap := facts.snapshot.gap(INGRESS_CONTROLLER)):
-        return draft.requires(Unknown(f"{called} could not be read: {gap}"), called, _FIELD, "could not be read")
+        return partial.requires(Unknown(f"{called} could not be read: {gap}"), called, _FIELD, "could not be read")
     if found is None:
-        return draft.requires(Unknown(f"there is no {called}"), called, _FIELD, "not there")
+        return partial.requires(Unknown(f"there is no {called}"), called, _FIELD, "not there")
     policy = found.client_tls.certificates
     source = f"{found.reference} spec.clientTLS.clientCertificatePolicy" if policy else ""
     lever = Lever(where=str(found.reference), field=_FIELD, applied_by="router")
-    draft = replace(draft, client_certificate=policy, client_source=source, lever=lever)
-    return _as_reported(facts, _declares(facts, draft, found), found)
+    partial = replace(partial, client_certificate=policy, client_source=source, lever=lever)
+    return _as_reported(facts, _declares(facts, partial, found), found)
 
 
-def _is_frontend(facts: Facts, draft: Draft) -> bool:
-    """Whether HAProxy answers: a Route's frontend, or a router's port that is not the one for metrics."""
-    endpoint, governor, name = draft.endpoint, draft.entry.governor if draft.entry else None, _owner_says(draft)
+def _is_frontend(facts: Facts, partial: Partial) -> bool:
+    """True if HAProxy answers: a Route's frontend, or a router's port other than the metrics port."""
+    endpoint, governor, name = partial.endpoint, partial.entry.governor if partial.entry else None, _owner_says(partial)
     if endpoint.subject is not None and endpoint.subject.kind == "Route":
-        # A Route that is passed through is its backend's.
-        route = route_of(facts, draft)
+        # With passthrough the backend answers.
+        route = route_of(facts, partial)
         return endpoint.segment != "Backend" and (route is None or route.termination != "passthrough")
     if governor is not None:
         return governor == "ingress"
     return name is not None and endpoint.port not in _stats_ports(facts, name)
 
 
-def route_of(facts: Facts, draft: Draft) -> Route | None:
-    """The Route that leads to ``draft``'s endpoint, or None."""
-    subject = draft.endpoint.subject
+def route_of(facts: Facts, partial: Partial) -> Route | None:
+    """The Route that leads to ``partial``'s endpoint, or None."""
+    subject = partial.endpoint.subject
     found = (
         facts.snapshot.get(ROUTE, subject.name, subject.namespace) if subject and subject.kind == ROUTE.name else None
     )
@@ -96,29 +96,30 @@ def _stats_ports(facts: Facts, name: str) -> set[int]:
     return {STATS_PORT} | ({own} if own is not None else set())
 
 
-def router_name(facts: Facts, draft: Draft) -> Known[str]:
-    """Which IngressController's router this is: by its pods, else by the Route's status."""
-    name = _owner_says(draft)
+def router_name(facts: Facts, partial: Partial) -> Known[str]:
+    """The name of the IngressController whose router this is: by its pods, else by the Route's status."""
+    name = _owner_says(partial)
     if name is not None:
         return name
-    route = route_of(facts, draft)
+    route = route_of(facts, partial)
     admitted = {each.router_name for each in route.ingresses if each.is_admitted} if route else set()
     names = sorted(admitted) or [each.name for each in facts.snapshot.every(INGRESS_CONTROLLER)]
     if not admitted and (gap := facts.snapshot.gap(INGRESS_CONTROLLER)):
-        return Unknown(f"which IngressController answers here is not known: {gap}")
+        return Unknown(f"the IngressController of this listener is unknown: {gap}")
     if len(names) == 1:
         return names[0]
-    return Unknown(f"which IngressController answers here is not known: {', '.join(names[:5]) or 'there is none'}")
+    found = f"one of {', '.join(names[:5])}" if names else "there is none"
+    return Unknown(f"the IngressController of this listener is unknown: {found}")
 
 
-def controller_of(facts: Facts, draft: Draft) -> IngressController | None:
-    """The IngressController whose router answers, where that is known."""
-    name = router_name(facts, draft) if draft.implementation == "haproxy" else None
+def controller_of(facts: Facts, partial: Partial) -> IngressController | None:
+    """The IngressController whose router answers, if known."""
+    name = router_name(facts, partial) if partial.implementation == "haproxy" else None
     return ingress_controller(facts.snapshot, name) if isinstance(name, str) else None
 
 
-def _owner_says(draft: Draft) -> str | None:
-    owner, label = draft.endpoint.owner, dict(draft.endpoint.labels).get(ROUTER_LABEL)
+def _owner_says(partial: Partial) -> str | None:
+    owner, label = partial.endpoint.owner, dict(partial.endpoint.labels).get(ROUTER_LABEL)
     if label:
         return label
     if owner.namespace == ROUTER_NAMESPACE and owner.name.startswith("router-"):
@@ -130,71 +131,73 @@ def _owner_says(draft: Draft) -> str | None:
     return owner.name if known else None
 
 
-def _route(facts: Facts, draft: Draft) -> Draft:
-    """A Route carries no versions and suites; its termination decides only who answers."""
-    route = route_of(facts, draft)
+def _route(facts: Facts, partial: Partial) -> Partial:
+    """A Route sets no versions or suites; its termination only decides whether the router answers."""
+    route = route_of(facts, partial)
     if route is None:
-        return draft
+        return partial
     said = f"{route.termination}: the router answers, and follows its IngressController"
-    draft = draft.says(str(route.reference), "spec.tls.termination", said)
+    partial = partial.says(str(route.reference), "spec.tls.termination", said)
     if route.termination != "reencrypt":
-        return draft
-    return draft.remark(
-        f"{route.reference} re-encrypts: the backend follows its own owner's profile; the router's client side is"
-        " subject to no profile, and cannot be seen from outside"
+        return partial
+    return partial.remark(
+        f"{route.reference} re-encrypts: the backend follows the profile of its owner; the router's connection to the"
+        " backend has no profile, and cannot be scanned from outside"
     )
 
 
-def _declares(facts: Facts, draft: Draft, found: IngressController) -> Draft:
+def _declares(facts: Facts, partial: Partial, found: IngressController) -> Partial:
     """The controller's own profile, else the APIServer's, read as the ingress operator reads it."""
     source = str(found.reference)
 
     def own(release: Known[str]) -> Declared:
         return declared(found, _STEPS, INGRESS_OPERATOR, source, meaning(release))
 
-    if own(draft.release).profile is not None:
-        return draft.declares(source, _FIELD, own, changed=changed(found, _STEPS))
-    draft = draft.says(source, _FIELD, own(draft.release).said).remark(*own(draft.release).remarks)
+    if own(partial.release).profile is not None:
+        return partial.declares(source, _FIELD, own, changed=changed(found, _STEPS))
+    partial = partial.says(source, _FIELD, own(partial.release).said).remark(*own(partial.release).remarks)
     cluster = facts.cluster
-    draft = cluster.onto(draft, INHERITED_BY_INGRESS)
-    inherited = cluster.declared(draft.release, INHERITED_BY_INGRESS)
-    stands = cluster.declared(draft.release).profile
+    partial = cluster.onto(partial, INHERITED_BY_INGRESS)
+    inherited = cluster.declared(partial.release, INHERITED_BY_INGRESS)
+    stands = cluster.declared(partial.release).profile
     if inherited.refused and not isinstance(stands, Unknown) and stands is not None and stands.min_version == TLS13:
-        draft = draft.remark(
-            f"conflict: {cluster.source} is Custom with VersionTLS13, where ciphers are refused, and {source} inherits"
-            " it, where they are required: give the IngressController a profile of its own"
+        partial = partial.remark(
+            f"conflict: {cluster.source} is Custom with VersionTLS13 and must not list ciphers, but {source} inherits"
+            " it and needs ciphers: set a separate profile in the IngressController"
         )
-    return draft
+    return partial
 
 
-def _as_reported(facts: Facts, draft: Draft, found: IngressController) -> Draft:
-    """What the router uses according to the operator, where that is not what is configured."""
+def _as_reported(facts: Facts, partial: Partial, found: IngressController) -> Partial:
+    """Replace the configured profile with the one that the operator reports, if they differ."""
     source = str(found.reference)
     reported = _reported(found, source)
     admitted, progressing = condition(found, "Admitted"), condition(found, "Progressing")
-    refused = isinstance(draft.profile, Unknown) or (admitted is not None and not admitted.holds)
+    refused = isinstance(partial.profile, Unknown) or (admitted is not None and not admitted.holds)
     if reported is None:
-        return _refused(draft, source, admitted.message if admitted else "") if refused else draft
+        return _refused(partial, source, admitted.message if admitted else "") if refused else partial
     if isinstance(reported, Unknown):
-        return draft.remark(reported.reason)
+        return partial.remark(reported.reason)
     if refused:
-        said = f"what the router keeps, because its profile is not admitted: {reported.name}"
-        return draft.requires(reported, source, "status.tlsProfile", said)
-    configured = draft.profile
+        said = f"the router keeps {reported.name}, because the configured profile is not admitted"
+        return partial.requires(reported, source, "status.tlsProfile", said)
+    configured = partial.profile
     if isinstance(configured, Unknown) or _alike(facts, configured, reported):
-        return draft.says(source, "status.tlsProfile", "the router uses it")
+        return partial.says(source, "status.tlsProfile", "the router uses it")
     said = "the router still uses another profile"
     if progressing is None or not progressing.holds:
-        return draft.says(source, "status.tlsProfile", f"{said}, and no change of it is under way: it binds")
+        return partial.says(
+            source, "status.tlsProfile", f"{said}, but no rollout is in progress: the profile is enforced"
+        )
     since = progressing.since
-    return settling(facts, draft, source, "status.tlsProfile", said, since, OPERATOR_TAKES, (reported,))
+    return settling(facts, partial, source, "status.tlsProfile", said, since, OPERATOR_TAKES, (reported,))
 
 
 def _reported(found: IngressController, source: str) -> Known[Profile] | None:
     """``status.tlsProfile``, a TLSProfileSpec; empty before the first rollout."""
     if not found.status_profile:
         return None
-    # It has the shape of ``custom``; what is missing in it is no profile of the router's, so nothing is inherited.
+    # It has the shape of ``custom``; a missing field is not inherited from the cluster.
     spec = KubeObject({"spec": {"type": "Custom", "custom": found.status_profile.raw}}, found.kind)
     read = declared(spec, ("spec",), INGRESS_OPERATOR, source, meaning("4.23"))
     if read.profile is None or isinstance(read.profile, Unknown):
@@ -203,33 +206,33 @@ def _reported(found: IngressController, source: str) -> Known[Profile] | None:
 
 
 def _alike(facts: Facts, configured: Profile, reported: Profile) -> bool:
-    """Whether a router with ``configured`` would report ``reported``: in another order, and with 1.0 shown as 1.1."""
+    """True if a router with ``configured`` would report ``reported``: the order may differ, and 1.0 is shown as 1.1."""
     ours, theirs = (effective(each, "haproxy", fips=facts.fips is True).profile for each in (configured, reported))
     return (ours.min_version, set(ours.suites)) == (theirs.min_version, set(theirs.suites))
 
 
-def _refused(draft: Draft, source: str, message: str) -> Draft:
-    if isinstance(draft.profile, Unknown):
-        return draft
+def _refused(partial: Partial, source: str, message: str) -> Partial:
+    if isinstance(partial.profile, Unknown):
+        return partial
     said = f"not admitted: {message}" if message else "not admitted"
-    reason = f"the profile of {source} is not admitted, and what its router keeps is not known"
-    return draft.requires(Unknown(reason), source, "status.conditions[Admitted]", said)
+    reason = f"the profile of {source} is not admitted, and the profile that its router keeps is unknown"
+    return partial.requires(Unknown(reason), source, "status.conditions[Admitted]", said)
 
 
-def of_microshift(facts: Facts, draft: Draft) -> Draft:
-    """The profile of MicroShift's router, which answers Routes without passthrough."""
-    governed = draft.entry is not None and draft.entry.governor == "ingress"
-    subject, owner = draft.endpoint.subject, draft.endpoint.owner
+def of_microshift(facts: Facts, partial: Partial) -> Partial:
+    """The profile of MicroShift's router, for Routes without passthrough."""
+    governed = partial.entry is not None and partial.entry.governor == "ingress"
+    subject, owner = partial.endpoint.subject, partial.endpoint.owner
     routed = subject is not None and subject.kind == "Route" and owner.namespace == ROUTER_NAMESPACE
     if not facts.is_microshift or not (governed or routed):
-        return draft
+        return partial
     lever = Lever(where=MICROSHIFT_FILE, field=_MICROSHIFT_FIELD)
-    draft = replace(draft, standing="platform", binding="must-follow", implementation="haproxy", lever=lever)
+    partial = replace(partial, standing="platform", binding="must-follow", implementation="haproxy", lever=lever)
     file = microshift_file(facts.snapshot)
     if file is None:
         reason = f"{MICROSHIFT_FILE} is not in the snapshot, and nothing else sets a profile for MicroShift's router"
-        return draft.requires(Unknown(reason), MICROSHIFT_FILE, _MICROSHIFT_FIELD, "not in the snapshot")
-    return draft.declares(
+        return partial.requires(Unknown(reason), MICROSHIFT_FILE, _MICROSHIFT_FIELD, "not in the snapshot")
+    return partial.declares(
         MICROSHIFT_FILE,
         _MICROSHIFT_FIELD,
         lambda release: declared(file, _MICROSHIFT_STEPS, MICROSHIFT_INGRESS, MICROSHIFT_FILE, meaning(release)),

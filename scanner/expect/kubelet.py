@@ -1,12 +1,12 @@
-"""The kubelet: KubeletConfig by way of MachineConfigPools, in a hosted cluster by way of NodePools, else the cluster's
-profile. On plain Kubernetes the profile that is asked for, tightened by kubeadm's kubelet-config and by configz.
+"""The kubelet: its profile is from a KubeletConfig (through MachineConfigPools, in a hosted cluster through NodePools),
+else from the cluster. On plain Kubernetes the selected profile, tightened by kubeadm's kubelet-config and by configz.
 
-machine-config-operator ``pkg/controller/kubelet-config`` and ``pkg/controller/common/helpers.go``. It never asks for
-``tlsAdherence`` and knows no groups.
+machine-config-operator ``pkg/controller/kubelet-config`` and ``pkg/controller/common/helpers.go``. It ignores
+``tlsAdherence`` and groups.
 
-hypershift ``hypershift-operator/controllers/nodepool`` (``config.go``, ``nto.go``): a NodePool names ConfigMaps, one
-with a KubeletConfig. NodePools are in the cluster that hosts the control plane, whose objects are in the same snapshot
-or in another one of the same scan.
+hypershift ``hypershift-operator/controllers/nodepool`` (``config.go``, ``nto.go``): a NodePool refers to ConfigMaps,
+one with a KubeletConfig. NodePools are in the cluster that hosts the control plane, in the same snapshot or in another
+one of the same scan.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from scanner.errors import InputError
 from scanner.expect.facts import Facts
-from scanner.expect.partial_expectation import Draft
+from scanner.expect.partial_expectation import Partial
 from scanner.expect.process_flags import ProcessSettings, bounded, by_configuration, profile_of_process
 from scanner.expect.release import meaning, minor, of_kubelet
 from scanner.expect.rollout import settling
@@ -57,118 +57,118 @@ _FIELDS = "tlsMinVersion, tlsCipherSuites"
 _KUBEADM = "ConfigMap/kube-system/kubelet-config"
 _MANIFESTS = f"data[{MANIFESTS}]."
 _POOL_TAKES = timedelta(hours=24)
-"""A pool of some hundred nodes that are drained one by one needs that long."""
-_Held: TypeAlias = tuple[Snapshot, KubeObject]
-"""An object, and the snapshot that holds it."""
+"""Time for a pool of some hundred nodes that are drained one by one."""
+_Located: TypeAlias = tuple[Snapshot, KubeObject]
+"""An object and its snapshot."""
 
 _LABEL = f"metadata.labels[{kubelet.NODE_POOL_LABEL}]"
 _ELSEWHERE = Unknown(
-    "a NodePool of the hosting cluster may name a ConfigMap with a KubeletConfig, which decides before the APIServer "
-    "and is not in this cluster: scan both clusters together (--contexts), or give the profile of these nodes as an "
+    "a NodePool of the hosting cluster may refer to a ConfigMap with a KubeletConfig, which overrides the APIServer "
+    "and is not in this cluster: scan both clusters together (--contexts), or set the profile of these nodes as an "
     "override in the policy file"
 )
 
 
-def resolve(facts: Facts, draft: Draft) -> Draft:
+def resolve(facts: Facts, partial: Partial) -> Partial:
     """The profile of a node's kubelet."""
-    if draft.entry is None or draft.entry.governor != "kubelet":
-        return draft
-    name = draft.endpoint.node or draft.endpoint.owner.name
+    if partial.entry is None or partial.entry.governor != "kubelet":
+        return partial
+    name = partial.endpoint.node or partial.endpoint.owner.name
     node = facts.snapshot.get(NODE, name)
     if not facts.is_openshift:
-        return _plain(facts, draft, name)
+        return _plain(facts, partial, name)
     if _without_pools(facts):
-        return _hosted(facts, draft, name)
+        return _hosted(facts, partial, name)
     if node is None:
         gap = facts.snapshot.gap(NODE) or "there is no such node"
-        return draft.requires(Unknown(f"the pool of Node/{name} is not known: {gap}"), f"Node/{name}", "", "unknown")
-    return _of_node(facts, _of_release(facts, draft, node), node)
+        return partial.requires(Unknown(f"the pool of Node/{name} is unknown: {gap}"), f"Node/{name}", "", "unknown")
+    return _of_node(facts, _of_release(facts, partial, node), node)
 
 
 def _without_pools(facts: Facts) -> bool:
-    """Whether the control plane is hosted elsewhere."""
+    """True if no MachineConfigPools exist, because the control plane is hosted elsewhere."""
     snapshot = facts.snapshot
     if MACHINE_CONFIG_POOL in snapshot.absent and KUBELET_CONFIG in snapshot.absent:
         return True
     return facts.is_guest and not snapshot.gap(MACHINE_CONFIG_POOL) and not snapshot.every(MACHINE_CONFIG_POOL)
 
 
-def _of_release(facts: Facts, draft: Draft, node: KubeObject) -> Draft:
-    """An older kubelet means by a profile's name what its own release means."""
+def _of_release(facts: Facts, partial: Partial, node: KubeObject) -> Partial:
+    """An older kubelet uses the profiles of its own release."""
     version = Node.of(node).kubelet_version
     own = of_kubelet(version)
-    if own is None or isinstance(draft.release, Unknown):
-        return draft
-    kubelet, cluster = minor(own), minor(draft.release)
+    if own is None or isinstance(partial.release, Unknown):
+        return partial
+    kubelet, cluster = minor(own), minor(partial.release)
     if kubelet is None or cluster is None or cluster[0] != 4 or kubelet >= cluster:
-        return draft
+        return partial
     step = Because(source=str(node.reference), field="status.nodeInfo.kubeletVersion", said=f"{version}: {own}")
-    draft = replace(draft, release=own, other_release=None, because=(*draft.because, step))
-    return facts.cluster.onto(draft)
+    partial = replace(partial, release=own, other_release=None, because=(*partial.because, step))
+    return facts.cluster.onto(partial)
 
 
-def _of_node(facts: Facts, draft: Draft, node: KubeObject) -> Draft:
+def _of_node(facts: Facts, partial: Partial, node: KubeObject) -> Partial:
     pool = pool_of(facts.snapshot, node)
     if isinstance(pool, Unknown):
-        return draft.requires(pool, str(node.reference), "metadata.labels", pool.reason)
-    draft = draft.says(str(pool.reference), "spec.nodeSelector", f"selects {node.reference}")
+        return partial.requires(pool, str(node.reference), "metadata.labels", pool.reason)
+    partial = partial.says(str(pool.reference), "spec.nodeSelector", f"selects {node.reference}")
     if gap := facts.snapshot.gap(KUBELET_CONFIG):
-        return draft.requires(Unknown(f"KubeletConfig could not be read: {gap}"), "KubeletConfig", _FIELD, "unknown")
+        return partial.requires(Unknown(f"KubeletConfig could not be read: {gap}"), "KubeletConfig", _FIELD, "unknown")
     configs = kubelet_configs(facts.snapshot, pool)
     if configs:
-        draft = _configured(draft, configs[-1])
+        partial = _configured(partial, configs[-1])
     else:
-        draft = draft.says("KubeletConfig", _FIELD, f"none for {pool.reference}, so the cluster's profile stands")
+        partial = partial.says("KubeletConfig", _FIELD, f"none for {pool.reference}, so the cluster's profile applies")
     for config in configs[:-1]:
-        draft = draft.remark(f"{config.reference} is for {pool.reference} too, and the last of them counts")
-    return _rolling(facts, draft, pool, node)
+        partial = partial.remark(f"{config.reference} also selects {pool.reference}; the last KubeletConfig counts")
+    return _rolling(facts, partial, pool, node)
 
 
-def _hosted(facts: Facts, draft: Draft, name: str) -> Draft:
-    """A guest of HyperShift: its nodes are configured where its control plane is."""
+def _hosted(facts: Facts, partial: Partial, name: str) -> Partial:
+    """A guest cluster of HyperShift: its nodes are configured in the hosting cluster."""
     found = _node_pool_of(facts, name)
     if isinstance(found, Unknown):
         said = "not in this cluster" if found == _ELSEWHERE else "unknown"
-        return draft.requires(found, "NodePool", "spec.config", said)
+        return partial.requires(found, "NodePool", "spec.config", said)
     host, pool = found
     node = facts.snapshot.get(NODE, name)
-    draft = _of_release(facts, draft, node) if node else draft
-    draft = draft.says(f"Node/{name}", _LABEL, f"belongs to {pool.reference}")
+    partial = _of_release(facts, partial, node) if node else partial
+    partial = partial.says(f"Node/{name}", _LABEL, f"belongs to {pool.reference}")
     config = _config_of_pool(host, pool)
     if isinstance(config, Unknown):
-        return draft.requires(config, str(pool.reference), "spec.config", "unknown")
+        return partial.requires(config, str(pool.reference), "spec.config", "unknown")
     if config is None:
-        draft = draft.says(str(pool.reference), "spec.config", "no KubeletConfig, so the cluster's profile stands")
+        partial = partial.says(str(pool.reference), "spec.config", "no KubeletConfig, so the cluster's profile applies")
     else:
-        draft = _configured(draft, config, _MANIFESTS)
+        partial = _configured(partial, config, _MANIFESTS)
     at_work = condition(pool, "UpdatingConfig")
     if at_work is None or not at_work.holds:
-        return draft
+        return partial
     said = at_work.message or "True"
-    return settling(facts, draft, str(pool.reference), "status.conditions", said, at_work.since, _POOL_TAKES)
+    return settling(facts, partial, str(pool.reference), "status.conditions", said, at_work.since, _POOL_TAKES)
 
 
-def _configured(draft: Draft, config: KubeletConfig, within: str = "") -> Draft:
-    """``spec.kubeletConfig`` is merged over what the profile gives (``generateKubeletIgnFiles``). ``within``: the field
-    that holds the KubeletConfig."""
+def _configured(partial: Partial, config: KubeletConfig, within: str = "") -> Partial:
+    """``spec.kubeletConfig`` overrides the profile's settings (``generateKubeletIgnFiles``). ``within``: the field that
+    contains the KubeletConfig."""
     source, field = str(config.reference), f"{within}{_FIELD}"
-    draft = replace(draft, lever=Lever(where=source, field=field, applied_by="kubelet"))
+    partial = replace(partial, lever=Lever(where=source, field=field, applied_by="kubelet"))
     told = by_configuration(config.configuration)
-    own = _declared(draft.release, config)
+    own = _declared(partial.release, config)
     if own.profile is None:
-        draft = draft.says(source, field, own.said).remark(*own.remarks)
+        partial = partial.says(source, field, own.said).remark(*own.remarks)
     else:
-        draft = draft.declares(
+        partial = partial.declares(
             source,
             field,
             lambda release: _declared(release, config),
             changed=changed(config, PROFILE),
         )
     if not told.anything:
-        return draft
-    found = _merged(profile_of_process(told, source, ""), draft.profile, told)
-    draft = draft.requires(found, source, f"{within}{_RAW}.tlsMinVersion, tlsCipherSuites", told.said)
-    return replace(draft, changed=changed(config, tuple(_RAW.split("."))))
+        return partial
+    found = _merged(profile_of_process(told, source, ""), partial.profile, told)
+    partial = partial.requires(found, source, f"{within}{_RAW}.tlsMinVersion, tlsCipherSuites", told.said)
+    return replace(partial, changed=changed(config, tuple(_RAW.split("."))))
 
 
 def _declared(release: Known[str], config: KubeletConfig) -> Declared:
@@ -176,23 +176,23 @@ def _declared(release: Known[str], config: KubeletConfig) -> Declared:
 
 
 def _merged(found: Known[Profile], under: Known[Profile], told: ProcessSettings) -> Known[Profile]:
-    """What is not set in ``kubeletConfig`` stays what the profile gave."""
+    """Settings missing in ``kubeletConfig`` are those of the profile."""
     if isinstance(found, Unknown) or isinstance(under, Unknown):
         return found if isinstance(found, Unknown) or (told.minimum and told.suites) else under
     minimum = found.min_version if told.minimum else under.min_version
     return replace(found, min_version=minimum, suites=found.suites if told.suites else under.suites)
 
 
-def _rolling(facts: Facts, draft: Draft, pool: MachineConfigPool, node: KubeObject) -> Draft:
+def _rolling(facts: Facts, partial: Partial, pool: MachineConfigPool, node: KubeObject) -> Partial:
     change = updating(pool, node)
     if change is None:
-        return draft
+        return partial
     why, since = change
-    return settling(facts, draft, str(pool.reference), "status.conditions", why, since, _POOL_TAKES)
+    return settling(facts, partial, str(pool.reference), "status.conditions", why, since, _POOL_TAKES)
 
 
-def _plain(facts: Facts, draft: Draft, node: str) -> Draft:
-    """Without OpenShift: what kubeadm's ConfigMap says for all kubelets, and what configz says of this one."""
+def _plain(facts: Facts, partial: Partial, node: str) -> Partial:
+    """Without OpenShift: kubeadm's ConfigMap for all kubelets, and configz of this one."""
     snapshot, version = facts.snapshot, facts.snapshot.origin.git_version
     lever = Lever(
         where=f"the kubelet of Node/{node}",
@@ -204,26 +204,28 @@ def _plain(facts: Facts, draft: Draft, node: str) -> Draft:
     )
     declared_all = facts.kubelet_config
     if isinstance(declared_all, Unknown):
-        draft = draft.remark(declared_all.reason)
+        partial = partial.remark(declared_all.reason)
     elif declared_all is not None:
         told = by_configuration(declared_all)
-        draft = bounded(draft, told, _KUBEADM, f"data[kubelet] {_FIELDS}", lever, version)
+        partial = bounded(partial, told, _KUBEADM, f"data[kubelet] {_FIELDS}", lever, version)
     found = snapshot.get(KUBELET_CONFIGZ, node) if KUBELET_CONFIGZ in snapshot.objects else None
     if found is None:
         reason = "no configz was read (adhere rbac --with configz)"
-        return replace(draft, lever=draft.lever or lever).remark(f"what the kubelet on {node} runs with: {reason}")
+        return replace(partial, lever=partial.lever or lever).remark(
+            f"the kubelet's settings on {node} are unknown: {reason}"
+        )
     own = by_configuration(Configz.of(found).configuration)
     if declared_all is not None and not isinstance(declared_all, Unknown):
         said = by_configuration(declared_all)
         if (said.minimum, set(said.suites)) != (own.minimum, set(own.suites)):
-            draft = draft.remark(f"drift: {_KUBEADM} says {said.said}; configz of Node/{node} says {own.said}")
-    return bounded(draft, own, f"Node/{node}", f"configz {_FIELDS}", lever, version)
+            partial = partial.remark(f"drift: {_KUBEADM} says {said.said}; configz of Node/{node} says {own.said}")
+    return bounded(partial, own, f"Node/{node}", f"configz {_FIELDS}", lever, version)
 
 
 # --- NodePools -------------------------------------------------------------------------------------------------------
 
 
-def _node_pool_of(facts: Facts, node_name: str) -> Known[_Held]:
+def _node_pool_of(facts: Facts, node_name: str) -> Known[_Located]:
     """The NodePool that a node belongs to."""
     pools = facts.once(_ours)
     if not pools:
@@ -233,22 +235,22 @@ def _node_pool_of(facts: Facts, node_name: str) -> Known[_Held]:
     node = facts.snapshot.get(NODE, node_name)
     if node is None:
         gap = facts.snapshot.gap(NODE) or "there is no such node"
-        return Unknown(f"the NodePool of Node/{node_name} is not known: {gap}")
+        return Unknown(f"the NodePool of Node/{node_name} is unknown: {gap}")
     name = node.labels.get(kubelet.NODE_POOL_LABEL, "")
     if not name:
-        return Unknown(f"the NodePool of {node.reference} is not known: the node has no {_LABEL}")
+        return Unknown(f"the NodePool of {node.reference} is unknown: the node has no {_LABEL}")
     found = [each for each in pools if each[1].name == name]
     if len(found) == 1:
         return found[0]
     if not found:
-        return Unknown(f"{node.reference} belongs to NodePool {name}, which was not seen")
+        return Unknown(f"{node.reference} belongs to NodePool {name}, which was not found")
     several = ", ".join(str(pool.reference) for _, pool in found[:5])
     return Unknown(f"{node.reference} belongs to one of several NodePools that have the same name: {several}")
 
 
-def _ours(facts: Facts) -> tuple[_Held, ...]:
-    """The NodePools of this cluster. Another snapshot has to say that it hosts this cluster (HyperShift copies
-    ``HostedCluster.spec.clusterID`` to ClusterVersion); the cluster's own only must not deny it."""
+def _ours(facts: Facts) -> tuple[_Located, ...]:
+    """The NodePools of this cluster. In another snapshot the HostedCluster must have this cluster's id (HyperShift
+    copies ``HostedCluster.spec.clusterID`` to ClusterVersion); in its own snapshot the id may be missing."""
     every = ((host, pool) for host in facts.hosts for pool in host.every(NODE_POOL))
     return tuple((host, pool) for host, pool in every if _hosts(host, pool, facts.snapshot))
 
@@ -268,17 +270,17 @@ def _config_of_pool(host: Snapshot, pool: KubeObject) -> Known[KubeletConfig | N
         called = f"ConfigMap/{namespace}/{link.name}"
         if held is None:
             gap = host.missing(CONFIG_MAP, link.name, namespace) or "there is no such ConfigMap"
-            return Unknown(f"{called}, which {pool.reference} names, is not known: {gap}")
+            return Unknown(f"{called}, to which {pool.reference} refers, is unknown: {gap}")
         text = ConfigMap.of(held).data.get(kubelet.MANIFESTS, "")
         if not text:
-            return Unknown(f"{called}, which {pool.reference} names, has no data[{kubelet.MANIFESTS}]")
+            return Unknown(f"{called}, to which {pool.reference} refers, has no data[{kubelet.MANIFESTS}]")
         try:
             configs = list(kubelet.in_manifests(text))
         except InputError:
-            return Unknown(f"{called}, which {pool.reference} names, is no YAML or too long to be read")
+            return Unknown(f"{called}, to which {pool.reference} refers, is not valid YAML or too long")
         name = {"name": held.name, "namespace": held.namespace}
         found += [KubeletConfig({"metadata": name, "spec": each.spec}, CONFIG_MAP) for each in configs]
     if len(found) > 1:
         several = ", ".join(str(each.reference) for each in found[:5])
-        return Unknown(f"{pool.reference} has several KubeletConfigs, and HyperShift allows one: {several}")
+        return Unknown(f"{pool.reference} has several KubeletConfigs, but HyperShift allows one: {several}")
     return found[0] if found else None

@@ -1,7 +1,7 @@
-"""Passthrough: the backend speaks TLS, so the listener must do what its backend must do.
+"""Passthrough: the backend terminates TLS, so the listener has the expectation of its backend.
 
-Route with ``termination: passthrough``, HTTPProxy with ``tls.passthrough``, and a Gateway's TLS listener in mode
-Passthrough by its TLSRoutes; and what the catalogue knows to pass connections on. A chain of them ends.
+Route with ``termination: passthrough``, HTTPProxy with ``tls.passthrough``, a Gateway's TLS listener in mode
+Passthrough with its TLSRoutes, and listeners that forward connections by the catalogue. Chains are limited.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from scanner.expect.facts import Facts, Follow, gateway_listeners, routes
-from scanner.expect.partial_expectation import Draft
+from scanner.expect.partial_expectation import Partial
 from scanner.kube.contour import HTTPProxy
 from scanner.kube.gateway import HOLDER_NAMES, Listener, holder_of
 from scanner.kube.gateway_routes import GatewayRoute
@@ -25,14 +25,14 @@ from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import PassedOn
 
 _LONGEST = 8
-"""Listeners in a chain."""
+"""Most listeners in a chain."""
 _MOST = 500
-"""Backends that are compared."""
+"""Most backends that are compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backend:
-    """A port of a Service. ``port`` is its number or name, or that of the pods, or None for any."""
+    """A port of a Service. ``port`` is the Service's or the pods' port number or name, or None for any."""
 
     namespace: str
     service: str
@@ -41,40 +41,40 @@ class Backend:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """An object that passes connections on, unread."""
+    """An object that passes TLS connections through."""
 
     source: str
     field: str
     backends: tuple[Backend, ...]
 
 
-def resolve(facts: Facts, draft: Draft, follow: Follow) -> Draft:
-    """What the backends owe, if they all owe the same."""
-    passage = passed_through(facts, draft)
+def resolve(facts: Facts, partial: Partial, follow: Follow) -> Partial:
+    """Use the expectation of the backends, if it is the same for all."""
+    passage = passed_through(facts, partial)
     if passage is None:
-        return _onwards(facts, draft, follow)
-    near = draft
+        return _onwards(facts, partial, follow)
+    near = partial
     said = "passthrough: the backend answers, and its own profile applies"
-    draft = replace(draft.says(passage.source, passage.field, said), tls13_suites_configurable=False)
-    if draft.endpoint.id in draft.seen or len(draft.seen) >= _LONGEST:
-        reason = "passed through from listener to listener without an end"
-        return draft.requires(Unknown(reason), passage.source, passage.field, "a chain without an end")
+    partial = replace(partial.says(passage.source, passage.field, said), tls13_suites_configurable=False)
+    if partial.endpoint.id in partial.seen or len(partial.seen) >= _LONGEST:
+        reason = "the chain of passthrough listeners is a cycle or too long"
+        return partial.requires(Unknown(reason), passage.source, passage.field, "a cycle, or a chain that is too long")
     found = _endpoints(facts, passage)
-    draft = replace(draft, passed_on=_passed_on(near.endpoint, passage, found))
+    partial = replace(partial, passed_on=_passed_on(near.endpoint, passage, found))
     if not found:
         names = ", ".join(f"Service/{each.namespace}/{each.service}" for each in passage.backends[:5]) or "none"
         reason = f"none of the backends of {passage.source} is a known listener ({names})"
-        return draft.requires(Unknown(reason), passage.source, passage.field, "no known backend")
+        return partial.requires(Unknown(reason), passage.source, passage.field, "no known backend")
     if max(len(found), len(passage.backends)) > _MOST:
-        reason = f"{passage.source} has more than {_MOST} backends, which are not all compared"
-        return draft.requires(Unknown(reason), passage.source, passage.field, "too many backends")
-    near = replace(near, passed_on=draft.passed_on)
-    owed = [follow(each, draft.seen | {draft.endpoint.id}) for each in found]
-    return _as_backends(draft if _differ(owed) else _only_passing(near, passage, said), passage, owed)
+        reason = f"{passage.source} has more than {_MOST} backends, so not all are compared"
+        return partial.requires(Unknown(reason), passage.source, passage.field, "too many backends")
+    near = replace(near, passed_on=partial.passed_on)
+    behind = [follow(each, partial.seen | {partial.endpoint.id}) for each in found]
+    return _as_backends(partial if _differ(behind) else _only_passing(near, passage, said), passage, behind)
 
 
 def _passed_on(near: Endpoint, passage: Passage, found: list[Endpoint]) -> PassedOn:
-    """By their ids; only those that are asked under the same name, where there are any."""
+    """The backends' ids; those with the same server name, if there are any."""
     same = [each for each in found if each.server_name == near.server_name]
     return PassedOn(
         source=f"{passage.source} {passage.field}",
@@ -85,7 +85,7 @@ def _passed_on(near: Endpoint, passage: Passage, found: list[Endpoint]) -> Passe
 
 
 def coming_through(facts: Facts) -> dict[tuple[str, int], dict[str, str]]:
-    """By address and port of the backends: the names that come there through other listeners, and why."""
+    """By address and port of the backends: the server names that reach them through passthrough, and the source."""
     found: dict[tuple[str, int], dict[str, str]] = {}
     seen: set[tuple[str, str]] = set()
     for each in facts.endpoints:
@@ -99,17 +99,17 @@ def coming_through(facts: Facts) -> dict[tuple[str, int], dict[str, str]]:
     return found
 
 
-def _only_passing(near: Draft, passage: Passage, said: str) -> Draft:
-    """The near end without what it would use itself: whose it is and what binds it means nothing to the backend."""
-    would = "unknown" if isinstance(near.profile, Unknown) else near.profile.name
-    beat = f"what {near.endpoint.owner.name} would use itself: {would}, {near.binding}"
+def _only_passing(near: Partial, passage: Passage, said: str) -> Partial:
+    """The passthrough endpoint without its own reasons: they do not apply to the backend."""
+    own = "unknown" if isinstance(near.profile, Unknown) else near.profile.name
+    beat = f"the profile of {near.endpoint.owner.name} itself: {own}, {near.binding}"
     bare = replace(near, because=(), whose="", tls13_suites_configurable=False)
     return bare.says(passage.source, passage.field, said, beat=beat)
 
 
-def passed_through(facts: Facts, draft: Draft) -> Passage | None:
-    """The passage that the endpoint is the near end of, or None where the endpoint answers itself."""
-    return _passage(facts, draft.endpoint)
+def passed_through(facts: Facts, partial: Partial) -> Passage | None:
+    """The object that passes the endpoint's connections through; None if the endpoint terminates TLS itself."""
+    return _passage(facts, partial.endpoint)
 
 
 def _passage(facts: Facts, endpoint: Endpoint) -> Passage | None:
@@ -121,17 +121,17 @@ def _passage(facts: Facts, endpoint: Endpoint) -> Passage | None:
     return read(facts, found, endpoint) if found else None
 
 
-def _differ(owed: list[Draft]) -> bool:
-    return any((each.profile, each.binding) != (owed[0].profile, owed[0].binding) for each in owed[1:])
+def _differ(behind: list[Partial]) -> bool:
+    return any((each.profile, each.binding) != (behind[0].profile, behind[0].binding) for each in behind[1:])
 
 
-def _as_backends(draft: Draft, passage: Passage, owed: list[Draft]) -> Draft:
-    first = owed[0]
-    if _differ(owed):
+def _as_backends(partial: Partial, passage: Passage, behind: list[Partial]) -> Partial:
+    first = behind[0]
+    if _differ(behind):
         reason = f"the backends of {passage.source} have different profiles, and any of them may answer"
-        return draft.requires(Unknown(reason), passage.source, passage.field, "backends that differ")
+        return partial.requires(Unknown(reason), passage.source, passage.field, "backends that differ")
     said = "unknown" if isinstance(first.profile, Unknown) else first.profile.name
-    kept = draft.says(first.endpoint.id, "the backend", said)
+    kept = partial.says(first.endpoint.id, "the backend", said)
     return replace(
         kept,
         profile=first.profile,
@@ -155,22 +155,24 @@ def _as_backends(draft: Draft, passage: Passage, owed: list[Draft]) -> Draft:
     )
 
 
-def _onwards(facts: Facts, draft: Draft, follow: Follow) -> Draft:
-    """A known listener that passes connections on to the API server, such as the load balancers of on-prem clusters."""
-    if draft.entry is None or draft.entry.governor != "backend" or draft.endpoint.id in draft.seen:
-        return draft
+def _onwards(facts: Facts, partial: Partial, follow: Follow) -> Partial:
+    """A known listener that forwards connections to the API server, such as load balancers of on-prem clusters."""
+    if partial.entry is None or partial.entry.governor != "backend" or partial.endpoint.id in partial.seen:
+        return partial
     behind = next((each for each in facts.endpoints if each.component == "kube-apiserver" and each.port == 6443), None)
     if behind is None:
-        return replace(draft, implementation="go").says(
-            "component catalogue", draft.entry.component, "the API server's"
+        return replace(partial, implementation="go").says(
+            "component catalogue", partial.entry.component, "the API server's"
         )
-    passage = Passage(source="component catalogue", field=draft.entry.component, backends=())
-    standing = draft.standing
-    return replace(_as_backends(draft, passage, [follow(behind, draft.seen | {draft.endpoint.id})]), standing=standing)
+    passage = Passage(source="component catalogue", field=partial.entry.component, backends=())
+    standing = partial.standing
+    return replace(
+        _as_backends(partial, passage, [follow(behind, partial.seen | {partial.endpoint.id})]), standing=standing
+    )
 
 
 def _endpoints(facts: Facts, passage: Passage) -> list[Endpoint]:
-    """Every known listener behind the Services, by their EndpointSlices; replicas once, because they owe the same."""
+    """Every known listener behind the Services, by their EndpointSlices; replicas with the same id count once."""
     found: dict[str, Endpoint] = {}
     for backend in passage.backends:
         for address, port in _places(facts, backend):
@@ -191,7 +193,7 @@ def _places(facts: Facts, backend: Backend) -> Iterator[tuple[str, int]]:
 
 
 def _port_names(service: KubeObject, port: int | str | None) -> set[str]:
-    """Names, in the slices, of the Service's ports that ``port`` means: its name or number, or that of the pods."""
+    """Port names in EndpointSlices for ``port``, which is the Service's or the pods' port name or number."""
     return {each.name for each in Service.of(service).ports if port in (each.name or None, each.port, each.target_port)}
 
 
@@ -217,12 +219,12 @@ def _proxy(_: Facts, item: KubeObject, __: Endpoint) -> Passage | None:
 
 
 def _gateway(facts: Facts, item: KubeObject, endpoint: Endpoint) -> Passage | None:
-    """By the listener that it is, or else by its port; of the TLSRoutes those that are attached to it and have the
+    """The backends of the TLSRoutes that are attached to the endpoint's listener (known, or by its port) and have its
     server name. ``item``: a Gateway or ListenerSet."""
     known = list(gateway_listeners(facts.snapshot, endpoint))
     every = known or [each for each in holder_of(item).listeners if _listens(each, endpoint)]
     passing = [each for each in every if each.mode == "Passthrough"]
-    if not passing or (known and len(passing) < len(known)):  # on one port some may end TLS
+    if not passing or (known and len(passing) < len(known)):  # some on the same port may terminate TLS
         return None
     attached = {route.reference: route for each in passing for route in routes(facts).on(each)}
     serving = (each for each in attached.values() if _serves(each, endpoint.server_name))
@@ -231,8 +233,8 @@ def _gateway(facts: Facts, item: KubeObject, endpoint: Endpoint) -> Passage | No
 
 
 def _tls_route(facts: Facts, item: KubeObject, endpoint: Endpoint) -> Passage | None:
-    """Discovery names the TLSRoutes that a name leads to; their listener may also terminate. Of several with one name
-    each may answer: which of them is the oldest, and has it, is the gateway's to say."""
+    """Discovery names the TLSRoutes of a server name; their listener may also terminate TLS. Several with one name all
+    count, because the gateway decides which one is the oldest."""
     modes = {each.mode for each in gateway_listeners(facts.snapshot, endpoint)}
     if modes != {"Passthrough"}:
         return None
@@ -242,7 +244,7 @@ def _tls_route(facts: Facts, item: KubeObject, endpoint: Endpoint) -> Passage | 
 
 
 def _backends(route: GatewayRoute) -> Iterator[Backend]:
-    """The Services that it leads to; none gets connections by a weight of 0."""
+    """The Services of its backendRefs; a weight of 0 means no connections."""
     for rule in route.every_rule:
         for each in rule.backend_refs:
             if each.is_service and each.name and each.weight != 0:
@@ -250,7 +252,7 @@ def _backends(route: GatewayRoute) -> Iterator[Backend]:
 
 
 def _named_beside(facts: Facts, endpoint: Endpoint) -> Iterator[KubeObject]:
-    """The TLSRoutes in the origins of ``endpoint``, behind their listeners."""
+    """The TLSRoutes in the origins of ``endpoint``."""
     for origin in endpoint.origins:
         route = origin.through
         if route is not None and route.kind == TLS_ROUTE.name and not origin.foreign:
@@ -260,7 +262,7 @@ def _named_beside(facts: Facts, endpoint: Endpoint) -> Iterator[KubeObject]:
 
 
 def _listens(listener: Listener, endpoint: Endpoint) -> bool:
-    # Contour listens on the port plus 8000, so that it needs no privilege.
+    # Contour listens on the port plus 8000, to avoid privileged ports.
     return listener.port in {endpoint.port, endpoint.port - 8000, *endpoint.alias_ports}
 
 
@@ -278,4 +280,4 @@ _PASSAGES = {
     **{name: (kind, _gateway) for name, kind in HOLDER_NAMES.items()},
     "TLSRoute": (TLS_ROUTE, _tls_route),
 }
-"""By kind of the object that names the endpoint."""
+"""Readers by the kind of the endpoint's subject."""

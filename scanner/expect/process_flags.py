@@ -1,7 +1,6 @@
-"""TLS settings of a process in Kubernetes' own words: flags of static pods, and the kubelet's configuration.
+"""TLS settings of Kubernetes processes: flags of static pods, and the kubelet's configuration.
 
-Where no object of a platform says what is required, they bound each other: a process may be stricter than the profile
-that is asked for, never weaker.
+On plain Kubernetes a process may be stricter than the selected profile, never weaker.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from scanner.expect.facts import Facts
-from scanner.expect.partial_expectation import Draft
+from scanner.expect.partial_expectation import Partial
 from scanner.files.source_positions import shown
 from scanner.kube.kinds import POD
 from scanner.kube.kubelet import KubeletConfiguration
@@ -24,32 +23,32 @@ from scanner.tls.codepoints import TLS12
 from scanner.tls.names import GO_SUITES, TLS13_SUITES, is_tls13, suite_named, version_code, version_name
 
 _ECDHE = (0xC02B, 0xC02F, 0xC02C, 0xC030, 0xCCA9, 0xCCA8, 0xC009, 0xC013, 0xC00A, 0xC014)
-"""What Go enables by default since 1.22 (crypto/tls ``cipher_suites.go``)."""
+"""Go's default suites since 1.22 (crypto/tls ``cipher_suites.go``)."""
 _STATIC_RSA = (0x009C, 0x009D, 0x002F, 0x0035, 0x000A, 0xC012)
-"""What it enabled before, beside those."""
+"""Further default suites before Go 1.22."""
 _GO_1_22 = 30
-"""Kubernetes 1.30 is the first that is built with Go 1.22."""
+"""Kubernetes 1.30 is the first release that is built with Go 1.22."""
 
 _TIGHTENED = ", tightened"
 _MOST = 200
-"""Flags and suites that are looked at."""
+"""Most flags and suites that are read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessSettings:
-    """Settings of a process; empty where it has none."""
+    """TLS settings of a process; empty if not set."""
 
     minimum: str = ""
     suites: tuple[str, ...] = ()
 
     @property
     def anything(self) -> bool:
-        """Whether anything is set."""
+        """True if any setting is set."""
         return bool(self.minimum or self.suites)
 
     @property
     def said(self) -> str:
-        """For people."""
+        """The settings as text."""
         count = len(self.suites)
         suites = f"{count} cipher {'suite' if count == 1 else 'suites'}" if count else "Go's default cipher suites"
         return f"{shown(self.minimum).strip(chr(39)) if self.minimum else 'no minimum version'}, {suites}"
@@ -57,7 +56,7 @@ class ProcessSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flags:
-    """How a program spells it."""
+    """Flag names of a program."""
 
     minimum: str
     suites: str
@@ -70,7 +69,7 @@ ETCD = Flags(minimum="tls-min-version", suites="cipher-suites")
 
 
 def by_flags(pod: Pod, flags: Flags) -> ProcessSettings:
-    """What the containers' commands and arguments say; the last of equal flags counts."""
+    """Settings of the containers' commands and arguments; the last of equal flags counts."""
     found: dict[str, str] = {}
     for container in pod.spec.containers:
         found.update(_flags(container.arguments[:_MOST]))
@@ -78,7 +77,7 @@ def by_flags(pod: Pod, flags: Flags) -> ProcessSettings:
 
 
 def by_arguments(arguments: Mapping[str, str], flags: Flags) -> ProcessSettings:
-    """What ``extraArgs`` of a section of kubeadm's ClusterConfiguration say."""
+    """Settings in ``extraArgs`` of a section of kubeadm's ClusterConfiguration."""
     return _told(arguments, flags)
 
 
@@ -88,7 +87,7 @@ def _told(found: Mapping[str, str], flags: Flags) -> ProcessSettings:
 
 
 def by_configuration(kubelet: KubeletConfiguration) -> ProcessSettings:
-    """What a KubeletConfiguration says (kubelet.config.k8s.io/v1beta1)."""
+    """Settings of a KubeletConfiguration (kubelet.config.k8s.io/v1beta1)."""
     return ProcessSettings(minimum=kubelet.tls_min_version, suites=kubelet.tls_cipher_suites[:_MOST])
 
 
@@ -107,18 +106,18 @@ def _flags(words: Iterable[str]) -> dict[str, str]:
 
 
 def profile_of_process(told: ProcessSettings, source: str, git_version: str) -> Known[Profile]:
-    """What a program of Kubernetes speaks with these settings; ``git_version`` (``v1.34.2``) decides Go's defaults."""
+    """The profile of a Kubernetes program with these settings; ``git_version`` (``v1.34.2``) selects Go's defaults."""
     minimum = TLS12
     if told.minimum:
         try:
             minimum = version_code(told.minimum[:40])
         except KeyError:
-            return Unknown(f"{source} has the minimum version {shown(told.minimum)}, with which no server starts")
+            return Unknown(f"{source} has the invalid minimum version {shown(told.minimum)}; no server starts with it")
     codes = [code for name in told.suites if (code := suite_named(name)) is not None]
     suites = [code for code in codes if code in GO_SUITES and not is_tls13(code)]
-    notes = tuple(f"{source} lists {shown(name)}, which Go does not have" for name in told.suites if not _go(name))
+    notes = tuple(f"{source} lists {shown(name)}, which Go does not support" for name in told.suites if not _go(name))
     if told.suites and not suites and minimum <= TLS12:
-        return Unknown(f"{source} lists no cipher suite of TLS 1.2 that Go has")
+        return Unknown(f"{source} lists no TLS 1.2 cipher suite that Go supports")
     return Profile(
         name=f"{version_name(minimum)} or later ({source})",
         min_version=minimum,
@@ -129,30 +128,34 @@ def profile_of_process(told: ProcessSettings, source: str, git_version: str) -> 
     )
 
 
-def bounded(draft: Draft, told: ProcessSettings, source: str, field: str, lever: Lever, git_version: str) -> Draft:
-    """The profile that is asked for, tightened where the process is stricter; what is weaker is named as a cause."""
-    floor = draft.profile
-    draft = replace(draft, lever=draft.lever or lever)
+def bounded(
+    partial: Partial, told: ProcessSettings, source: str, field: str, lever: Lever, git_version: str
+) -> Partial:
+    """The required profile, tightened where the process is stricter; weaker settings are recorded as a cause."""
+    floor = partial.profile
+    partial = replace(partial, lever=partial.lever or lever)
     if isinstance(floor, Unknown):
-        return draft
+        return partial
     own = profile_of_process(told, source, git_version)
     if isinstance(own, Unknown):
-        return draft.says(source, field, told.said).remark(own.reason)
-    draft = draft.remark(*own.notes) if told.anything else draft
+        return partial.says(source, field, told.said).remark(own.reason)
+    partial = partial.remark(*own.notes) if told.anything else partial
     found = tightened(floor, own)
     said = told.said if told.anything else "not set, which means Go's defaults"
     if more := weaker(floor, own):
         said = f"{said}: weaker than {floor.name}, with {more}"
-        draft = replace(draft, lever=replace(lever, told=told.said if told.anything else "not set"))
+        partial = replace(partial, lever=replace(lever, told=told.said if told.anything else "not set"))
     if not _overlap(floor, own):
-        draft = draft.remark(f"{source} lists no cipher suite of {floor.name}: the suites of the profile are required")
+        partial = partial.remark(
+            f"{source} lists no cipher suite of {floor.name}; the suites of the profile are required"
+        )
     if not told.anything or found is floor:
-        return draft.says(source, field, said)
-    return draft.requires(found, source, field, said)
+        return partial.says(source, field, said)
+    return partial.requires(found, source, field, said)
 
 
 def tightened(floor: Profile, own: Profile) -> Profile:
-    """The higher minimum and the suites that both allow; where they share none, the floor's."""
+    """The higher minimum and the suites that both allow; if they share none, those of ``floor``."""
     minimum = max(floor.min_version, own.min_version)
     shared = tuple(code for code in floor.suites if code in own.suites)
     suites = shared if minimum > TLS12 or _overlap(floor, own) else floor.suites
@@ -163,19 +166,19 @@ def tightened(floor: Profile, own: Profile) -> Profile:
 
 
 def _overlap(floor: Profile, own: Profile) -> bool:
-    """Whether both allow a suite of TLS 1.2, where both speak that."""
+    """True if both allow a common suite of TLS 1.2, or one does not allow TLS 1.2."""
     return max(floor.min_version, own.min_version) > TLS12 or any(
         not is_tls13(code) and code in own.suites for code in floor.suites
     )
 
 
 def weaker(floor: Profile, own: Profile) -> str:
-    """What a process allows and the floor does not, in words; empty where it allows no more."""
+    """Text of what ``own`` allows beyond ``floor``; empty if nothing."""
     return " and ".join(_weaker(floor, own))
 
 
 def _weaker(floor: Profile, own: Profile) -> Iterator[str]:
-    """Each thing that the process allows and the floor does not."""
+    """Each item that ``own`` allows beyond ``floor``."""
     if own.min_version < floor.min_version:
         yield version_name(own.min_version)
     if floor.min_version <= TLS12 and (beyond := set(own.suites) - set(floor.suites)):
@@ -192,22 +195,22 @@ def _defaults(git_version: str) -> tuple[int, ...]:
 
 
 FLAGS = {"etcd": ETCD}
-"""By component; the others are Kubernetes' own programs."""
+"""Flags by component; all others use ``COMPONENT_BASE``."""
 
 
-def resolve(facts: Facts, draft: Draft) -> Draft:
-    """The profile that is asked for, tightened by what the flags of the process say."""
-    if draft.entry is None or draft.entry.governor != "flags":
-        return draft
-    flags = FLAGS.get(draft.entry.component, COMPONENT_BASE)
-    pod = pod_of(facts, draft.endpoint)
+def resolve(facts: Facts, partial: Partial) -> Partial:
+    """The required profile, tightened by the flags of the process."""
+    if partial.entry is None or partial.entry.governor != "flags":
+        return partial
+    flags = FLAGS.get(partial.entry.component, COMPONENT_BASE)
+    pod = pod_of(facts, partial.endpoint)
     if pod is None:
-        gap = facts.snapshot.gap(POD) or "its pod is not among the cluster's objects"
-        return draft.remark(f"the flags of {draft.endpoint.owner.name} could not be read: {gap}")
+        gap = facts.snapshot.gap(POD) or "its pod was not found"
+        return partial.remark(f"the flags of {partial.endpoint.owner.name} could not be read: {gap}")
     told = by_flags(pod, flags)
-    lever = _lever(pod, draft.entry.component, draft.endpoint, flags)
+    lever = _lever(pod, partial.entry.component, partial.endpoint, flags)
     return bounded(
-        draft,
+        partial,
         told,
         str(pod.reference),
         f"--{flags.minimum}, --{flags.suites}",
@@ -217,7 +220,7 @@ def resolve(facts: Facts, draft: Draft) -> Draft:
 
 
 def _lever(pod: Pod, component: str, endpoint: Endpoint, flags: Flags) -> Lever:
-    """A static pod's flags are in a file of its node, where the kubelet reads them; others' in their owner."""
+    """The place of the flags: for a static pod a file of its node, for other pods the owner."""
     static = pod.is_static
     containers = [each.name for each in pod.spec.containers]
     owner = endpoint.owner
@@ -233,7 +236,7 @@ def _lever(pod: Pod, component: str, endpoint: Endpoint, flags: Flags) -> Lever:
 
 
 def pod_of(facts: Facts, endpoint: Endpoint) -> Pod | None:
-    """The pod that listens; any of the component's, where the endpoint does not say which."""
+    """The listening pod; any static pod of the component, if the endpoint has none."""
     if endpoint.pod is not None:
         found = facts.snapshot.get(POD, endpoint.pod.name, endpoint.pod.namespace)
         return Pod.of(found) if found else None

@@ -1,6 +1,6 @@
-"""Listeners that serve nothing, by their controller's status or for want of a grant; and status of an older generation.
+"""Listeners that must serve nothing, because their controller rejected them or a grant is missing; and stale status.
 
-Where a status is not that of the present spec, what listens may still be what the objects said before.
+If a status is of an older generation than the spec, the proxy may still have the previous configuration.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, Protocol
 
 from scanner.expect.contour import proxy_of
-from scanner.expect.declared_secrets import Reference, references
+from scanner.expect.declared_certificate import Reference, references
 from scanner.expect.facts import Facts, gateway_listeners, gateways
 from scanner.files.source_positions import shown
 from scanner.kube.gateway import HOLDER_NAMES, Listener, rejection
@@ -24,14 +24,14 @@ _SOME_LISTENERS: Final = "ListenersNotValid"
 
 
 def is_stale(holder: KubeObject, conditions: Iterable[Condition]) -> bool:
-    """Whether one of these conditions was set for an older generation of ``holder``."""
+    """True if one of these conditions was set for an older generation of ``holder``."""
     return not all(each.is_current(holder) for each in conditions)
 
 
 def stale_status(facts: Facts, endpoint: Endpoint) -> str:
-    """Why a proxy may not yet have the configuration of ``endpoint``; empty: nothing says so.
+    """The reason why a proxy may not yet have the configuration of ``endpoint``; empty if there is none.
 
-    Of Gateways also that they are not programmed: then no object says what answers at their addresses.
+    Includes Gateways that are not programmed: then it is unknown what answers at their addresses.
     """
     if endpoint.segment == "Backend":
         return ""
@@ -39,7 +39,7 @@ def stale_status(facts: Facts, endpoint: Endpoint) -> str:
 
 
 def outdated(facts: Facts, endpoint: Endpoint) -> str:
-    """Which of the objects that lead to ``endpoint`` has changed since its controller last spoke of it."""
+    """Message on an object of ``endpoint`` whose status is of an older generation; empty if there is none."""
     reasons = _of_status(facts, endpoint, _older)
     proxy = proxy_of(facts, endpoint)
     of_proxy = _older(proxy, conditions(proxy)) if proxy is not None else ""
@@ -47,7 +47,7 @@ def outdated(facts: Facts, endpoint: Endpoint) -> str:
 
 
 def _of_status(facts: Facts, endpoint: Endpoint, says: _Reader) -> Iterator[str]:
-    """What ``says`` makes of each status of the endpoint's Gateways and of its listeners there."""
+    """Apply ``says`` to each status of the endpoint's Gateways and of its listeners."""
     listeners = list(gateway_listeners(facts.snapshot, endpoint))
     names = {each.name for each in listeners}
     holders = (*(each.holder for each in listeners), *gateways(facts.snapshot, endpoint))
@@ -60,11 +60,11 @@ def _of_status(facts: Facts, endpoint: Endpoint, says: _Reader) -> Iterator[str]
 
 def _older(holder: KubeObject, every: Iterable[Condition], *, spoken: bool = False) -> str:
     del spoken
-    return f"the status of {holder.reference} is that of an older generation" if is_stale(holder, every) else ""
+    return f"the status of {holder.reference} is of an older generation" if is_stale(holder, every) else ""
 
 
 def _of_conditions(holder: KubeObject, every: Iterable[Condition], *, spoken: bool = False) -> str:
-    """``spoken``: whether each listener speaks for itself."""
+    """``spoken``: True if each listener has its own status."""
     if older := _older(holder, every):
         return older
     for each in every:
@@ -80,13 +80,13 @@ class _Reader(Protocol):
 
 
 _CERTIFICATE: Final = frozenset({"InvalidCertificateRef", "RefNotPermitted"})
-"""Reasons of ``ResolvedRefs`` that leave a listener with one certificate without any."""
+"""Reasons of ``ResolvedRefs`` that leave a listener without its only certificate."""
 _KINDS: Final = frozenset({HTTP_PROXY.name, INGRESS.name, TLS_ROUTE.name, *HOLDER_NAMES})
 
 
 def rejection_of(facts: Facts, endpoint: Endpoint) -> str:
-    """Why nothing is to be served under ``endpoint``'s name; empty where something is, or another listener of the same
-    place may answer."""
+    """The reason why no certificate may be served for ``endpoint``'s name; empty if one may be, or if another listener
+    at the same address and port may answer."""
     subject = endpoint.subject
     if endpoint.segment == "Backend" or subject is None or subject.kind not in _KINDS:
         return ""
@@ -95,26 +95,26 @@ def rejection_of(facts: Facts, endpoint: Endpoint) -> str:
 
 
 def _reasons(facts: Facts, endpoint: Endpoint) -> Iterator[str]:
-    """For each object that leads there why it serves nothing; empty where it does."""
+    """For each object of the endpoint the reason why it serves nothing; empty if it serves something."""
     every = gateway_listeners(facts.snapshot, endpoint)
     listeners = {f"{each.holder.reference} listener {each.name}": each for each in every}
-    said: dict[str, list[Reference]] = {}
-    settled = not outdated(facts, endpoint)  # else whoever serves it may not have been told what is named now
-    for each in references(facts, endpoint) if settled else ():
-        said.setdefault(each.who, []).append(each)
-    for who in dict.fromkeys((*listeners, *said)):
+    found: dict[str, list[Reference]] = {}
+    current = not outdated(facts, endpoint)  # else the proxy may still have other references
+    for each in references(facts, endpoint) if current else ():
+        found.setdefault(each.who, []).append(each)
+    for who in dict.fromkeys((*listeners, *found)):
         of_status = rejected(listeners[who]) if who in listeners else ""
-        yield of_status or _ungranted(said.get(who, []))
+        yield of_status or _missing_grant(found.get(who, []))
 
 
-def _ungranted(every: list[Reference]) -> str:
+def _missing_grant(every: list[Reference]) -> str:
     if every and all(each.allowed is False for each in every):
-        return f"{every[0].who} names Secret/{'/'.join(every[0].secret)}, which is not granted to it"
+        return f"{every[0].who} refers to Secret/{'/'.join(every[0].secret)} without a grant"
     return ""
 
 
 def rejected(listener: Listener) -> str:
-    """The condition of the present generation by which the controller says that a listener serves nothing, or ""."""
+    """The current condition by which the controller rejects a listener, as text; empty if there is none."""
     found = rejection(listener) or _unresolved(listener)
     if found is None:
         return ""
@@ -123,7 +123,7 @@ def rejected(listener: Listener) -> str:
 
 
 def _unresolved(listener: Listener) -> Condition | None:
-    """The condition that leaves a listener without its only certificate. Of several some may be served."""
+    """The condition that leaves a listener without its only certificate. With several, some may be served."""
     found = of_type(listener.conditions, "ResolvedRefs")
     if found is None or found.status != "False" or not found.is_current(listener.holder):
         return None
@@ -131,12 +131,12 @@ def _unresolved(listener: Listener) -> Condition | None:
 
 
 def _answered(facts: Facts, endpoint: Endpoint) -> bool:
-    """Whether another listener at that place answers the name too: a listener for more names, or Contour's fallback."""
+    """True if another listener at that place answers the name too: a wildcard listener, or Contour's fallback."""
     return answered(facts, endpoint.server_name or "", endpoint, but=endpoint.id)
 
 
 def answered(facts: Facts, name: str, place: Endpoint, but: str = "") -> bool:
-    """Whether what is served at ``place`` answers ``name``; ``but``: an endpoint whose own word does not count."""
+    """True if a listener at the address and port of ``place`` answers ``name``. ``but``: an endpoint id to ignore."""
     for each in facts.at_place(place):
         if each.id != but and each.segment != "Backend":
             found = hostnames(facts, each)
@@ -146,7 +146,7 @@ def answered(facts: Facts, name: str, place: Endpoint, but: str = "") -> bool:
 
 
 def hostnames(facts: Facts, endpoint: Endpoint) -> Iterator[str]:
-    """The names that what serves ``endpoint`` answers; empty for all."""
+    """The server names that the listener of ``endpoint`` answers; an empty string means all."""
     for listener in gateway_listeners(facts.snapshot, endpoint):
         if not rejected(listener):
             yield listener.hostname

@@ -1,4 +1,4 @@
-"""Which release a cluster is of, which other one is in play while it is upgraded, and what profiles mean in each."""
+"""The release of a cluster, the other release during an upgrade, and the meaning of profiles in each."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ class Releases:
     desired: Known[str]
     """``4.22.3``."""
     previous: str | None = None
-    """What it is upgraded from, while it is."""
+    """The release before the upgrade, during one."""
     upgrading: bool = False
     step: Because | None = None
-    """Where it was read."""
+    """Object and field of the release."""
 
 
 def asked_for(release: str) -> Releases:
-    """The release that the user asks about."""
+    """The release of the user's option."""
     return Releases(desired=release, step=Because(source="--release", field="", said=release))
 
 
 def of_cluster(snapshot: Snapshot) -> Releases:
-    """What ClusterVersion says (``status.desired.version``; ``status.history``, newest first)."""
+    """The release in ClusterVersion (``status.desired.version``; ``status.history``, newest first)."""
     if gap := snapshot.gap(CLUSTER_VERSION):
-        return Releases(desired=Unknown(f"ClusterVersion could not be read, so the release is not known: {gap}"))
+        return Releases(desired=Unknown(f"the release is unknown, because ClusterVersion could not be read: {gap}"))
     objects = snapshot.every(CLUSTER_VERSION)
     if not objects:
-        return Releases(desired=Unknown("there is no ClusterVersion, so the release is not known"))
+        return Releases(desired=Unknown("the release is unknown, because there is no ClusterVersion"))
     version = snapshot.get(CLUSTER_VERSION, "version") or objects[0]
     progressing = condition(version, "Progressing")
     found = ClusterVersion.of(version)
@@ -61,13 +61,13 @@ def of_cluster(snapshot: Snapshot) -> Releases:
 def of_history(
     source: str, desired: str, holder: ReleaseHistory, *, where: str = "status", upgrading: bool
 ) -> Releases:
-    """From a ``history`` of updates under ``where``, newest first; ``desired`` may be empty, then the newest counts."""
+    """The release of a ``history`` of updates under ``where``, newest first, which counts if ``desired`` is empty."""
     history = holder.history[:50]
     newest = desired or (history[0].version if history else "")
     done = [each.version for each in history if each.state == "Completed"]
     partial = bool(history) and history[0].state == "Partial"
     if not newest:
-        return Releases(desired=Unknown(f"{source} does not say which release it is"))
+        return Releases(desired=Unknown(f"{source} has no release"))
     before = next((each for each in done if each != newest), None) if partial or upgrading else None
     field = "status.desired.version" if desired else f"{where}.history[0].version"
     step = Because(source=source, field=field, said=shown(newest).strip("'"))
@@ -82,13 +82,13 @@ def of_kubelet(version: str) -> str | None:
 
 
 def minor(release: str) -> tuple[int, int] | None:
-    """``(4, 22)``, or None for what is no release."""
+    """``(4, 22)``, or None if ``release`` is not valid."""
     match = re.match(r"v?([0-9]{1,3})\.([0-9]{1,3})", release, re.ASCII)
     return (int(match[1]), int(match[2])) if match else None
 
 
 def meaning(release: Known[str]) -> Meaning:
-    """What the named profiles are in ``release``; unknown where that depends on a release that is not known."""
+    """The meaning of the named profiles in ``release``; unknown if it depends on an unknown release."""
     return partial(_meaning, release)
 
 
@@ -104,11 +104,11 @@ def _meaning(release: Known[str], type_: str) -> Known[Profile]:
 
 @cache
 def _everywhere(type_: str) -> Profile | None:
-    """The profile, without its groups, where every release means the same by it."""
+    """The profile, without its groups, if it is the same in every release."""
     assert type_ in TYPES  # noqa: S101 - our own callers
     names = [name for name in profile_names() if name.startswith("openshift/") and name.endswith(f"/{type_}")]
     newest, *others = (load_profile(name) for name in names)
     if any((each.min_version, set(each.suites)) != (newest.min_version, set(newest.suites)) for each in others):
         return None
-    note = "the release is not known: versions and suites are the same in all, and groups are not judged"
+    note = "the release is unknown: versions and suites are the same in all releases, groups are not judged"
     return replace(newest, name=f"openshift/{type_}", groups=None, notes=(*newest.notes, note))

@@ -1,11 +1,11 @@
-"""Rollouts: while a change is rolled out, the profile before it is accepted, too. But not for ever.
+"""Rollouts: while a profile is rolled out, the previous profile is accepted too, for a limited time.
 
-A change of the profile itself excuses for a quarter of an hour; after that only an operator that has been at work for
-less than an hour, or the pool of a node.
+After a change of the profile this is a quarter of an hour; after that only while an operator has been progressing for
+less than an hour, or while the node's pool is updating.
 
-An operator of static pods writes each configuration down as a revision, and installs it on one node after the other
+An operator of static pods stores each configuration as a revision, and installs it on one node after the other
 (openshift/api ``operator/v1/types.go`` StaticPodOperatorStatus; library-go ``staticpod/controller/installer``). So two
-nodes may have to follow different profiles.
+nodes may have different profiles.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 
 from scanner.expect.binding import operator
 from scanner.expect.facts import Facts
-from scanner.expect.partial_expectation import Draft
+from scanner.expect.partial_expectation import Partial
 from scanner.kube import kinds
 from scanner.kube.kinds import CLUSTER_OPERATOR, Kind
 from scanner.kube.meta import Condition, condition
@@ -29,51 +29,51 @@ OPERATORS: Mapping[str, Kind] = {
     "kube-scheduler": kinds.KUBE_SCHEDULER_OPERATOR,
     "etcd": kinds.ETCD_OPERATOR,
 }
-"""By component: the object (``cluster``) that says which revision its nodes run."""
+"""By component: the kind of the object (``cluster``) with the revisions of its nodes."""
 
 OPERATOR_TAKES = timedelta(hours=1)
-"""Three nodes of a control plane, one after the other, need half an hour; an operator that is at work for longer is
-stuck, or at work on something else."""
+"""Three nodes of a control plane, one after the other, need half an hour; an operator that progresses for longer is
+stuck, or rolls out something else."""
 
 CHANGE_TAKES = timedelta(minutes=15)
-"""For so long after a change of the profile no operator has to say anything (enhancement "Cluster-wide TLS Security
-Profile", ClusterTLSConfigurationNotApplied)."""
+"""Time after a change of the profile in which operators need not report progress (enhancement "Cluster-wide TLS
+Security Profile", ClusterTLSConfigurationNotApplied)."""
 
 ASSUMED = "--profile"
-"""Where a profile comes from that the user asks about: no object has it yet, so no rollout can explain a deviation."""
+"""Source of a profile of the user's option: no object has it, so no rollout can explain a deviation."""
 
-_UNKNOWN_BEFORE = "the profile before the change is unknown, so a deviation cannot be judged yet"
+_UNKNOWN_BEFORE = "the previous profile is unknown, so a deviation is inconclusive during the rollout"
 _CLOCKS = timedelta(minutes=10)
-"""How far the clocks of a cluster and of its reader may differ."""
+"""Accepted difference between the clocks of a cluster and of its reader."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
-    """What one node runs."""
+    """The installed revision of one node."""
 
     source: str
     field: str
     current: int
     newest: int
     target: int
-    """The one that is being installed, or 0."""
+    """The revision that is being installed, or 0."""
     since: datetime | None
-    """When the operator began to install."""
+    """Time when the operator began to install."""
 
     @property
     def is_newest(self) -> bool:
-        """Whether nothing newer is on its way to the node."""
+        """True if there is no newer revision."""
         return self.current >= self.newest
 
     def __str__(self) -> str:
         installing = f", {self.target} is being installed" if self.target > self.current else ""
-        return f"revision {self.current}, and {self.newest} is the newest{installing}"
+        return f"revision {self.current}, the newest is {self.newest}{installing}"
 
 
-def revision_of(facts: Facts, draft: Draft) -> Revision | None:
-    """Of the node that the listener is on; None where there are no revisions, or the node has none."""
-    kind = OPERATORS.get(draft.entry.component) if draft.entry else None
-    endpoint = draft.endpoint
+def revision_of(facts: Facts, partial: Partial) -> Revision | None:
+    """The revision of the listener's node; None if the component or the node has none."""
+    kind = OPERATORS.get(partial.entry.component) if partial.entry else None
+    endpoint = partial.endpoint
     if kind is None or not endpoint.node or endpoint.owner.namespace in facts.hosted:
         return None
     found = facts.snapshot.get(kind, "cluster")
@@ -96,93 +96,98 @@ def revision_of(facts: Facts, draft: Draft) -> Revision | None:
     return None
 
 
-def resolve(facts: Facts, draft: Draft) -> Draft:
-    """Settling, where the profile was changed just now, or the operator of the component says that it is at work."""
-    return _just_changed(facts, _by_operator(facts, draft))
+def resolve(facts: Facts, partial: Partial) -> Partial:
+    """Set ``settling`` if the profile was changed just now, or if the component's operator reports progress."""
+    return _just_changed(facts, _by_operator(facts, partial))
 
 
-def _just_changed(facts: Facts, draft: Draft) -> Draft:
-    if draft.changed is None or facts.snapshot.taken_at > draft.changed + CHANGE_TAKES:
-        return draft
-    said = f"changed at {draft.changed:%Y-%m-%d %H:%M} UTC: converging for {CHANGE_TAKES.seconds // 60} minutes"
-    source, _, field = draft.whose.rpartition(" ")
-    return settling(facts, draft, source or draft.whose, field, said, draft.changed, CHANGE_TAKES, draft.skewed)
+def _just_changed(facts: Facts, partial: Partial) -> Partial:
+    if partial.changed is None or facts.snapshot.taken_at > partial.changed + CHANGE_TAKES:
+        return partial
+    minutes = CHANGE_TAKES.seconds // 60
+    said = f"changed at {partial.changed:%Y-%m-%d %H:%M} UTC: the previous profile is accepted for {minutes} minutes"
+    source, _, field = partial.whose.rpartition(" ")
+    return settling(facts, partial, source or partial.whose, field, said, partial.changed, CHANGE_TAKES, partial.skewed)
 
 
-def _by_operator(facts: Facts, draft: Draft) -> Draft:
-    """By its condition; on this node, where it tells nodes apart."""
-    found = operator(facts, draft)
+def _by_operator(facts: Facts, partial: Partial) -> Partial:
+    """By the operator's condition, or by the node's revision if it reports one."""
+    found = operator(facts, partial)
     progressing = condition(found, "Progressing") if found else None
-    revision = revision_of(facts, draft)
+    revision = revision_of(facts, partial)
     if revision is not None:
-        return overdue(facts, _by_revision(facts, draft, revision, progressing))
-    gap = facts.snapshot.gap(CLUSTER_OPERATOR) if found is None and draft.entry else None
+        return overdue(facts, _by_revision(facts, partial, revision, progressing))
+    gap = facts.snapshot.gap(CLUSTER_OPERATOR) if found is None and partial.entry else None
     if gap:
-        draft = draft.remark(f"whether its operator is rolling out a change is not known: {gap}")
+        partial = partial.remark(f"unknown whether its operator is rolling out a change: {gap}")
     if found is None or progressing is None or not progressing.holds:
-        return overdue(facts, draft)
-    # That is how an operator says that it rolls out a release; then the other release's meaning is known.
-    known = draft.skewed
+        return overdue(facts, partial)
+    # Operators report upgrades in the same way; then the profile of the other release is known.
+    known = partial.skewed
     said = f"True: {progressing.message}" if progressing.message else "True"
     field = "status.conditions[Progressing]"
-    draft = settling(facts, draft, str(found.reference), field, said, progressing.since, OPERATOR_TAKES, known)
-    return overdue(facts, draft)
+    partial = settling(facts, partial, str(found.reference), field, said, progressing.since, OPERATOR_TAKES, known)
+    return overdue(facts, partial)
 
 
-def _by_revision(facts: Facts, draft: Draft, revision: Revision, progressing: Condition | None) -> Draft:
-    """A node with the newest revision must follow it, however many others still wait for it."""
+def _by_revision(facts: Facts, partial: Partial, revision: Revision, progressing: Condition | None) -> Partial:
+    """A node with the newest revision must follow it, even if other nodes still wait for it."""
     at_work = progressing is not None and progressing.holds
     if revision.is_newest:
-        return draft.says(revision.source, revision.field, f"{revision}: it binds") if at_work else draft
+        return (
+            partial.says(revision.source, revision.field, f"{revision}: the profile is enforced")
+            if at_work
+            else partial
+        )
     since = revision.since or (progressing.since if progressing and at_work else None)
-    said = (facts, draft, revision.source, revision.field, str(revision), since)
-    return settling(*said, OPERATOR_TAKES, draft.skewed)
+    said = (facts, partial, revision.source, revision.field, str(revision), since)
+    return settling(*said, OPERATOR_TAKES, partial.skewed)
 
 
 def settling(
     facts: Facts,
-    draft: Draft,
+    partial: Partial,
     source: str,
     field: str,
     said: str,
     since: datetime | None,
     takes: timedelta,
     before: Iterable[Profile] = (),
-) -> Draft:
-    """What binds is on its way. ``before`` is empty where what was there is not known.
+) -> Partial:
+    """Accept the profiles ``before`` (empty if unknown) until the rollout should be finished.
 
-    A rollout without a known start has no end either, so it excuses nothing.
+    Without a known start there is no end either, so the new profile is enforced at once.
     """
-    if draft.binding == "not-enforced":
-        return draft.says(source, field, said)
-    if draft.whose.startswith(ASSUMED):
-        return draft.says(source, field, f"{said}; but an assumed profile is not rolled out")
+    if partial.binding == "not-enforced":
+        return partial.says(source, field, said)
+    if partial.whose.startswith(ASSUMED):
+        return partial.says(source, field, f"{said}; but an assumed profile is not rolled out")
     started, doubt = _started(facts, since)
     if started is None:
-        return draft.says(source, field, f"{said}; but {doubt}: it binds")
-    known = tuple(dict.fromkeys((*draft.alternatives, *before)))
-    ends = max(started + takes, draft.settles_by or started)
-    draft = replace(draft, binding="settling", alternatives=known, settles_by=ends).says(source, field, said)
-    return draft if known else draft.remark(_UNKNOWN_BEFORE)
+        return partial.says(source, field, f"{said}; but {doubt}, so the profile is enforced")
+    known = tuple(dict.fromkeys((*partial.alternatives, *before)))
+    ends = max(started + takes, partial.settles_by or started)
+    partial = replace(partial, binding="settling", alternatives=known, settles_by=ends).says(source, field, said)
+    return partial if known else partial.remark(_UNKNOWN_BEFORE)
 
 
 def _started(facts: Facts, since: datetime | None) -> tuple[datetime | None, str]:
-    """When a rollout began, at most now; or why that cannot be determined."""
+    """Start of a rollout, at most now; or the reason why it is unknown."""
     now = facts.snapshot.taken_at
     if since is None:
-        return None, "nothing says since when"
+        return None, "its start is unknown"
     if since > now + _CLOCKS:
-        return None, f"since {since:%Y-%m-%d %H:%M} UTC, which is yet to come"
+        return None, f"its start {since:%Y-%m-%d %H:%M} UTC is in the future"
     return min(since, now), ""
 
 
-def overdue(facts: Facts, draft: Draft) -> Draft:
-    """A rollout that should have ended excuses nothing any more."""
-    ends = draft.settles_by
-    if draft.binding != "settling" or ends is None or facts.snapshot.taken_at <= ends:
-        return draft
-    said = f"should have settled by {ends:%Y-%m-%d %H:%M} UTC: binding again"
-    settled = replace(draft, binding="must-follow", alternatives=(), settles_by=None)
-    return replace(settled, remarks=tuple(each for each in draft.remarks if each != _UNKNOWN_BEFORE)).says(
+def overdue(facts: Facts, partial: Partial) -> Partial:
+    """Enforce the profile if the rollout should be finished."""
+    ends = partial.settles_by
+    if partial.binding != "settling" or ends is None or facts.snapshot.taken_at <= ends:
+        return partial
+    said = f"the rollout should have finished by {ends:%Y-%m-%d %H:%M} UTC: the profile is enforced again"
+    settled = replace(partial, binding="must-follow", alternatives=(), settles_by=None)
+    return replace(settled, remarks=tuple(each for each in partial.remarks if each != _UNKNOWN_BEFORE)).says(
         "the time of the snapshot", "", said
     )

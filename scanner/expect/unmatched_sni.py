@@ -1,12 +1,12 @@
-"""Server names beside an endpoint's own, and what objects say that the place must do with them.
+"""Server names beside an endpoint's own: unconfigured and rejected ones, and neighbours whose content must not leak.
 
-A Gateway's port with TLS listeners alone, and Contour's Envoys unless an HTTPProxy enables the fallback certificate,
-refuse what no object names (Gateway API conformance, ``tlsroute-hostname-intersection``; Contour
-``internal/xdscache/v3``, one filter chain a name). Where HTTPS listeners validate clients, no name leads around that
-(GEP-91). Hosts that an object's status rejects are not endpoints: an endpoint of the same place asks for them.
+A Gateway's port with only TLS listeners, and Contour's Envoys unless an HTTPProxy enables the fallback certificate,
+refuse names that no object configures (Gateway API conformance, ``tlsroute-hostname-intersection``; Contour
+``internal/xdscache/v3``, one filter chain a name). If HTTPS listeners validate clients, no name may bypass that
+(GEP-91). Hosts that an object's status rejects are no endpoints: another endpoint of the same place tests them.
 
-OpenShift's router looks for a certificate by the host of a Route, or by its domain where the Route is for all of it.
-It shows its default one for everything else, or ends the connection where it is strict (openshift/router
+OpenShift's router selects a certificate by the host of a Route, or by its domain for a wildcard Route. For other names
+it serves its default certificate, or closes the connection if it is strict (openshift/router
 ``images/router/haproxy/conf/haproxy-config.template``, ``pkg/router/template/util``).
 """
 
@@ -17,43 +17,44 @@ from itertools import islice
 from typing import Final, Literal, TypeAlias
 
 from scanner.expect.client_trust import frontend_validation
+from scanner.expect.contour import falling_back, proxy_of
 from scanner.expect.facts import Facts, admitted_listeners, all_listeners, gateway_listeners, gateways, routes
 from scanner.expect.ingress_controller import controller_of, route_of, router_name
-from scanner.expect.partial_expectation import Draft
-from scanner.expect.rejected_listener import answered, is_stale, rejected
+from scanner.expect.partial_expectation import Partial
+from scanner.expect.rejected_listener import answered, hostnames, is_stale, rejected
 from scanner.kube.contour import HTTPProxy
-from scanner.kube.gateway import Gateway, Listener
+from scanner.kube.gateway import HOLDER_NAMES, Gateway, Listener
 from scanner.kube.hostnames import NO_SUCH_NAME, server_name, within
 from scanner.kube.ingress import Route
 from scanner.kube.kinds import HTTP_PROXY, ROUTE, TLS_ROUTE
 from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint
-from scanner.model.expectation import OtherName
+from scanner.model.expectation import Neighbour, OtherName
 
 _MOST = 4
-"""Names that come through to one backend and that it is asked for."""
+"""Most passthrough names that one backend is tested with."""
 
 Through: TypeAlias = Mapping[tuple[str, int], Mapping[str, str]]
-"""As ``passthrough.coming_through`` has it."""
+"""Result of ``passthrough.coming_through``."""
 
 
-def other_names(facts: Facts, draft: Draft, through: Through) -> tuple[OtherName, ...]:
-    """What else ``draft``'s place is asked for: by one of all the names that it has, for each costs connections."""
-    endpoint = draft.endpoint
+def other_names(facts: Facts, partial: Partial, through: Through) -> tuple[OtherName, ...]:
+    """Other names to test at this address and port; only one endpoint there tests them, to save connections."""
+    endpoint = partial.endpoint
     coming = through.get((endpoint.address, endpoint.port), {})
     if coming:
         return tuple(_of_passages(facts, endpoint, coming))
     if endpoint.segment == "Backend":
         return ()
-    routed = (*_unknown_to_router(facts, draft), *_of_subdomain(facts, draft))
+    routed = (*_unknown_to_router(facts, partial), *_of_subdomain(facts, partial))
     if not _speaks_for_its_place(facts, endpoint):
-        return (*_unadmitted(facts, draft), *routed)
+        return (*_unadmitted(facts, partial), *routed)
     of_place = tuple(_of_gateway(facts, endpoint)) or tuple(_of_contour(facts, endpoint))
     return (*of_place, *_rejected_hosts(facts, endpoint), *routed)
 
 
 def _of_passages(facts: Facts, endpoint: Endpoint, coming: Mapping[str, str]) -> Iterator[OtherName]:
-    """The names that come through to it and that no endpoint of this place has for its own."""
+    """The passthrough names that no endpoint of this place has as its own."""
     here = facts.at_place(endpoint)
     if (endpoint.server_name or "") != min((each.server_name or "" for each in here), default=""):
         return
@@ -70,8 +71,8 @@ def _speaks_for_its_place(facts: Facts, endpoint: Endpoint) -> bool:
 
 
 def _of_gateway(facts: Facts, endpoint: Endpoint) -> Iterator[OtherName]:
-    """By all Gateways that one proxy serves at this place: some implementations merge them. What else it serves there
-    (Ingresses, HTTPProxies) may answer every name, and validates no client."""
+    """Names by all Gateways at this place, because some implementations merge them. None if Ingresses or HTTPProxies
+    are there too: they may answer every name, and validate no client."""
     if any(not _of_gateways(facts, each) for each in _fronts(facts, endpoint)):
         return
     ports = {each.port for each in gateway_listeners(facts.snapshot, endpoint)}
@@ -89,8 +90,8 @@ def _of_gateway(facts: Facts, endpoint: Endpoint) -> Iterator[OtherName]:
 
 
 def _has_a_name(facts: Facts, listener: Listener) -> bool:
-    """Whether it is not for every name. What is passed through goes by the names of its TLSRoutes, which v1alpha2 lets
-    have none; what is terminated may be a TCPRoute's, which has none."""
+    """True if the listener is not for every name. With Passthrough the names of its TLSRoutes count, which v1alpha2
+    allows to be missing; with Terminate it may be for a TCPRoute, which has none."""
     if listener.hostname:
         return True
     if listener.mode != "Passthrough" or facts.snapshot.gap(TLS_ROUTE):
@@ -108,17 +109,17 @@ def _of_gateways(facts: Facts, endpoint: Endpoint) -> bool:
 
 
 def _merged(facts: Facts, endpoint: Endpoint) -> tuple[Gateway, ...]:
-    """The Gateways of ``endpoint``, and of whatever else is at its place."""
+    """The Gateways of ``endpoint`` and of the other endpoints at its place."""
     here = facts.at_place(endpoint)
     found = (each for one in (endpoint, *here) for each in gateways(facts.snapshot, one))
     return tuple({each.reference: each for each in found}.values())
 
 
 def _of_contour(facts: Facts, endpoint: Endpoint) -> Iterator[OtherName]:
-    """The place may be asked by an Ingress of the same Envoy's: Contour makes such a chain for it, too."""
+    """Names for Contour's Envoys; an Ingress of the same Envoy may test them, because it has the same filter chains."""
     here = _fronts(facts, endpoint)
     mine = [each.subject for each in here if each.subject is not None and each.subject.kind == HTTP_PROXY.name]
-    if not mine or any(_of_gateways(facts, each) for each in here):  # a listener of which may be for every name
+    if not mine or any(_of_gateways(facts, each) for each in here):  # a Gateway listener may be for every name
         return
     proxies = map(HTTPProxy.of, facts.snapshot.every(HTTP_PROXY))
     if not any(each.tls.enable_fallback_certificate for each in proxies):
@@ -130,40 +131,44 @@ def _of_contour(facts: Facts, endpoint: Endpoint) -> Iterator[OtherName]:
 
 
 _MOST_REJECTED: Final = 20
-"""Names of one place that are asked for: each costs a connection; where it is closed without a word five, and one more
-for the port's own name."""
+"""Most rejected names that are tested at one place. Each costs one connection, or six if the connection is closed
+without an alert."""
 _TERMINAL: Final = frozenset({"TLSError", "VirtualHostError", "RootNamespaceError", "ListenerError"})
-"""Types of errors with which Contour serves nothing of an HTTPProxy; with others, such as a missing Service, it serves
-the virtual host and answers 503 (``internal/dag/httpproxy_processor.go``)."""
+"""Error types for which Contour does not serve the HTTPProxy; for others, such as a missing Service, it serves the
+virtual host and answers 503 (``internal/dag/httpproxy_processor.go``)."""
 
 _Reasons = dict[str, str]
-"""Why each name is not served."""
+"""Server name to the reason why it is not served."""
 
 
 def _rejected_hosts(facts: Facts, endpoint: Endpoint) -> tuple[OtherName, ...]:
-    """Those of the Gateways, or of Contour, that ``endpoint``'s place belongs to."""
+    """The rejected hosts of the Gateways, or of Contour, at ``endpoint``'s place."""
     found = dict((*_rejected_by_gateways(facts, endpoint), *_rejected_by_contour(facts, endpoint)))
     here = {each.server_name for each in facts.at_place(endpoint)}
     left = {name: why for name, why in found.items() if name not in here and not answered(facts, name, endpoint)}
     return tuple(_asked(left, "refused"))
 
 
-def _unadmitted(facts: Facts, draft: Draft) -> tuple[OtherName, ...]:
-    """Routes that the router did not admit, by what it shows to a client without SNI."""
-    router = router_name(facts, draft) if _shows_default(draft) else None
+def _unadmitted(facts: Facts, partial: Partial) -> tuple[OtherName, ...]:
+    """Hosts of Routes that the router did not admit, for its endpoint without SNI."""
+    router = router_name(facts, partial) if _shows_default(partial) else None
     return tuple(_asked(facts.once(_not_admitted).get(router, {}), "default")) if isinstance(router, str) else ()
 
 
-def _shows_default(draft: Draft) -> bool:
-    """Whether it is what a router answers to a client without SNI."""
-    return draft.implementation == "haproxy" and draft.endpoint.server_name is None and draft.endpoint.subject is None
+def _shows_default(partial: Partial) -> bool:
+    """True if it is a router's endpoint without SNI."""
+    return (
+        partial.implementation == "haproxy"
+        and partial.endpoint.server_name is None
+        and partial.endpoint.subject is None
+    )
 
 
 def _asked(found: _Reasons, owed: Literal["refused", "default"]) -> Iterator[OtherName]:
     for name in sorted(found)[:_MOST_REJECTED]:
         yield OtherName(name=name, owed=owed, because=found[name])
     if len(found) > _MOST_REJECTED:
-        more = f"{len(found) - _MOST_REJECTED} more names that are not to be served were not asked for"
+        more = f"{len(found) - _MOST_REJECTED} more rejected names were not tested"
         yield OtherName(name=None, owed="unasked", because=more)
 
 
@@ -201,7 +206,7 @@ def _invalid(proxy: HTTPProxy) -> str:
 
 
 def _not_admitted(facts: Facts) -> Mapping[str, _Reasons]:
-    """By router; what another Route has there is that one's."""
+    """Hosts of rejected Routes by router, without hosts that another Route has there."""
     found: dict[str, _Reasons] = {}
     admitted: dict[str, set[str]] = {}
     for route in map(Route.of, facts.snapshot.every(ROUTE)):
@@ -228,26 +233,26 @@ def _left(names: _Reasons, admitted: set[str]) -> _Reasons:
 
 
 def _covered(route: Route, name: str) -> str:
-    """A Route for a whole subdomain answers every name of it (openshift/api route/v1, ``wildcardPolicy``)."""
+    """The host, or the wildcard of a Route for a subdomain (openshift/api route/v1, ``wildcardPolicy``)."""
     return f"*.{name.partition('.')[2]}" if route.is_subdomain else name
 
 
-def _unknown_to_router(facts: Facts, draft: Draft) -> Iterator[OtherName]:
-    """A name that no Route has, by what the router shows to a client without SNI."""
-    controller = controller_of(facts, draft) if _shows_default(draft) else None
+def _unknown_to_router(facts: Facts, partial: Partial) -> Iterator[OtherName]:
+    """A name that no Route has, for the router's endpoint without SNI."""
+    controller = controller_of(facts, partial) if _shows_default(partial) else None
     if controller is not None:
         yield OtherName(name=NO_SUCH_NAME, owed="default", because=f"{controller.reference}: no Route has this name")
 
 
-def _of_subdomain(facts: Facts, draft: Draft) -> Iterator[OtherName]:
-    """A name that no object spells out, of a Route that has all of its subdomain."""
-    endpoint, route = draft.endpoint, route_of(facts, draft)
-    if draft.implementation != "haproxy" or route is None or draft.passed_on:
+def _of_subdomain(facts: Facts, partial: Partial) -> Iterator[OtherName]:
+    """A name below the subdomain of a wildcard Route that no object lists."""
+    endpoint, route = partial.endpoint, route_of(facts, partial)
+    if partial.implementation != "haproxy" or route is None or partial.passed_on:
         return
     domain = (endpoint.server_name or "").partition(".")[2]
-    router = router_name(facts, draft)
+    router = router_name(facts, partial)
     known = not isinstance(router, Unknown)
-    name = server_name(f"*.{domain}")  # None where that is too long to be one
+    name = server_name(f"*.{domain}")  # None if that is too long for a name
     if not domain or name in (None, endpoint.server_name):
         return
     for each in route.ingresses:
@@ -258,3 +263,65 @@ def _of_subdomain(facts: Facts, draft: Draft) -> Iterator[OtherName]:
             because = f"{route.reference} {where}.wildcardPolicy: Subdomain"
             yield OtherName(name=name, owed="same", because=because)
             return
+
+
+_KINDS = frozenset({HTTP_PROXY.name, *HOLDER_NAMES})
+_MOST_NEIGHBOURS = 3
+"""Most tested neighbours: each costs two requests."""
+
+
+def neighbours(facts: Facts, endpoint: Endpoint) -> tuple[Neighbour, ...]:
+    """The neighbours of ``endpoint``, those that require a client certificate first. None if the endpoint requires one
+    itself: the scanner cannot send a request there. Without a server name only guarded neighbours count: browsers share
+    no connection without SNI."""
+    if endpoint.expects == "required":
+        return ()
+    beside = (*_beside(facts, endpoint), *_beside_the_fallback(facts, endpoint))
+    return tuple(sorted(beside, key=lambda each: (not each.guarded, each.name))[:_MOST_NEIGHBOURS])
+
+
+def _beside(facts: Facts, endpoint: Endpoint) -> Iterator[Neighbour]:
+    if not _served(facts, endpoint):
+        return
+    mine, wildcards = _apart(facts, endpoint), tuple(hostnames(facts, endpoint))
+    for each in facts.at_place(endpoint):
+        if each.server_name in (None, endpoint.server_name) or not _served(facts, each):
+            continue
+        guarded = each.expects == "required"
+        if (guarded or endpoint.server_name) and mine.isdisjoint(_apart(facts, each)):
+            name = each.server_name or ""
+            yield Neighbour(
+                name=name,
+                guarded=guarded,
+                because=str(each.subject),
+                covered=any(not hostname or within(name, hostname) for hostname in wildcards),
+            )
+
+
+def _beside_the_fallback(facts: Facts, endpoint: Endpoint) -> Iterator[Neighbour]:
+    """Virtual hosts that must not be served without a server name: all without ``enableFallbackCertificate``
+    (Contour, ``internal/xdscache/v3/listener.go``); there is no 421 on that filter chain."""
+    if falling_back(facts, endpoint) is None:
+        return
+    for each in facts.at_place(endpoint):
+        proxy = proxy_of(facts, each)
+        if proxy and each.server_name and proxy.has_routes and not proxy.tls.enable_fallback_certificate:
+            yield Neighbour(name=each.server_name, guarded=each.expects == "required", because=str(each.subject))
+
+
+def _served(facts: Facts, endpoint: Endpoint) -> bool:
+    """True if a virtual host or listener terminates TLS there itself."""
+    subject = endpoint.subject
+    if subject is None or subject.kind not in _KINDS or endpoint.segment == "Backend":
+        return False
+    if subject.kind != HTTP_PROXY.name:
+        return any(each.protocol == "HTTPS" for each in gateway_listeners(facts.snapshot, endpoint))
+    proxy = proxy_of(facts, endpoint)
+    return proxy is not None and proxy.has_routes
+
+
+def _apart(facts: Facts, endpoint: Endpoint) -> frozenset[str]:
+    """Its isolation from other names: its virtual host, or its Gateway listeners."""
+    listeners = gateway_listeners(facts.snapshot, endpoint)
+    names = frozenset(f"{each.holder.reference} {each.name}" for each in listeners)
+    return names or frozenset({str(endpoint.subject)})

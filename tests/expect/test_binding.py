@@ -65,9 +65,9 @@ def owes(name: str, *objects: dict[str, Any], beside: tuple[Endpoint, ...] = ())
 def test_a_component_is_bound_from_the_release_on_that_follows(release: str, binding: str) -> None:
     found = owes(VAULT, version(release), api_server("Modern"))
     assert found.binding == binding
-    said = [each.said for each in found.because if "from 4.22 on" in each.said]
-    older = f"follows the cluster's profile from 4.22 on, and is of {release}: not enforced"
-    assert said == ([older] if binding == "not-enforced" else [])
+    said = [each.said for each in found.because if "since 4.22" in each.said]
+    older = f"follows the cluster's profile since 4.22, but its release is {release}: not enforced"
+    assert [each.partition(" (")[0] for each in said] == ([older] if binding == "not-enforced" else [])
 
 
 def test_where_the_release_is_not_known_it_is_bound() -> None:
@@ -176,7 +176,7 @@ def test_of_two_entries_of_a_component_the_one_of_the_namespace_is_meant() -> No
 def test_operators_that_could_not_be_read_leave_it_unsaid_whether_they_are_at_work() -> None:
     where, objects = endpoint(VAULT, {}), [version("4.22.0"), api_server("Modern")]
     said = [
-        [each for each in found.remarks if "whether its operator is rolling out a change is not known" in each]
+        [each for each in found.remarks if "unknown whether its operator is rolling out a change" in each]
         for gaps in ({}, {"clusteroperators.config.openshift.io": "HTTP 403"})
         for found in [Expectations(snapshot_of(objects, unreadable=gaps), CATALOGUE, ScanPolicy()).of(where)]
     ]

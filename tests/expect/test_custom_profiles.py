@@ -44,9 +44,11 @@ def test_what_survives_is_told_for_each_reader() -> None:
     )
     assert haproxy.startswith("the ingress operator: TLSv1.1 or later with")
     assert "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256" in haproxy
-    assert any("library-go: Go does not have TLS_DHE_RSA_WITH_AES_128_GCM_SHA256" in each for each in finding.evidence)
+    assert any(
+        "library-go: Go does not support TLS_DHE_RSA_WITH_AES_128_GCM_SHA256" in each for each in finding.evidence
+    )
     assert "TLS_RSA_WITH_AES_128_CBC_SHA" not in haproxy
-    assert any("Go takes OpenSSL's names only, without TLS_RSA" in each for each in finding.evidence)
+    assert any("Go accepts OpenSSL names only, and drops TLS_RSA" in each for each in finding.evidence)
 
 
 def test_what_is_dropped_is_a_finding_of_its_own() -> None:

@@ -35,7 +35,7 @@ def owes(where: Endpoint, *objects: dict[str, Any], unreadable: dict[str, str] |
 def test_of_a_class_that_could_not_be_read_the_profile_is_unknown() -> None:
     profile = owes(BY_SUBJECT, unreadable=UNREAD).profile
     assert isinstance(profile, Unknown)
-    assert profile.reason == ("who answers for Gateway/edge/gw is not known: GatewayClass could not be read: forbidden")
+    assert profile.reason == ("the controller of Gateway/edge/gw is unknown: GatewayClass could not be read: forbidden")
 
 
 def test_a_class_that_was_seen_counts_where_others_could_not_be_read() -> None:
@@ -72,4 +72,6 @@ def test_the_controller_of_a_gateway_is_that_of_its_class(
     """The Gateway is what the endpoint is for, or what the label of its pods names."""
     found = owes(endpoint(PROXY, {**said, "segment": "Frontend"}), gateway_class(controller))
     assert found.binding == binding
-    assert any(each.startswith("Contour never goes below TLSv1.2") for each in found.remarks) is is_served_by_contour
+    assert (
+        any(each.startswith("Contour does not support versions below TLSv1.2") for each in found.remarks) is is_served_by_contour
+    )

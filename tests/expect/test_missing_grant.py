@@ -47,7 +47,7 @@ def test_a_gateway_without_a_grant_is_to_serve_nothing() -> None:
     assert not isinstance(ungranted.leaf, Unknown)
     assert ungranted.leaf.sha256 == FACTS.sha256
     assert found.certificate.declared is None
-    assert found.rejection == f"{LISTENER} names Secret/certs/shared, which is not granted to it"
+    assert found.rejection == f"{LISTENER} refers to Secret/certs/shared without a grant"
 
 
 def test_of_a_secret_that_is_refused_nothing_stays_unread() -> None:
@@ -99,7 +99,7 @@ def test_where_grants_could_not_be_read_nobody_knows() -> None:
     assert ungranted.doubt == "a ReferenceGrant in certs may allow it: 403 Forbidden"
     assert found.rejection == ""
     assert found.certificate.declared is not None
-    assert "whether Gateway/edge/gw listener https may name Secret/certs/shared is not known" in (
+    assert "unknown whether Gateway/edge/gw listener https may refer to Secret/certs/shared" in (
         found.certificate.declared.unread
     )
 
@@ -152,7 +152,7 @@ def test_a_delegation_allows_it(namespaces: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(("name", "namespaces"), [("shared", ("other", "*")), ("*", ("shop",)), ("other", ("shop",))])
 def test_an_asterisk_beside_others_means_itself(name: str, namespaces: tuple[str, ...]) -> None:
     found = proxied(delegation(name, *namespaces))
-    assert found.rejection == f"{SAYS} spec.virtualhost.tls names Secret/certs/shared, which is not granted to it"
+    assert found.rejection == f"{SAYS} spec.virtualhost.tls refers to Secret/certs/shared without a grant"
 
 
 def test_a_delegation_of_the_former_group_is_a_doubt() -> None:
@@ -198,7 +198,7 @@ def test_of_a_class_of_unknown_controller_nobody_knows_whether_the_annotation_me
     found = owed(at("Ingress/shop/web"), one, HELD, secret("shop", "shared"))
     assert found.rejection == ""
     (ungranted,) = found.certificate.missing_grants
-    assert "whether the class 'public' is its is not known" in ungranted.doubt
+    assert "it is unknown whether class 'public' is Contour's" in ungranted.doubt
     stored = found.certificate.declared
     assert stored is not None
     assert "Secret/shop/shared data[tls.crt]" in [each.place for each in stored.leaves]

@@ -123,13 +123,13 @@ def two_configs(every: Objects) -> None:
     ("change", "why"),
     [
         (several_of_one_name, f"several NodePools that have the same name: {POOL}, NodePool/clusters-test/special"),
-        (no_label, "is not known: the node has no metadata.labels[hypershift.openshift.io/nodePool]"),
-        (no_pool, "Node/w belongs to NodePool gone, which was not seen"),
-        (no_map, f"ConfigMap/clusters/kubelet, which {POOL} names, is not known: it was not requested"),
-        (no_key, f"ConfigMap/clusters/kubelet, which {POOL} names, has no data[config]"),
-        (no_yaml, f"ConfigMap/clusters/kubelet, which {POOL} names, is no YAML or too long"),
-        (too_long, f"ConfigMap/clusters/kubelet, which {POOL} names, is no YAML or too long"),
-        (two_configs, f"{POOL} has several KubeletConfigs, and HyperShift allows one"),
+        (no_label, "is unknown: the node has no metadata.labels[hypershift.openshift.io/nodePool]"),
+        (no_pool, "Node/w belongs to NodePool gone, which was not found"),
+        (no_map, f"ConfigMap/clusters/kubelet, to which {POOL} refers, is unknown: it was not requested"),
+        (no_key, f"ConfigMap/clusters/kubelet, to which {POOL} refers, has no data[config]"),
+        (no_yaml, f"ConfigMap/clusters/kubelet, to which {POOL} refers, is not valid YAML or too long"),
+        (too_long, f"ConfigMap/clusters/kubelet, to which {POOL} refers, is not valid YAML or too long"),
+        (two_configs, f"{POOL} has several KubeletConfigs, but HyperShift allows one"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_told_is_unknown_with_the_reason(change: Callable[[Objects], None], why: str) -> None:
@@ -141,9 +141,9 @@ def test_what_cannot_be_told_is_unknown_with_the_reason(change: Callable[[Object
 def test_a_config_map_that_was_refused_is_unknown_with_the_reason() -> None:
     every = objects()
     no_map(every)
-    assert "is not known: not allowed" in reason(owes(every, unreadable={"configmaps": "not allowed"}))
+    assert "is unknown: not allowed" in reason(owes(every, unreadable={"configmaps": "not allowed"}))
     requested = {CONFIG_MAP: frozenset({("clusters", "kubelet"), ("clusters", "chrony")})}
-    assert "is not known: there is no such ConfigMap" in reason(owes(every, requested=requested))
+    assert "is unknown: there is no such ConfigMap" in reason(owes(every, requested=requested))
 
 
 def test_node_pools_that_were_refused_are_the_reason() -> None:
@@ -156,7 +156,7 @@ def test_node_pools_that_were_refused_are_the_reason() -> None:
 def test_a_node_that_was_not_seen_has_no_known_pool() -> None:
     every = objects()
     every.remove(one(every, "Node", "w"))
-    assert "the NodePool of Node/w is not known: there is no such node" in reason(owes(every))
+    assert "the NodePool of Node/w is unknown: there is no such node" in reason(owes(every))
 
 
 def test_kubelet_settings_beat_the_profile_beside_them() -> None:

@@ -79,7 +79,7 @@ WORKLOAD = made("Deployment", "stackrox", "central", "apps/v1")
 @pytest.mark.parametrize(
     ("objects", "name", "why"),
     [
-        ((version(),), CENTRAL, "deployments are not read"),
+        ((version(),), CENTRAL, "deployments were not read"),
         ((version(), WORKLOAD), CENTRAL, None),  # nobody's
         ((), CENTRAL, None),  # there are no layered products
         ((version(), owned("Service", "central")), CENTRAL, None),  # another object knows
@@ -93,7 +93,7 @@ def test_ownership_that_is_not_visible_is_said(objects: tuple[dict[str, Any], ..
     catalogue, where = load_catalogue("openshift"), at(name)
     found = Expectations(replace(whole, objects=read), catalogue, ScanPolicy(), endpoints=(where,)).of(where)
     said = [each.said for each in found.because if each.field == "metadata.ownerReferences"]
-    told = "if a layered product's object owns it, it is layered, and not a user's"
+    told = "if an object of a layered product owns it, it is layered and not a user workload"
     assert said == ([f"not visible ({why}): {told}"] if why else [])
 
 

@@ -123,7 +123,7 @@ def test_more_backends_than_are_compared_leave_it_unknown_what_is_owed(monkeypat
     found, (near, *_) = expectations("Passthrough", WEB, f"{WEB}#web.example")
     profile = found.of(near).profile
     assert isinstance(profile, Unknown)
-    assert profile.reason.endswith("has more than 1 backends, which are not all compared")
+    assert profile.reason.endswith("has more than 1 backends, so not all are compared")
 
 
 def test_more_backends_of_a_gateways_routes_than_are_compared_leave_it_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,7 +138,7 @@ def test_more_backends_of_a_gateways_routes_than_are_compared_leave_it_unknown(m
     behind = endpoint(WEB, {"address": "10.0.0.5", "segment": "Backend"})
     found = Expectations(snapshot_of([one, *more]), CATALOGUE, ScanPolicy(), endpoints=(near, behind)).of(near).profile
     assert isinstance(found, Unknown)
-    assert found.reason == "Gateway/edge/gw has more than 1 backends, which are not all compared"
+    assert found.reason == "Gateway/edge/gw has more than 1 backends, so not all are compared"
 
 
 def test_other_ports_of_a_backends_slice_are_not_passed_on_to() -> None:

@@ -87,7 +87,7 @@ def test_suites_that_go_lacks_are_left_out_and_named() -> None:
         ProcessSettings(suites=("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256"))
     )
     assert set(told.suites) == {0xC02F, 0x1301, 0x1302, 0x1303}
-    assert told.notes == ("Pod/x lists 'TLS_DHE_RSA_WITH_AES_128_GCM_SHA256', which Go does not have",)
+    assert told.notes == ("Pod/x lists 'TLS_DHE_RSA_WITH_AES_128_GCM_SHA256', which Go does not support",)
 
 
 def on_microshift(release: str, *suites: str) -> Declared:

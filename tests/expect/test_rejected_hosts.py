@@ -110,7 +110,7 @@ def test_what_is_too_much_is_not_forgotten() -> None:
     found = asked(*(route(f"bad-{number}", "False") for number in range(25)))
     assert len(found) == 21
     assert (found[-1].name, found[-1].owed) == (None, "unasked")
-    assert found[-1].because.startswith("5 more names")
+    assert found[-1].because.startswith("5 more rejected names")
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ INVALID = status("ResolvedRefs", "False", "InvalidCertificateRef")
 )
 def test_a_listener_that_is_not_served_by_its_status(condition: dict[str, Any]) -> None:
     said = owed(at(LISTENER), reported(condition))
-    assert said.remarks[-1] == f"nothing is to be served under its name: {said.rejection}"
+    assert said.remarks[-1] == f"no certificate may be served for its server name: {said.rejection}"
     assert said.rejection == (
         f"Gateway/edge/gw status.listeners[https]: {condition['type']} is {condition['status']}, {condition['reason']}"
     )
@@ -67,7 +67,7 @@ def test_of_several_certificates_some_may_be_served() -> None:
 
 def test_a_status_of_an_older_generation_is_said() -> None:
     old = reported(status("Programmed", "True", "Programmed", seen=1))
-    assert owed(at(LISTENER), old).stale_status == "the status of Gateway/edge/gw is that of an older generation"
+    assert owed(at(LISTENER), old).stale_status == "the status of Gateway/edge/gw is of an older generation"
     assert owed(at(LISTENER), reported(status("Programmed", "True", "Programmed"))).stale_status == ""
     pending = reported(status("Programmed", "False", "Pending"))
     assert owed(at(LISTENER), pending).stale_status == "Gateway/edge/gw is not programmed ('False', 'Pending')"
@@ -129,7 +129,7 @@ def test_what_nobody_has_been_told_yet_withholds_nothing() -> None:
 def test_an_http_proxys_too() -> None:
     one = proxy(secretName="web")
     one["metadata"]["generation"] = 3
-    for seen, stale in ((2, "the status of HTTPProxy/shop/web is that of an older generation"), (3, "")):
+    for seen, stale in ((2, "the status of HTTPProxy/shop/web is of an older generation"), (3, "")):
         one["status"] = {"conditions": [status("Valid", "True", "Valid", seen)]}
         assert owed(at(SAYS), one, secret("shop", "web")).stale_status == stale
 

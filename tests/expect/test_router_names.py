@@ -29,7 +29,9 @@ def governed_by(name: str, said: dict[str, Any], *controllers: str) -> str | Non
     where = endpoint(name, said)
     snapshot = snapshot_of([ROUTE, *map(controller, controllers)])
     found = Expectations(snapshot, CATALOGUE, ScanPolicy()).of(where)
-    if isinstance(found.profile, Unknown) and found.profile.reason.startswith("which IngressController answers"):
+    if isinstance(found.profile, Unknown) and found.profile.reason.startswith(
+        "the IngressController of this listener is unknown"
+    ):
         return None
     assert found.lever is not None
     return found.lever.where.removeprefix("IngressController/openshift-ingress-operator/")

@@ -40,6 +40,6 @@ def test_where_the_hosting_clusters_settings_could_not_be_read_no_other_profile_
     catalogue = load_catalogue("openshift", hosted=("clusters-prod", "clusters-test"))
     name = "Deployment/clusters-test/oauth-openshift:6443"
     found = Expectations(snapshot, catalogue, ScanPolicy()).of(load("hypershift").endpoints[name])
-    assert any(each.endswith("later text, and what that says is not known") for each in found.remarks)
+    assert any(each.endswith("of the hosting cluster governs it, but its value is unknown") for each in found.remarks)
     assert found.skewed == ()
     assert not isinstance(found.profile, Unknown)

@@ -127,7 +127,7 @@ def test_nothing_under_a_withheld_name_is_as_it_must_be(reach: Reach, verdict: s
     assert judge(case(observation=seen)).verdict in ("inconclusive", "fail")
 
 
-STALE = "the status of Gateway/edge/gw is that of an older generation"
+STALE = "the status of Gateway/edge/gw is of an older generation"
 
 
 def test_a_stale_status_leaves_broken_promises_open_and_keeps_what_is_kept() -> None:

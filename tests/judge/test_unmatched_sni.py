@@ -84,9 +84,9 @@ def test_a_name_that_may_have_the_default_has_that_or_nothing() -> None:
 
 
 def test_names_that_were_not_asked_for_are_no_pass() -> None:
-    names = (*owed("refused"), OtherName(name=None, owed="unasked", because="5 more names"))
+    names = (*owed("refused"), OtherName(name=None, owed="unasked", because="5 more rejected names"))
     found = finding(
         RULE, case(expectation={"other_names": names}, observation={"strays": (refused(NAME), refused(None))})
     )
     assert found.verdict == "inconclusive"
-    assert "5 more names" in found.message
+    assert "5 more rejected names" in found.message
