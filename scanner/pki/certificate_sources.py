@@ -32,25 +32,25 @@ from scanner.pki.secret_references import UserProvided, injected
 from scanner.tls.certificate import CertificateFacts
 
 _MOST = 1000
-"""Certificates of one field: whoever may write an object may write a thousand bundles."""
+"""Most certificates of one field, because users may create objects with large bundles."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """What every source needs."""
+    """Inputs of every source."""
 
     snapshot: Snapshot
     provided: UserProvided
     parser: Parser
 
     def text(self, text: str) -> list[CertificateFacts]:
-        """The certificates of a field that should hold PEM; one that holds none is one that cannot be read."""
+        """The certificates of a PEM field; a field without any counts as one unreadable certificate."""
         if not text.strip():
             return []
         return self.parser.of_text(text, _MOST) or [unreadable("there is no certificate in PEM")]
 
     def coded(self, text: str) -> list[CertificateFacts]:
-        """The same of a field that should hold PEM in base64, as all of type ``[]byte`` do."""
+        """The certificates of a field with PEM in base64, as in every ``[]byte`` of the API."""
         try:
             return self.text(decoded(text).decode("utf-8", "replace"))
         except ValueError:
@@ -61,15 +61,15 @@ Source = Callable[[_Search], Iterator[HeldCertificate]]
 
 
 def held(snapshot: Snapshot) -> Iterator[HeldCertificate]:
-    """Every certificate that the snapshot's objects hold, as often as it is held. Raises ``NotRead``."""
+    """Every certificate in the snapshot's objects, once for each place. Raises ``NotRead``."""
     search = _Search(snapshot, UserProvided(snapshot), Parser())
     for source in SOURCES:
         yield from map(apart, source(search))
 
 
 def signers(snapshot: Snapshot, names: Names) -> dict[str, bytes]:
-    """The platform's signers that are known beyond its namespaces (``Recognition.injected``), as the objects hold them
-    that the catalogue names: by the SHA-256 of each key, DER."""
+    """The platform's signers that also sign outside its namespaces (``Recognition.injected``), from the objects that
+    the catalogue names: DER by the SHA-256 of each key."""
     spread = [each for each in names.all if each.recognition.injected]
     secret = tuple(path for each in spread for path in each.recognition.secrets)
     bundle = tuple(path for each in spread for path in each.recognition.config_maps)
@@ -86,8 +86,8 @@ def signers(snapshot: Snapshot, names: Names) -> dict[str, bytes]:
 
 
 def secrets(search: _Search) -> Iterator[HeldCertificate]:
-    """tls.crt and ca.crt of Secrets, and the certificates in their other data and in kubeconfigs there: that is all
-    that is kept of one."""
+    """tls.crt and ca.crt of Secrets, and the certificates in their other data and kubeconfigs. Nothing else of a Secret
+    is kept."""
     for secret in map(Secret.of, search.snapshot.every(SECRET)):
         reason = search.provided.secret(secret)
         yield from _chain(search.coded(secret.tls_crt), secret, "data[tls.crt]", reason, secret.key_matches)
@@ -101,7 +101,7 @@ def secrets(search: _Search) -> Iterator[HeldCertificate]:
 def _other(
     found: list[CertificateFacts], secret: KubeObject, field: str, reason: str | None
 ) -> Iterator[HeldCertificate]:
-    """Of a name that says nothing: a bundle where the first is a CA's, else what some key beside it belongs to."""
+    """Certificates under another name: a bundle if the first is a CA, else a chain with a key."""
     bundle = not found or found[0].is_ca is not False
     return _bundle(found, secret, field, reason) if bundle else _chain(found, secret, field, reason)
 
@@ -148,7 +148,7 @@ def callers(search: _Search) -> Iterator[HeldCertificate]:
 
 
 def requests(search: _Search) -> Iterator[HeldCertificate]:
-    """What CertificateSigningRequests were answered with: the kubelets' among them."""
+    """The certificates that CertificateSigningRequests received, for example those of kubelets."""
     for each in map(CertificateSigningRequest.of, search.snapshot.every(CERTIFICATE_SIGNING_REQUEST)):
         found = search.coded(each.certificate)
         yield from _each(found, each, "status.certificate", lambda number: "issuer" if number else "request")

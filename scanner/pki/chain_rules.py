@@ -22,21 +22,21 @@ _FAMILIES: Final = (
     ("ecdsa-with-", "ECDSA"),
     ("dsa-with-", "DSA"),
 )
-"""What the names of signatures have in them, and the algorithm of the keys that make such; of the other algorithms both
-have one name (RFC 8410, RFC 9881, RFC 9909)."""
+"""Part of a signature algorithm's name, and the key algorithm that makes it. Other algorithms have one name for both
+(RFC 8410, RFC 9881, RFC 9909)."""
 _ALSO: Final = {"RSA": frozenset({"RSA", "RSA-PSS"})}
-"""What else a key of an algorithm can sign: a plain RSA key with PSS too (RFC 4055 section 1.2), not the reverse."""
+"""Further signatures of a key algorithm: a plain RSA key can sign with PSS (RFC 4055 section 1.2), not the reverse."""
 
 
 def signs(signature: str) -> str | None:
-    """The algorithm of the keys that can make a signature of that name; None of one that is not known (an OID)."""
+    """The key algorithm for a signature algorithm; None for an unknown one (an OID)."""
     if signature[:1].isdigit():
         return None
     return next((algorithm for part, algorithm in _FAMILIES if part in signature), signature)
 
 
 def can_sign(key: str, signature: str) -> bool | None:
-    """Whether a key of that algorithm can have made the signature; None where nobody can tell."""
+    """True if a key of that algorithm can make the signature; None if unknown."""
     needed = signs(signature)
     if needed is None or key[:1].isdigit():
         return None
@@ -73,7 +73,7 @@ def _unclear(rule: ScanRule, subject: Subject, field: str) -> Iterator[Finding]:
 
 
 def cannot_have_signed(facts: CertificateFacts, signers: tuple[CertificateFacts, ...]) -> str | None:
-    """Why none of ``signers`` (of a self-signed one, it alone) can have signed it, or None."""
+    """The reason why none of ``signers`` (itself, if self-signed) can have signed it, or None."""
     signature = facts.signature
     keys = [facts.key_algorithm] if facts.self_issued else [each.key_algorithm for each in signers]
     known = [key for key in keys if key is not None]
@@ -93,7 +93,7 @@ SIGNATURE = ScanRule(id="pki-signature", check=check_signature)
 
 _SHOWN: Final = 5
 _ENOUGH: Final = 128
-"""Bits of security beyond which nobody forges a signature: RSA 3072 and P-256 have them."""
+"""Bits of security that are enough for signatures: those of RSA 3072 and P-256."""
 
 
 def check_signers(rule: ScanRule, index: InventoryIndex) -> Iterator[Finding]:
@@ -115,7 +115,7 @@ def check_signers(rule: ScanRule, index: InventoryIndex) -> Iterator[Finding]:
 
 
 def impossible_signatures(index: InventoryIndex) -> Iterator[Finding]:
-    """What ``pki-signature`` says of certificates whose signers are kept elsewhere."""
+    """Findings of ``pki-signature`` for certificates whose signers are in other places."""
     for signed, signers in index.signed():
         if said := cannot_have_signed(signed.facts, signers):
             fix = "have it issued again, by the key that its signer has now"

@@ -1,7 +1,7 @@
-"""Whether one certificate's key is what the PKI configuration says, as of when it was made. Pure.
+"""Rule that a certificate's key is the one that the PKI configuration required when it was issued. No I/O.
 
 A configuration applies at the next rotation only (the enhancement, "Non-Goals"): a certificate that is older than the
-last change of the configuration was right when it was made, as far as anybody knows.
+last change of the configuration counts as correct when it was issued, unless an earlier configuration is known.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from scanner.pki.subject import Subject, finding
 from scanner.tls.certificate import CertificateFacts
 
 BACK_DATED = timedelta(hours=1)
-"""By how much a signer may set notBefore into the past, so that clocks that differ take it (library-go ``pkg/crypto``:
-one second; others take minutes)."""
+"""Most time by which a signer sets notBefore into the past because of clock differences (library-go ``pkg/crypto``: one
+second; others use minutes)."""
 
 
 def check_key(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
-    """The key of every certificate that the platform makes is what the PKI configuration says."""
+    """The key of every certificate of the platform is the one that the PKI configuration requires."""
     classified = subject.classified
     if not classified.governed and not classified.judged:
         return
@@ -65,7 +65,7 @@ def check_key(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
 
 
 def _deviation(rule: ScanRule, subject: Subject, wanted: Required, key: Key) -> Finding:
-    """A key that is another one: why, and what will become of it."""
+    """The finding for a key that differs from the required one."""
     said = _wrong(subject, wanted, key)
     by_installer = subject.config.shape == "install-config"  # which makes them all, whoever owns them later
     makers = subject.classified.makers
@@ -79,7 +79,7 @@ def _deviation(rule: ScanRule, subject: Subject, wanted: Required, key: Key) -> 
         return _finding(rule, subject, wanted, "fail", "violation", said, fix=fix_of(subject))
     made, since = subject.made, subject.config.since
     then = None if made is None else _then(subject, made)
-    # The API's text says that mode Default changes nothing yet, so a key as operators have always made it is no fault.
+    # The API's text says that mode Default changes nothing yet, so the usual key of operators is no violation.
     usual = recommended and Required(key=RSA_2048).fit(key) == "met"
     if usual and (made is None or (then is None if since is None else made - since > BACK_DATED)):
         told = f"{said}; its operator makes what it always made, as the API's text allows"
@@ -88,7 +88,7 @@ def _deviation(rule: ScanRule, subject: Subject, wanted: Required, key: Key) -> 
         told = f"{said}; it is unknown whether it was issued before that was configured"
         return _finding(rule, subject, wanted, "inconclusive", "not-tested", told)
     before = None if then is None else required(then.config, subject.classified.category, _called(subject))
-    # An object may say something for a while that nobody reads: the gate was off.
+    # An object may have had no effect for a while, because the feature gate was off.
     was_right = before is not None and before.fit(key) in ("unrequired", "met", "stronger")
     if since is not None and made - since > BACK_DATED and not was_right:
         until = subject.config.until
@@ -108,7 +108,7 @@ def _unclear(
     before: Required | None,
     since: datetime,
 ) -> Finding:
-    """A certificate that was made after the object, of which nothing tells when it was changed."""
+    """A certificate that was issued after the object was created, while the time of its last change is unknown."""
     if before is not None and before.fit(key) == "violated":
         return _older(rule, subject, wanted, key, then, before)
     until = subject.config.until
@@ -121,7 +121,7 @@ def _unclear(
 
 
 def _then(subject: Subject, made: datetime) -> Past | None:
-    """What was configured for such a certificate at that time; an install-config speaks of signers only."""
+    """The configuration for such a certificate at that time; an install-config configures signers only."""
     found = in_force(subject.history, made, BACK_DATED)
     only_signers = found is not None and found.config.shape == "install-config"
     return None if only_signers and subject.classified.category != "signer" else found
@@ -130,7 +130,7 @@ def _then(subject: Subject, made: datetime) -> Past | None:
 def _older(
     rule: ScanRule, subject: Subject, wanted: Required, key: Key, then: Past | None, before: Required | None
 ) -> Finding:
-    """A certificate that was made before that was in force: what was asked for then, and what will become of it."""
+    """The finding for a certificate from before the configuration: the requirement then, and the rotation."""
     names, said = subject.classified.names, _wrong(subject, wanted, key)
     if then is not None and before is not None and before.fit(key) == "violated":
         told = f"{said}; it was made before that, when {_said(before)} was required ({then.said})"
@@ -162,7 +162,7 @@ def _superseded(rule: ScanRule, subject: Subject, successor: CertificateFacts) -
 
 
 def _not_implemented(rule: ScanRule, subject: Subject, wanted: Required, told: str) -> Finding:
-    """A key that its operator cannot make otherwise: worth knowing, more so where somebody asked for it by name."""
+    """A key that its operator does not support; the severity is higher if an override names the certificate."""
     if subject.policy.require.pki_not_implemented:
         told += "; the policy requires it (require.pkiNotImplemented)"
         return _finding(rule, subject, wanted, "fail", "violation", told)
@@ -185,14 +185,14 @@ def _wrong(subject: Subject, wanted: Required, key: Key) -> str:
 
 
 def _called(subject: Subject) -> tuple[str, ...]:
-    """What an override may call it. Where another owner makes them, Secrets have the same names as elsewhere."""
+    """Names that an override may use for it. HyperShift's Secrets have the same names as in other clusters."""
     if subject.classified.maker is not None:
         return tuple(name for name in (subject.secret.rpartition("/")[2],) if name in subject.config.overrides)
     return tuple(each.name for each in subject.classified.names)
 
 
 def _configured(wanted: Required) -> bool:
-    """Whether somebody asked for it, so that older certificates could not know; the platform's minimum always held."""
+    """True if a user configured it, so that older certificates may differ; the platform's minimum always applied."""
     return wanted.exact or any(_configured(each) for each in (*wanted.all_of, *wanted.one_of))
 
 

@@ -38,7 +38,7 @@ from scanner.pki.config_schemas import (
 from scanner.pki.definitions import registered
 
 PLATFORM: Final[Mapping[Usage, Key]] = dict.fromkeys(USAGES, RSA_2048)
-"""What components take where nothing is configured (the enhancement, "Configuration Resolution Order")."""
+"""Keys of components without a configuration (the enhancement, "Configuration Resolution Order")."""
 _PLATFORM_SAID: Final = "the platform's own where nothing is configured"
 RECOMMENDED: Final[Mapping[Usage, Key]] = {
     "signer": Key(algorithm="ECDSA", curve="P384"),
@@ -52,12 +52,11 @@ _DEFAULT_DIFFERS: Final = (
     "(ECDSA P-256, signers P-384)"
 )
 _UNKNOWN_MOST: Final = 50
-"""Unknown fields that are named."""
+"""Most unknown fields that are named."""
 
 
 def of_spec(holder: object, steps: Steps, *, source: str, registered: Mapping[str, Usage] | None = None) -> PkiConfig:
-    """What the value at ``steps`` of ``holder`` configures; beside the well-known names, ``registered`` ones may be
-    overridden."""
+    """The configuration at ``steps`` of ``holder``. Overrides may have well-known names and ``registered`` ones."""
     names = {**(registered or {}), **WELL_KNOWN}
     inside: object = holder
     for step in steps:
@@ -109,7 +108,7 @@ def _managed(config: PkiConfig, inside: Mapping[str, object], steps: Steps, name
 
 
 def _shipped(config: PkiConfig, custom: Mapping[str, object], steps: Steps) -> PkiConfig:
-    """A category without a key takes the defaults' (its ``key`` is optional)."""
+    """A category without a key uses that of the defaults (its ``key`` is optional)."""
     given = {name: _mapping(custom.get(name)) for name in FIELDS}
     categories = {
         FIELDS[name]: _rule(inner["key"], (*steps, name, "key"), "shipped")
@@ -139,7 +138,7 @@ class _Lists:
         return replace(config, defaults=defaults, categories=categories, overrides=overrides)
 
     def _entries(self, name: str, key: str) -> Iterator[tuple[str, Rule]]:
-        """By category or name. What is there twice is nobody's to know."""
+        """Rules by category or name. A duplicate entry is unknown."""
         value = self.raw.get(name)
         seen: set[str] = set()
         for index, item in enumerate(value if isinstance(value, list) else ()):
@@ -163,7 +162,7 @@ def _rule(value: object, steps: Steps, shape: Shape) -> Rule:
 
 
 def key_at(value: object, steps: Steps, shape: Shape) -> Known[Key]:
-    """A ``key`` of a configuration; unknown where the API would not take it."""
+    """A ``key`` of a configuration; unknown if the API rejects it."""
     wrong = next(complaints(key_shape(shape), value, steps), None)
     if wrong is not None or not isinstance(value, dict):
         return Unknown(str(wrong))
@@ -178,19 +177,19 @@ def _mapping(value: object) -> Mapping[str, object]:
 
 
 _APPLIED: Final = frozenset({".", "kubectl.kubernetes.io/last-applied-configuration"})
-"""What ``kubectl apply`` writes beside the spec, whenever it writes the spec."""
+"""Metadata that ``kubectl apply`` writes together with the spec."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """The last change of a spec, as far as it is known."""
+    """The last change of a spec."""
 
     since: datetime | None = None
-    """The change; where it is vague, the earliest time at which it can have been."""
+    """Time of the change; its earliest possible time if ``vague``."""
     vague: bool = False
-    """Whether it was later than ``since``, and nothing says when."""
+    """True if it was later than ``since`` at an unknown time."""
     until: datetime | None = None
-    """Of a vague one, the latest time at which it can have been; None: the time at which the object was read."""
+    """Latest possible time of a vague change; None for the time at which the object was read."""
 
 
 def changed(found: KubeObject) -> Change:
@@ -210,7 +209,7 @@ def changed(found: KubeObject) -> Change:
     latest = max((time for _, time in entries), default=None)
     since = max((time for time in (created, certain) if time is not None), default=None)
     if latest is not None and (since is None or latest > since):
-        # Without a time of creation nothing is earlier than the entry itself.
+        # Without a creation time, the entry's time is the earliest known one.
         return Change(since=since, vague=True, until=latest) if since is not None else Change(since=latest)
     unseen = generation is not None and generation > 1 and certain is None
     return Change(since=since, vague=unseen)
@@ -221,7 +220,7 @@ def _of_spec(found: KubeObject) -> Iterator[ManagedFields]:
 
 
 def _spec_alone(entry: ManagedFields) -> bool:
-    """Whether the entry's manager owns nothing else whose change would move its time."""
+    """True if the entry's manager owns nothing else whose change would update its time."""
     return entry.owned("metadata") <= {"annotations"} and entry.owned("metadata", "annotations") <= _APPLIED
 
 
@@ -229,15 +228,15 @@ READS: tuple[Kind, ...] = (PKI, PKI_CERTIFICATE_DEFINITION, FEATURE_GATE, CLUSTE
 NAME: Final = "cluster"
 GATE: Final = ("ConfigurablePKI",)
 SINCE: Final = (4, 22)
-"""The first release that knows it (openshift/api ``features/features.go``, 2026-03)."""
+"""The first release with the feature gate (openshift/api ``features/features.go``, 2026-03)."""
 ALWAYS: Final = datetime.min.replace(tzinfo=UTC)
-"""The beginning of a configuration that held before anything was made."""
+"""Start of a configuration that applies to every certificate."""
 _RELEASE: Final = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})\.")
 
 
 def pki_config(snapshot: Snapshot, previous: Snapshot | None = None) -> PkiConfig:
-    """What PKI/cluster of a cluster configures, or why nothing does. ``previous`` is an earlier snapshot of the same
-    cluster, for which a missing object is a deleted one."""
+    """The configuration in PKI/cluster, or the reason why there is none. With ``previous``, an earlier snapshot of the
+    same cluster, a missing object may be a deleted one."""
     if PKI in snapshot.absent:
         return _without("crd-absent", "the API server does not serve the kind PKI")
     if gap := snapshot.gap(PKI):
@@ -259,8 +258,8 @@ def pki_config(snapshot: Snapshot, previous: Snapshot | None = None) -> PkiConfi
 
 
 def pki_config_of_file(document: Located) -> PkiConfig:
-    """What a file with a PKI object configures (also one of ``oc get pki -o yaml``, a list), or with MicroShift's
-    ``pki``. Raises ``InputError`` with everything that the API would not take."""
+    """The configuration of a file with a PKI object (also in a list: ``oc get pki -o yaml``) or MicroShift's ``pki``.
+    Raises ``InputError`` with everything that the API would reject."""
     problems = Problems(document)
     top = _top(problems)
     of_microshift = document.get((*top, "kind")) != "PKI"
@@ -293,8 +292,8 @@ def held_always(config: PkiConfig) -> PkiConfig:
 
 
 def gate(snapshot: Snapshot) -> State:
-    """Of the feature gate, in the release that runs: one that is older than the gate has it off, whatever a newer one
-    has left behind (the enhancement, "Upgrade / Downgrade Strategy")."""
+    """The state of the feature gate in the running release. An older release has it off, even if a newer one left the
+    setting behind (the enhancement, "Upgrade / Downgrade Strategy")."""
     version = snapshot.get(CLUSTER_VERSION, "version")
     release = ClusterVersion.of(version).desired if version else ""
     state = feature_gates(snapshot, release).state(GATE)
@@ -302,7 +301,7 @@ def gate(snapshot: Snapshot) -> State:
 
 
 def _older(release: str) -> bool:
-    """Than the first release that knows the gate."""
+    """True if ``release`` is older than the gate."""
     found = _RELEASE.match(release)
     return found is not None and (int(found[1]), int(found[2])) < SINCE
 
@@ -315,7 +314,8 @@ def _without(reason: Reason, said: str) -> PkiConfig:
 
 
 def _missing(snapshot: Snapshot, previous: Snapshot | None, state: State) -> PkiConfig:
-    """No object. With the gate on, operators on library-go take their own profile (certrotation, service-ca)."""
+    """Without an object and with the gate on, operators on library-go use their own profile (certrotation,
+    service-ca)."""
     before = previous is not None and previous.objects.get(PKI, ()) and previous.get(PKI, NAME) is not None
     reason: Reason = "deleted" if before else "absent"
     what = f"PKI/{NAME} was deleted" if before else f"there is no PKI/{NAME}"
@@ -327,7 +327,7 @@ def _missing(snapshot: Snapshot, previous: Snapshot | None, state: State) -> Pki
 
 
 def _under(config: PkiConfig, state: State, remarks: Iterable[str]) -> PkiConfig:
-    """With the gate off, operators ignore the object; what it says is kept for the reader."""
+    """With the gate off, operators ignore the object; its content is kept for the report."""
     config = replace(config, remarks=(*config.remarks, *remarks))
     if state == "off":
         said = f"the feature gate {GATE[0]} is off, or unknown to this release: no component reads {config.source}"
@@ -339,7 +339,7 @@ def _under(config: PkiConfig, state: State, remarks: Iterable[str]) -> PkiConfig
 
 
 def _strays(snapshot: Snapshot) -> Iterator[str]:
-    """Objects of other names."""
+    """Remark on PKI objects with other names."""
     others = [each.name for each in snapshot.every(PKI) if each.name != NAME]
     if others:
         listed = ", ".join(shown(name) for name in others[:5])
@@ -355,7 +355,7 @@ def _going(found: KubeObject) -> Iterator[str]:
 
 
 def _top(problems: Problems) -> Steps:
-    """Where the object is in the file. Raises ``InputError`` where there is none, or more than one."""
+    """The path of the object in the file. Raises ``InputError`` if there is none, or more than one."""
     document = problems.document
     items = document.get(("items",))
     tops: list[Steps] = [("items", index) for index in range(len(items))] if isinstance(items, list) else [()]
@@ -371,8 +371,8 @@ def _top(problems: Problems) -> Steps:
 
 
 def _is_microshifts(document: Document) -> bool:
-    """Whether it is /etc/microshift/config.yaml as it stands there, which is of no kind; an install-config has ``pki``
-    too, and says its version."""
+    """True for /etc/microshift/config.yaml, which has no kind. An install-config has ``pki`` too, but also an
+    apiVersion."""
     value = document.get(())
     return isinstance(value, dict) and "pki" in value and not {"kind", "apiVersion", "baseDomain"} & value.keys()
 
@@ -385,7 +385,7 @@ def _named(problems: Problems, top: Steps) -> None:
 
 
 def hint(wrong: Complaint, value: object) -> str:
-    """What an author is best told beside the API's words about ``value``; "" where these say all."""
+    """A hint for the author in addition to the API's message about ``value``; "" if the message is enough."""
     name = value.get("certificateName") if isinstance(value, dict) else None
     if wrong.message != NAME_RULE or not isinstance(name, str):
         return ""

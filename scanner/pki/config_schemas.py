@@ -52,7 +52,7 @@ FIELDS: Final[Mapping[str, Usage]] = {
     "servingCertificates": "serving",
     "clientCertificates": "client",
 }
-"""How the document's shape names the categories, and how the shipped one does."""
+"""Category names in the shape of the enhancement document, and fields in the shipped shape."""
 
 WELL_KNOWN: Final[Mapping[str, Usage]] = {
     "admin-kubeconfig-signer": "signer",
@@ -94,7 +94,7 @@ ALGORITHMS: Final = ("RSA", "ECDSA")
 _MEMBERS: Final = {"RSA": "rsa", "ECDSA": "ecdsa"}
 NAME_RULE: Final = "certificateName must be a well-known certificate name"
 SERVICE_SERVING: Final = "service-ca.service-serving"
-"""What the later text calls the certificate that the service CA makes for a Service; no override can name it."""
+"""Name of the service CA's certificates in the enhancement's later text; no override can use it."""
 
 
 # --- Schemas ---------------------------------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ _TYPES: Final = {Record: "object", Array: "array", TextShape: "string"}
 
 
 def complaints(shape: Shape, value: object, steps: Steps) -> Iterator[Complaint]:
-    """What the API would not accept in the value at ``steps``, in the words of the API server (apiextensions-apiserver,
+    """Errors of the API server for the value at ``steps``, with its messages (apiextensions-apiserver,
     kube-openapi).
 
     It checks more than the server where that stops at the first serious mistake; it never accepts what the server

@@ -20,7 +20,7 @@ _LONGEST_CHAIN = 10
 
 
 def issued(certificate: CertificateFacts, issuer: CertificateFacts) -> bool:
-    """Whether the names say that one issued the other, which is not itself."""
+    """True if ``issuer`` issued ``certificate`` by their names, and it is not self-issued."""
     return certificate.issuer is not None and certificate.issuer == issuer.subject and not certificate.self_issued
 
 
@@ -35,7 +35,7 @@ def chain_of(certificate: CertificateFacts, behind: Iterable[CertificateFacts]) 
 
 
 def chain_first(found: Sequence[CertificateFacts]) -> list[CertificateFacts]:
-    """The first, its issuer, that one's and so on, then the rest as they stand: files need not keep an order."""
+    """The certificates with the first one's chain in front; files need no particular order."""
     ordered, rest = list(found[:1]), list(found[1:])
     while ordered and len(ordered) <= _LONGEST_CHAIN:
         behind = next((each for each in rest if issued(ordered[-1], each)), None)
@@ -47,7 +47,7 @@ def chain_first(found: Sequence[CertificateFacts]) -> list[CertificateFacts]:
 
 
 def roles(found: Sequence[CertificateFacts], *, keyed: bool = False) -> Iterator[Role]:
-    """What each certificate of a file is there for; ``keyed``: the first has its key beside it."""
+    """The role of each certificate of a file; ``keyed``: the first one's private key is in the file."""
     for number, each in enumerate(found):
         if number == 0 and keyed:
             yield "client" if each.extended_key_usage == ("clientAuth",) and not each.is_ca else "leaf"
@@ -58,8 +58,7 @@ def roles(found: Sequence[CertificateFacts], *, keyed: bool = False) -> Iterator
 
 
 def apart(held: HeldCertificate) -> HeldCertificate:
-    """With a digest of its own, that of its place, where it has no bytes: else all that cannot be read, wherever it is,
-    would be one certificate, with the name and the findings of the first."""
+    """Give an unreadable certificate the digest of its place, so that two of them do not count as one certificate."""
     if held.facts.der:
         return held
     digest = sha256(str(held.place).encode("utf-8", "backslashreplace")).hexdigest()
@@ -79,13 +78,13 @@ class Contained:
     facts: CertificateFacts
     role: Role
     label: str = ""
-    """Which of the file's: ``2``, ``alias web``, ``user admin``."""
+    """Place in the file: ``2``, ``alias web``, ``user admin``."""
     chain: tuple[CertificateFacts, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Named:
-    """Another file that a kubeconfig names, relative to itself."""
+    """Another file to which a kubeconfig refers, relative to itself."""
 
     path: str
     label: str
@@ -94,7 +93,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """What a file holds. Where it has problems, what could be read before them is there all the same."""
+    """Contents of a file, including what could be read before a problem."""
 
     format: str
     """``PEM``, ``DER``, ``PKCS #12``, ``JKS``, ``kubeconfig``; ``key`` for a private key alone; "" else."""
@@ -133,7 +132,7 @@ def _of_pem(text: str) -> Contents:
 
 
 def _arranged(facts: Sequence[CertificateFacts], *, keyed: bool) -> Iterator[Contained]:
-    """With their roles; each leaf with what follows it."""
+    """The certificates with their roles; each leaf with its chain."""
     for number, (each, role) in enumerate(zip(facts, roles(facts, keyed=keyed), strict=True)):
         chain = chain_of(each, facts[number + 1 : number + 12]) if role in ("leaf", "client") else ()
         yield Contained(facts=each, role=role, label=str(number + 1) if len(facts) > 1 else "", chain=chain)
@@ -185,7 +184,7 @@ def _of_jks(data: bytes) -> Contents:
 
 
 def _labelled(found: Iterable[Contained], label: str, *, keyed: bool = True) -> Iterator[Contained]:
-    """Named after where they are; what has no key of its own in a trust store is trusted."""
+    """The certificates with their place as label; in a trust store, those without a key are trusted."""
     for each in found:
         role = each.role if keyed else "trusted"
         yield replace(each, label=f"{label} {each.label}".rstrip(), role=role)
@@ -221,7 +220,7 @@ class _Kubeconfig:
 
 
 def with_role(found: Sequence[Contained], label: str, role: Role) -> Iterator[Contained]:
-    """As what a kubeconfig has them: all trusted, or a client's chain."""
+    """The certificates of a kubeconfig field: all trusted, or a client's chain."""
     for number, each in enumerate(found):
         yield replace(
             each,
@@ -231,7 +230,7 @@ def with_role(found: Sequence[Contained], label: str, role: Role) -> Iterator[Co
 
 
 def _of_kubeconfig(data: bytes) -> Contents | None:
-    """Its certificates, or None for what is no kubeconfig."""
+    """The certificates of a kubeconfig; None if it is not a kubeconfig."""
     try:
         value = load(data, "kubeconfig", MAX_BYTES).value
     except InputError as error:

@@ -20,7 +20,7 @@ from scanner.pki.config_schemas import CATEGORIES, WELL_KNOWN
 
 NAMESPACE: Final = "openshift-config"
 _MOST: Final = 1000
-"""Names that are taken of a cluster."""
+"""Most names of one cluster."""
 _FLAWS: Final = 20
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9.-]{0,252}")
 """Names that a Secret can have."""
@@ -29,12 +29,12 @@ _FIELD: Final = "spec.certificates"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flaw:
-    """What is wrong with one definition."""
+    """A fault of one definition."""
 
     about: str
     """``PKICertificateDefinition/openshift-config/etcd-certificates``."""
     said: str
-    """What, a clause that has the definition as its subject."""
+    """The fault, a clause with the definition as its subject."""
     severity: Severity
     fix: str
 
@@ -44,16 +44,16 @@ class Flaw:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registered:
-    """What is registered."""
+    """Registered certificate names."""
 
     categories: Mapping[str, Usage] = field(default_factory=dict)
-    """By certificate name; the first definition's where several differ."""
+    """Category by certificate name; the first definition counts if several differ."""
     flaws: tuple[Flaw, ...] = ()
-    """Duplicates, categories that do not agree, definitions that count nowhere or say that they are not valid."""
+    """Duplicates, contradicting categories, definitions without effect, definitions whose status is not valid."""
 
 
 def registered(snapshot: Snapshot) -> Registered:
-    """Every name of the definitions in ``openshift-config``; none where the cluster has no such kind."""
+    """Every name of the definitions in ``openshift-config``; none if the cluster does not have the kind."""
     categories: dict[str, Usage] = {}
     flaws: list[Flaw] = []
     owners: dict[str, str] = {}
@@ -77,8 +77,8 @@ def registered(snapshot: Snapshot) -> Registered:
 
 
 def with_registered(names: Names, snapshot: Snapshot) -> Names:
-    """``names`` with those that definitions register beside them. A definition does not say where its certificates are:
-    they are found by Secrets of their name in the platform's namespaces, and by subjects as operators spell them."""
+    """``names`` with those that definitions register. A definition does not say where its certificates are: they are
+    found by Secrets of their name in the platform's namespaces, and by the subjects that operators use."""
     known = {spelling for each in names.all for spelling in (each.name, *each.aliases)}
     added: dict[str, WellKnown] = {}
     for definition in map(CertificateDefinition.of, snapshot.every(PKI_CERTIFICATE_DEFINITION)):

@@ -1,7 +1,7 @@
-"""The PKI configuration that governs a namespace, now and before. Pure.
+"""The PKI configuration that governs a namespace, now and before. No I/O.
 
-An object says when it was last changed, and nothing of what it said until then. A snapshot shows what was in force from
-the last change before it to the moment at which it was taken, and nothing of the time after.
+An object shows the time of its last change, but not its previous content. A snapshot shows the configuration from the
+last change until the snapshot was taken.
 
 HyperShift (the enhancement, "Hypershift / Hosted Control Planes"): the management cluster's PKI object governs the
 hosted control planes, which run there; a guest cluster's own governs the components that run in the guest. Neither is
@@ -43,7 +43,7 @@ operators replace what else it made within a day (the enhancement, "Initial Clus
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Past:
-    """A configuration that was in force once."""
+    """A configuration that was in force before."""
 
     config: PkiConfig
     since: datetime
@@ -56,15 +56,14 @@ class Past:
 
 
 def past(earlier: Iterable[Snapshot], now: Snapshot) -> tuple[Past, ...]:
-    """Every configuration that is known to have been in force: of earlier snapshots of the same cluster, and of its own
-    install-config."""
+    """Every known previous configuration: from earlier snapshots of the same cluster, and from its install-config."""
     seen = (each for snapshot in sorted(earlier, key=lambda one: one.taken_at) for each in _seen(snapshot))
     return (*_installed(now), *seen)
 
 
 def in_force(history: Iterable[Past], at: datetime, tolerance: timedelta) -> Past | None:
-    """What was configured at that time, or None where nothing tells. Of several the last counts: the API server's own
-    word before the install-config's."""
+    """The configuration at that time, or None if unknown. The last of several counts: the API server's object before
+    the install-config."""
     # Differences: a certificate or an object may name the first and the last day that a calendar has.
     found = [each for each in history if each.since - at < tolerance + each.slack and at - each.until <= each.slack]
     return found[-1] if found else None
@@ -76,14 +75,14 @@ def _seen(snapshot: Snapshot) -> Iterator[Past]:
     config = pki_config(snapshot)
     if config.reason == "unreadable" or (config.in_force and config.since is None):
         return
-    # Without an object nothing tells since when: it is taken to be as it always was.
+    # Without an object the start is unknown, and the state counts as unchanged since the beginning.
     since = snapshot.taken_at if config.since_vague else config.since or ALWAYS
     said = f"the snapshot of {snapshot.taken_at.date().isoformat()}"
     yield Past(config=config, since=since, until=snapshot.taken_at, said=said)
 
 
 def _installed(snapshot: Snapshot) -> Iterator[Past]:
-    """The signers of the installation have the keys that its install-config asked for."""
+    """The install-config, in force for the signers of the installation."""
     config = install_config_of_cluster(snapshot)
     system = snapshot.get(NAMESPACE, "kube-system") if NAMESPACE in snapshot.objects else None
     made = system.created if system else None
@@ -104,18 +103,18 @@ _ELSEWHERE: Final = (
     "openshift-kube-scheduler",
     "openshift-kube-scheduler-operator",
 )
-"""Of a guest cluster, whose control plane runs in another cluster."""
+"""Control plane namespaces, which a hosted cluster has in the management cluster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Governed:
-    """A configuration, and why it is this one."""
+    """A configuration, and the reason why it governs."""
 
     config: PkiConfig
     because: Because | None = None
     """None for the plain case: the cluster's own."""
     history: tuple[Past, ...] = ()
-    """What it was before, as far as anybody knows."""
+    """Known previous configurations."""
 
 
 @dataclass(frozen=True)
@@ -124,9 +123,9 @@ class Governing:
 
     snapshot: Snapshot
     earlier: tuple[Snapshot, ...] = ()
-    """Of the same cluster, the oldest first."""
+    """Earlier snapshots of the same cluster, the oldest first."""
     user_provided: PkiConfig | None = None
-    """A file's, which takes the place of the cluster's own."""
+    """The configuration of a user's file, which replaces the cluster's own."""
 
     @cached_property
     def own(self) -> PkiConfig:
@@ -143,7 +142,7 @@ class Governing:
 
     @cached_property
     def history(self) -> tuple[Past, ...]:
-        """What the cluster's own was before."""
+        """Known previous configurations of the cluster."""
         return past(self.earlier, self.snapshot)
 
     @cached_property
@@ -153,11 +152,11 @@ class Governing:
 
     @cached_property
     def is_guest(self) -> bool:
-        """Whether the control plane runs in another cluster."""
+        """True if the control plane runs in another cluster."""
         return is_guest(self.snapshot)
 
     def of(self, namespace: str | None) -> Governed:
-        """What governs the certificates of a namespace; None for what is in no namespace."""
+        """The configuration that governs the certificates of a namespace (None: in no namespace)."""
         if namespace in self.hosted:
             said = f"the management cluster's governs hosted control planes, and {namespace} is one"
             because = Because(source=self.own.source, field="", said=said)
@@ -170,7 +169,7 @@ class Governing:
 
 
 def microshift_config(file: KubeObject) -> PkiConfig:
-    """``pki`` of MicroShift's configuration. The enhancement wishes for it; no release reads it yet."""
+    """``pki`` of MicroShift's configuration. The enhancement proposes it; no release reads it yet."""
     if not MicroShiftConfig.of(file).has_pki:
         said = "pki is not set: MicroShift's own choice"
         return PkiConfig(source=MICROSHIFT_FILE, reason="empty", platform_said=said)

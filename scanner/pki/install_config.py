@@ -41,11 +41,11 @@ _KEY: Final = Record(
     }
 )
 _TYPES: Final = Record({"signerCertificates": Record({"key": _KEY})})
-"""What Go takes at all; anything else does not even reach the validation."""
+"""Types that Go can decode; other values do not reach the validation."""
 
 
 def install_config(document: Located) -> PkiConfig:
-    """What an install-config asks for. Raises ``InputError`` with everything that the installer would not take."""
+    """The configuration of an install-config. Raises ``InputError`` with everything that the installer would reject."""
     problems = Problems(document)
     if not isinstance(document.value, dict):
         problems.add((), "no install-config in this file", "it has baseDomain, platform and so on")
@@ -58,7 +58,7 @@ def install_config(document: Located) -> PkiConfig:
 
 
 def install_config_of_cluster(snapshot: Snapshot) -> PkiConfig | None:
-    """The same from ConfigMap kube-system/cluster-config-v1, read leniently; None where the cluster has none."""
+    """The configuration in ConfigMap kube-system/cluster-config-v1, read leniently; None if the cluster has none."""
     found = snapshot.get(CONFIG_MAP, *_PLACE)
     if found is None or "install-config" not in ConfigMap.of(found).data:
         return None
@@ -72,7 +72,7 @@ def install_config_of_cluster(snapshot: Snapshot) -> PkiConfig | None:
 
 
 def asked_of_installer(document: Located) -> PkiConfig:
-    """What an install-config asks for, with what the installer would not take among its problems."""
+    """The configuration of an install-config; values that the installer would reject are among its problems."""
     value = without_nulls(document.get(_STEPS))  # Go takes null for nothing
     config = PkiConfig(source=document.file, shape="install-config")
     if value is None:
@@ -147,7 +147,7 @@ def _fields(value: object) -> Mapping[str, object]:
 
 
 def check_installation(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
-    """The install-config asks for the same signers as the PKI object."""
+    """The install-config configures the same signer keys as the PKI object."""
     day_one = about.day_one or install_config_of_cluster(about.snapshot)
     if day_one is None or day_one.reason == "empty" or day_one == about.config:
         return
@@ -159,7 +159,7 @@ def check_installation(rule: ScanRule, about: Configuration) -> Iterator[Finding
 
 
 def before_installation(rule: ScanRule, document: Located) -> Iterator[tuple[Steps, Finding]]:
-    """What the installer does not take in a file that nothing was installed from yet, with the field of each."""
+    """Findings on values that the installer rejects, with the field of each, before an installation."""
     day_one = asked_of_installer(document)
     for each in day_one.problems:
         fix = f"correct {dotted(each.steps)}"

@@ -26,7 +26,7 @@ from scanner.pki.subject import Subject
 from scanner.tls.certificate import CertificateFacts
 
 PLACES = 5
-"""Places that are told of one certificate; how many there are is counted."""
+"""Most places that are listed for one certificate; all are counted."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -37,25 +37,25 @@ class Entry:
     subject: str | None
     issuer: str | None
     key: Key | None
-    """None where it cannot be read."""
+    """None if it cannot be read."""
     not_before: datetime | None
     not_after: datetime | None
     classified: Classified
-    """As it was found in the place that tells most of it."""
+    """Classification in the most informative place."""
     findings: tuple[Finding, ...]
     unproven: bool = False
-    """Whether the PKI object requires something of it if it is the platform's, which is not known."""
+    """True if it is unknown whether it is the platform's, and the PKI object would then require a key."""
     superseded: bool = False
-    """Whether another signer of its name signs in its place."""
+    """True if a newer signer of the same name replaces it."""
     namespace: str | None = None
-    """Of that place, or of the listener there."""
+    """Namespace of that place or listener."""
     places: list[str] = field(default_factory=list)
     count: int = 0
-    """Of places."""
+    """Number of places."""
 
     @property
     def name(self) -> str:
-        """Its well-known name, or ""; several where nothing tells which."""
+        """Its well-known name, or ""; several if it is ambiguous."""
         return " or ".join(each.name for each in self.classified.names)
 
 
@@ -70,16 +70,16 @@ class Inventory:
         self._entries: dict[str, Entry] = {}
         self._index = InventoryIndex(names)
         self._signers: dict[str, tuple[HeldCertificate, str | None]] = {}
-        """Of a CA's SHA-256: in the place that tells most of it, without its DER."""
+        """CAs by SHA-256, in their most informative place, without DER."""
         self._signing: set[str] = set()
-        """Of these, those that a Secret was seen to keep with their key."""
+        """CAs that a Secret contains with their key."""
         self._settled = True
 
     def add(self, held: HeldCertificate, namespace: str | None = None) -> Classified:
-        """Take in a certificate in one place: what it is, by all places so far. ``namespace`` decides who governs it;
-        by default its object's.
+        """Add a certificate in one place, and return its classification by all places so far. ``namespace`` (default:
+        that of its object) selects the governing configuration.
 
-        What one place says of it beats what another one leaves open: a well-known Secret tells more than a bundle.
+        The most informative place counts: a well-known Secret before a bundle.
         """
         reference = held.place.reference
         where = namespace or (reference.namespace if reference else None)
@@ -101,8 +101,8 @@ class Inventory:
         return entry.classified
 
     def _settle(self) -> None:
-        """Judge signers anew, now that all of them are known: the key of one that was signed across may be older than
-        it looked, and of several of one name in a bundle only one signs."""
+        """Judge signers again when all are known: the key of a cross-signed one may be older than its certificate, and
+        of several with one name in a bundle only one signs."""
         if self._settled:
             return
         self._settled = True
@@ -121,8 +121,8 @@ class Inventory:
                 entry.findings, entry.superseded = found.findings, found.superseded
 
     def _superseded(self, same: list[str]) -> Iterator[tuple[str, CertificateFacts]]:
-        """Of signers of one name, those in whose place another one signs, and that one: the newest that a Secret has
-        with its key; where no Secret was read, the newest of all."""
+        """Superseded signers of one name, each with the active one: the newest whose key is in a Secret, or the newest
+        of all if no Secret was read."""
         facts = {each: self._signers[each][0].facts for each in same}
         signing = [each for each in same if each in self._signing]
         dated = [(made, each) for each in signing or same if (made := self._made(facts[each])) is not None]
@@ -184,18 +184,18 @@ class Inventory:
         return iter(self._entries.values())
 
     def findings(self) -> Iterator[Finding]:
-        """What is to be said of them; that a key is as it should be is no news."""
+        """The findings on the certificates, without those that are ok."""
         for entry in self.entries():
             yield from (finding for finding in entry.findings if finding.status != "ok")
         yield from of_all(self._index)
 
     def counts(self) -> Counter[tuple[str, str]]:
-        """How many, by category and key: ``("signer", "RSA 2048")``."""
+        """Number of certificates by category and key: ``("signer", "RSA 2048")``."""
         return Counter((each.classified.category, str(each.key or "unreadable")) for each in self.entries())
 
 
 def _tells_more(new: Classified, old: Classified) -> bool:
-    """A place where it is known, or where it is known to be somebody's own, beats one where nobody can tell."""
+    """True if ``new`` is more informative: a well-known name, then known to be governed or not, then unknown."""
     return _weight(new) > _weight(old)
 
 
@@ -206,7 +206,7 @@ def _weight(classified: Classified) -> int:
 
 
 def _because(finding: Finding, step: Because | None) -> Finding:
-    """Why it is this configuration that governs goes before what it says."""
+    """Put the reason why this configuration governs in front of the evidence."""
     if step is None:
         return finding
     return replace(finding, evidence=(f"{step.source}: {step.said}", *finding.evidence))

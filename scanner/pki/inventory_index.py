@@ -1,6 +1,6 @@
-"""Signers and what they sign, and keys that several certificates have: an index over the whole inventory.
+"""Index over an inventory: signers with the certificates that they signed, and keys that several certificates share.
 
-Of 50,000 certificates a few words each are kept; of signers, of which there are few, all but their DER.
+Little is stored for each of 50,000 certificates; for the few signers everything except their DER.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from scanner.pki.recognition import Classified, given_there, inside
 from scanner.tls.certificate import CertificateFacts
 
 _SIGNERS: Final = 20_000
-"""CAs that are remembered; bundles of public roots have a few hundred."""
+"""Most stored CAs; bundles of public roots have a few hundred."""
 _NAMESAKES: Final = 20
-"""CAs of one name. A signer that was renewed has a few."""
+"""Most CAs of one name. A renewed signer has a few."""
 _HOLDS: Final = 100
-"""Places that are remembered of one key."""
+"""Most stored places of one key."""
 PLATFORM: Final = "the platform"
 """The holder of everything in its namespaces: its operators copy Secrets from one to another."""
 _IN_USE: Final = frozenset({"leaf", "client"})
@@ -30,10 +30,10 @@ _IN_USE: Final = frozenset({"leaf", "client"})
 
 @dataclass(slots=True)
 class Signed:
-    """Certificates that are signed alike: by an issuer of one name, with one kind of key and signature."""
+    """Certificates with the same issuer name, kind of key and signature algorithm."""
 
     facts: CertificateFacts
-    """Of the first, without its DER."""
+    """The first of these certificates, without DER."""
     classified: Classified
     about: str
     count: int = 0
@@ -46,9 +46,9 @@ class _Hold(NamedTuple):
     """Namespace, or ``PLATFORM``."""
     where: str
     sha256: str
-    """Of its certificate there."""
+    """SHA-256 of its certificate there."""
     made_out: int
-    """The same for certificates with the same subject and names."""
+    """Hash of the certificate's subject and names."""
     called: str
     served: bool
 
@@ -60,13 +60,13 @@ class Use:
     holds: dict[tuple[str, str, bool], _Hold] = field(default_factory=dict)
 
     def add(self, hold: _Hold) -> None:
-        """One more."""
+        """Add a place."""
         if len(self.holds) < _HOLDS:
             self.holds.setdefault((hold.holder, hold.sha256, hold.served), hold)
 
     @property
     def holders(self) -> dict[str, str]:
-        """Namespaces whose objects have it, each with the first place there."""
+        """Namespaces whose objects contain the key, each with its first place."""
         return _places(each for each in self.holds.values() if not each.served)
 
     @property
@@ -79,7 +79,7 @@ class Use:
 
     @property
     def made_out(self) -> tuple[str, ...]:
-        """To whom its certificates are made out, each once."""
+        """The subjects of its certificates, each once."""
         return tuple({each.made_out: each.called for each in self.holds.values()}.values())
 
 
@@ -94,11 +94,11 @@ def _places(holds: Iterable[_Hold]) -> dict[str, str]:
 class _Signer:
     facts: CertificateFacts
     named: bool
-    """Whether it is known as one of the platform's."""
+    """True if it is a well-known signer of the platform."""
 
 
 class InventoryIndex:
-    """Everything that an inventory has seen, seen together."""
+    """Signers and keys of an inventory."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
@@ -117,7 +117,7 @@ class InventoryIndex:
         where: str = "",
         first: bool = True,
     ) -> None:
-        """Take in a certificate in one place, which people call ``where``; ``first``: it was seen nowhere before."""
+        """Add a certificate in one place, with the label ``where``; ``first``: it was not seen before."""
         where = where or str(held.place)
         facts = held.facts
         if facts.is_ca:
@@ -128,23 +128,23 @@ class InventoryIndex:
             self._add_signed(held, classified, where)
 
     def crossed(self, facts: CertificateFacts) -> tuple[CertificateFacts, ...]:
-        """The other certificates of the same subject and key as a CA's, by whomever they were issued."""
+        """The other certificates with the same subject and key as a CA, by any issuer."""
         if not facts.is_ca or facts.key_sha256 is None or facts.subject is None:
             return ()
         same = self._by_key.get(facts.key_sha256, ())
         return tuple(each for each in same if each.sha256 != facts.sha256 and each.subject == facts.subject)
 
     def first_made(self, facts: CertificateFacts) -> datetime | None:
-        """When the key of a signer that was signed across was first seen made: there is another certificate of the same
-        subject and key, by another issuer. None of any other certificate."""
+        """The earliest notBefore of a cross-signed signer's certificates, which share subject and key but not the
+        issuer. None for any other certificate."""
         same = self.crossed(facts)
         if all(each.issuer == facts.issuer for each in same):
             return None
         return min((each.not_before for each in (facts, *same) if each.not_before), default=None)
 
     def signed(self) -> Iterator[tuple[Signed, tuple[CertificateFacts, ...]]]:
-        """Those that are signed alike, with every CA of their issuer's name; where none was found, or too many, they
-        are left out. Of what the platform made only its own CAs count: anybody can call a CA of theirs etcd-signer."""
+        """Groups of certificates, each with every CA of their issuer's name; left out if none or too many were found.
+        For the platform's certificates only its own CAs count, because users can name a CA etcd-signer too."""
         for each in self._signed.values():
             of_name = self._signers.get(each.facts.issuer or "", ())
             signers = tuple(one.facts for one in of_name if one.named or not each.classified.names)
@@ -152,8 +152,8 @@ class InventoryIndex:
                 yield each, signers
 
     def shared(self) -> Iterator[tuple[str, Use]]:
-        """Keys that several namespaces have, or certificates made out to different names; with their digests. A
-        certificate that a Secret or a Route has is theirs, whichever listener serves it."""
+        """Keys, by digest, in several namespaces or in certificates for different names. A certificate in a Secret or
+        Route belongs to their namespace, whichever listener serves it."""
         for key, use in self._uses.items():
             if len(use.holders.keys() | use.serving.keys()) > 1 or len(use.made_out) > 1:
                 yield key, use

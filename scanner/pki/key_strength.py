@@ -67,12 +67,12 @@ def signers_of(name: WellKnown, names: Names) -> Iterator[WellKnown]:
 
 
 def _meets(subject: str, issuers: tuple[str, ...]) -> bool:
-    """Whether a signer's subject, which may be a pattern, is among the issuers, which may be the same pattern."""
+    """True if a signer's subject (or pattern) is among the issuers (or patterns)."""
     return subject in issuers or fits(subject, issuers)
 
 
 def _key(config: PkiConfig, name: WellKnown) -> Key | None:
-    """What is configured for it; None where that is the platform's own, or not known."""
+    """The configured key; None if it is the platform's default, or unknown."""
     wanted = required(config, name.category, (name.name,))
     return wanted.key if wanted.exact else None
 
@@ -83,7 +83,7 @@ def _weak_signer(config: PkiConfig, name: WellKnown) -> bool:
 
 
 def _stronger(config: PkiConfig, names: Names, name: WellKnown) -> Iterator[str]:
-    """For people: the certificate and the signer that it outdoes."""
+    """Text on the certificate and its weaker signer."""
     own = _key(config, name)
     if own is None or name.category == "signer" or not name.owner.implements:
         return
@@ -108,7 +108,7 @@ STRENGTH = ScanRule(id="pki-strength", check=check_strength)
 
 
 def check_minimum(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
-    """Certificates that no PKI object governs are what the policy file asks for."""
+    """Certificates that no PKI object governs comply with the policy file's minimums."""
     outside = _outside(subject)
     if outside is None or subject.held.place.role == "trusted":
         return
@@ -133,13 +133,13 @@ def check_minimum(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
 
 
 def _minimums(policy: ScanPolicy) -> CertificateMinimums:
-    """What the file says of RSA keys in general holds where it says nothing of these."""
+    """The policy's minimums for certificates; its general RSA minimum applies if they have none."""
     asked = policy.certificates
     return replace(asked, rsa_bits=asked.rsa_bits or policy.thresholds.min_rsa_bits)
 
 
 def _outside(subject: Subject) -> str | None:
-    """Why no PKI object says what it must be, a sentence; None where one does."""
+    """The reason, as a sentence, why no PKI object requires a key; None if one does."""
     classified = subject.classified
     if not classified.governed:
         return subject.outside
@@ -150,11 +150,11 @@ def _outside(subject: Subject) -> str | None:
 
 
 _Weighed: TypeAlias = Known[bool] | None
-"""Whether it is as asked, or None: nothing is asked of such a one."""
+"""True if it complies; None if no requirement applies."""
 
 
 def _weighed(facts: CertificateFacts, minimums: CertificateMinimums) -> tuple[list[str], list[str], list[str]]:
-    """What is wrong, what nobody can tell, and what is asked."""
+    """Violations, unknown items, and requirements."""
     wrong, unclear, asked = [], [], []
     for look, words, has in _LOOKS:
         met = look(facts, minimums)
@@ -169,14 +169,14 @@ def _weighed(facts: CertificateFacts, minimums: CertificateMinimums) -> tuple[li
 
 
 def _weigh_key(facts: CertificateFacts, algorithm: str) -> Known[Key] | None:
-    """Its key if it is of that algorithm; unknown where it may be."""
+    """Its key if it has that algorithm; unknown if it may have it."""
     if facts.key_algorithm not in (None, algorithm):
         return None
     return key_of(facts)
 
 
 def _rsa(facts: CertificateFacts, minimums: CertificateMinimums) -> _Weighed:
-    """Of those that are for RSASSA-PSS only (RFC 4055) as well, whose numbers are the same."""
+    """RSA keys, including those for RSASSA-PSS only (RFC 4055)."""
     if minimums.rsa_bits is None or facts.key_algorithm not in (None, "RSA", "RSA-PSS"):
         return None
     if facts.key_size is None:
@@ -197,7 +197,7 @@ def _curve(facts: CertificateFacts, minimums: CertificateMinimums) -> _Weighed:
 
 
 def _other(facts: CertificateFacts, minimums: CertificateMinimums) -> _Weighed:
-    """Keys of which the policy says nothing: those that hold are not worth a word."""
+    """Keys that the policy does not mention: only weak ones are reported."""
     if facts.key_algorithm in (None, "RSA", "RSA-PSS") or (facts.key_algorithm == "ECDSA" and minimums.curves):
         return None
     weak = weak_key(facts, 0)
@@ -254,6 +254,6 @@ _LOOKS: Final[
         lambda facts: f"it is valid for {_days(facts)}",
     ),
 )
-"""What is looked at, what the policy asks of it, and what it is."""
+"""For each aspect: the check, the text of the requirement, and the text of the observed value."""
 
 MINIMUM = ScanRule(id="pki-minimum", check=check_minimum)

@@ -19,8 +19,8 @@ from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12Certificat
 from scanner.tls.wire import Malformed, Reader
 
 MOST_ROUNDS = 10_000_000
-"""Of deriving keys from a password, all together: some seconds. The file chooses their number, and 2^31 would take an
-hour. Those inside of an encrypted part cannot be counted before it is decrypted."""
+"""Most rounds of all key derivations from a password: some seconds. The file sets their number, and 2^31 would take an
+hour. Those inside an encrypted part cannot be counted before it is decrypted."""
 _MOST_ELEMENTS = 200_000
 _DEEPEST = 24
 _INTEGER, _OCTETS, _CONSTRUCTED = 0x02, 0x04, 0x20
@@ -33,7 +33,7 @@ class Bag:
     der: bytes
     alias: str
     keyed: bool
-    """Whether a key in the file is its own."""
+    """True if the file contains its private key."""
 
 
 def pkcs12_bags(content: bytes, passwords: Sequence[bytes] = ()) -> tuple[Bag, ...]:
@@ -87,7 +87,7 @@ class _Walk:
         self._count = 0
 
     def elements(self, reader: Reader, depth: int) -> Iterator[tuple[int, bytes]]:
-        """Raises ``Malformed``, also for lengths that are not given, which DER does not allow."""
+        """Raises ``Malformed``, also for indefinite lengths, which DER does not allow."""
         while reader.left:
             tag, content = _element(reader)
             self._count += 1
@@ -125,7 +125,7 @@ JKS_MAGICS = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
 _DIGEST = 20
 """Bytes of SHA-1 behind the entries."""
 _KEY, _TRUSTED = 1, 2
-"""Kinds of entries. JCEKS has 3 too, a serialized Java object, of which nothing tells the length."""
+"""Kinds of entries. JCEKS also has 3, a serialized Java object without a length."""
 _LONGEST_CHAIN = 100
 _U32 = Struct(">I")
 

@@ -58,7 +58,7 @@ def check_profile(rule: ScanRule, serving: Serving) -> Iterator[Finding]:
 
 
 def _kinds(profile: Profile) -> frozenset[str]:
-    """What the suites up to TLS 1.2 authenticate with; none where only TLS 1.3 is allowed."""
+    """The authentication algorithms of the suites up to TLS 1.2; none if only TLS 1.3 is allowed."""
     if profile.min_version >= TLS13:
         return frozenset()
     return frozenset(authentication(code) for code in profile.suites if not is_tls13(code))

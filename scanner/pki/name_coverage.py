@@ -1,7 +1,7 @@
-"""Which of the certificate names that the PKI object governs were seen, and which of them were judged. Pure.
+"""Coverage of the certificate names that the PKI object governs: seen, and judged. No I/O.
 
-A scan without Secrets sees few of them. What was never seen may be anything, so where the object requires something of
-it the PKI part of a scan is incomplete, whatever the certificates that were seen are like.
+A scan without Secrets sees few of them. If the object requires a key for a name that was never seen, the PKI part of
+the scan is incomplete.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def name_coverage(
 
 
 def _why(never_seen: list[str], unknown: list[str], governing: Governing) -> str:
-    """Why not everything is known, or ""."""
+    """The reason why the coverage is incomplete, or ""."""
     if governing.own.source == MICROSHIFT_FILE:
         return "MicroShift keeps its certificates in files of its node: adhere certs reads them"
     said = []
@@ -67,8 +67,8 @@ def _why(never_seen: list[str], unknown: list[str], governing: Governing) -> str
 
 
 def _is_asked(name: WellKnown, governing: Governing) -> bool:
-    """Whether the configuration requires something of what has this name here. What an operator's has replaced since
-    the first day is asked for only by name."""
+    """True if the configuration requires a key for this name. Names of the installation that operators replace on the
+    first day count only with an override."""
     config = governing.own
     if name.owner.name == "hypershift" and not governing.hosted:
         return False
@@ -80,8 +80,8 @@ def _is_asked(name: WellKnown, governing: Governing) -> bool:
 
 
 def _is_elsewhere(name: WellKnown, snapshot: Snapshot) -> bool:
-    """Whether the cluster is known to have none in an object or a listener: its nodes or people keep it, its platform
-    is another one, or its Secrets were looked for and are not there."""
+    """True if the cluster cannot have it in an object or listener: it is on nodes or with users, for another platform,
+    or its Secrets were searched and do not exist."""
     platform = _platform(snapshot)
     if name.kept_elsewhere or (name.only_on and platform and platform != name.only_on):
         return True

@@ -29,7 +29,7 @@ from scanner.pki.config import NAME, hint
 from scanner.pki.definitions import registered
 
 _STRAYS: Final = 20
-"""Objects that nobody reads, as far as each is a finding."""
+"""Most PKI objects with other names that are reported."""
 _FIELDS: Final = (
     "defaults",
     "categories",
@@ -55,14 +55,14 @@ _FIELDS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """The objects, and what they amount to."""
+    """The objects and the resulting configuration."""
 
     config: PkiConfig
     """The cluster's own."""
     snapshot: Snapshot
     names: Names
     day_one: PkiConfig | None = None
-    """The install-config that was given; None: the one that the cluster keeps, if it does."""
+    """The user's install-config; None for the one in the cluster, if it has one."""
 
 
 def check_object(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
@@ -118,7 +118,7 @@ def check_definitions(rule: ScanRule, about: Configuration) -> Iterator[Finding]
 
 
 def _value(objects: tuple[KubeObject, ...], steps: Steps) -> object:
-    """What PKI/cluster has there."""
+    """The value at ``steps`` of PKI/cluster."""
     value: object = next((each.raw for each in objects if each.name == NAME), None)
     for step in steps:
         if isinstance(step, int):
@@ -167,7 +167,7 @@ def _judged(
 
 
 def _is_about_keys(policy: AdmissionPolicy) -> bool:
-    """Whether it is asked of writes of the PKI object, or goes by what is registered."""
+    """True if the policy validates writes of the PKI object, or has PKICertificateDefinition parameters."""
     if policy.parameter_kind == PKI_CERTIFICATE_DEFINITION.name:
         return True
     for each in policy.resource_rules:
@@ -194,7 +194,7 @@ ADMISSION = ScanRule(id="pki-admission", check=check_admission)
 
 
 MOST: Final = 100
-"""Secrets that are told of one by one: every tenant may write as many as he likes."""
+"""Most Secrets that are reported one by one, because tenants may create any number."""
 
 
 def check_pairs(rule: ScanRule, about: Configuration) -> Iterator[Finding]:

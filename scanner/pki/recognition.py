@@ -1,6 +1,6 @@
-"""What each certificate is: its name, its category, and whether the PKI object governs it.
+"""Recognition of certificates: well-known name, category, and whether the PKI object governs them.
 
-The place decides before the certificate does: anybody can write ``CN=etcd-signer`` into a certificate of their own, and
+The place counts more than the certificate's content: any user can create a certificate with ``CN=etcd-signer``, but
 only the platform writes into its Secrets.
 """
 
@@ -41,8 +41,7 @@ def _values(name: str, kind: str) -> tuple[str, ...]:
 
 
 def common_name(name: str | None) -> str | None:
-    """The common name; "" where there is none or several, by which nothing is recognised. None of a name that cannot be
-    read."""
+    """The common name; "" if there is none or several, which are not recognised. None if the name cannot be read."""
     if name is None:
         return None
     found = values(name, "CN")
@@ -143,7 +142,7 @@ _WAYS: Final = (_by_secret, _by_bundle, _by_listener, _by_subject)
 
 
 def _only_platform_writes(place: Place, names: Names) -> bool:
-    """Whether a name in a certificate there needs no proof."""
+    """True if the names in a certificate at this place can be trusted."""
     if place.reference is None:
         return not place.endpoint or place.component is not None
     if place.reference.namespace is None:
@@ -152,13 +151,13 @@ def _only_platform_writes(place: Place, names: Names) -> bool:
 
 
 def claims(facts: CertificateFacts, names: Names) -> bool:
-    """Whether it has the name, or the signer's name, of something that the platform spreads beyond its namespaces."""
+    """True if it has the name of a certificate, or signer, that the platform also uses outside its namespaces."""
     return any(each.recognition.anywhere or each.recognition.injected for each in _claimed(facts, names))
 
 
 def has_known_key(facts: CertificateFacts, names: Names) -> bool | None:
-    """Whether it is one of the signers that the platform's own namespaces hold, or one of them signed it: anybody can
-    call a CA of theirs as the service CA is called. None where no such signer was seen."""
+    """True if it is a signer from the platform's own namespaces, or is signed by one: users can give a CA the name of
+    the service CA. None if no such signer was seen."""
     keys = names.signers
     if not keys:
         return None
@@ -176,7 +175,7 @@ def _signed(der: bytes, signer: bytes) -> bool:
 
 
 def _believed(place: Place, names: Names) -> Callable[[WellKnown], bool]:
-    """Which names a certificate there may claim by its subject."""
+    """A test for the names that a certificate at this place may have by its subject."""
     if place.reference is None:
         in_platform = not place.endpoint or place.component is not None  # a file, or a listener of the platform
     elif place.reference.namespace is not None:
@@ -189,7 +188,7 @@ def _believed(place: Place, names: Names) -> Callable[[WellKnown], bool]:
 
 
 def _claimed(facts: CertificateFacts, names: Names) -> Iterator[WellKnown]:
-    """Every name that the certificate's subject and issuer are those of."""
+    """Every well-known name that fits the certificate's subject and issuer."""
     subject, owners = common_name(facts.subject), organizations(facts.subject)
     if subject is None or owners is None:
         return
@@ -201,8 +200,8 @@ def _claimed(facts: CertificateFacts, names: Names) -> Iterator[WellKnown]:
 
 
 def _signed_for(each: WellKnown, facts: CertificateFacts, issuer: str | None) -> bool:
-    """Whether its signer (``issuer`` is its common name), its names and its usage are those that ``each`` has. What
-    cannot be read rules out nothing, unless the signer is all that there is to go by."""
+    """True if its signer (``issuer`` is its common name), names and usage fit ``each``. Unreadable fields exclude
+    nothing, unless the signer is the only criterion."""
     how = each.recognition
     if issuer is None and "*" in how.subjects:
         return False
@@ -227,7 +226,7 @@ def _issuer(facts: CertificateFacts) -> str:
 
 
 def given_there(place: Place, names: Names) -> str | None:
-    """Why the platform did not make what lies there, if it did not."""
+    """The reason why a certificate at this place was not issued by the platform, or None."""
     secret, bundle = _path(place, "Secret"), _path(place, "ConfigMap")
     for each in names.outside:
         if (secret and fits(secret, each.secrets)) or (bundle and fits(bundle, each.config_maps)):
@@ -236,12 +235,12 @@ def given_there(place: Place, names: Names) -> str | None:
 
 
 _OPERATORS: Final = re.compile(r"@([0-9]{9,10})\Z")
-"""How operators end the common names of their signers: with the second at which each was made."""
+"""End of the common name of an operator's signer: the time of issue, in seconds."""
 
 
 def made_by_name(facts: CertificateFacts) -> datetime | None:
-    """When a signer's key was made, as an operator wrote it into its name: a certificate that another signer makes for
-    the same key later has a later notBefore."""
+    """The time at which a signer's key was created, from its name: a later cross-signed certificate of the same key has
+    a later notBefore."""
     if not facts.is_ca or facts.self_issued:
         return None
     found = _OPERATORS.search(common_name(facts.subject) or "")
@@ -249,8 +248,8 @@ def made_by_name(facts: CertificateFacts) -> datetime | None:
 
 
 def likely(facts: CertificateFacts) -> str:
-    """Why a certificate without a known name, in a place where the platform writes, is probably the platform's own; ""
-    where nothing in it says so. What an administrator brings is signed by somebody else's CA."""
+    """The reason why an unknown certificate in a place of the platform is probably the platform's own; "" if there is
+    none. Certificates of administrators are signed by another CA."""
     subject, issuer = common_name(facts.subject), common_name(facts.issuer)
     for said, name in (("its name", subject), ("its signer's name", issuer)):
         if name is not None and _OPERATORS.search(name):
@@ -259,13 +258,13 @@ def likely(facts: CertificateFacts) -> str:
 
 
 def inside(place: Place, names: Names) -> Inside | None:
-    """The owner of everything there that has no name of its own, if there is one."""
+    """The owner of the certificates there without a well-known name, if there is one."""
     secret = _path(place, "Secret")
     return next((each for each in names.inside if secret and fits(secret, each.secrets)), None)
 
 
 def use_of(facts: CertificateFacts) -> Use:
-    """What the certificate itself says that it is for (RFC 5280 sections 4.2.1.9 and 4.2.1.12)."""
+    """The certificate's use, from its extensions (RFC 5280 sections 4.2.1.9 and 4.2.1.12)."""
     if facts.is_ca:
         return "signer"
     if facts.is_ca is None:
@@ -282,39 +281,39 @@ def suits(name: WellKnown, facts: CertificateFacts) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Classified:
-    """What one certificate is."""
+    """Classification of one certificate."""
 
     names: tuple[WellKnown, ...] = ()
-    """All that it may be; of several, nothing tells which."""
+    """Possible well-known names; several if it is ambiguous."""
     category: Use
-    """Of its names as the enhancement has it, else ``use``."""
+    """Category of its names in the enhancement, else ``use``."""
     use: Use
     """By the certificate alone: basicConstraints, then extendedKeyUsage."""
     because: str
-    """How it was recognised, or that it was not: a clause for people."""
+    """Text on how it was recognised, or that it was not."""
     governed: bool | None
-    """Whether the PKI object says what its key must be; None where nobody can tell."""
+    """True if the PKI object governs its key; None if unknown."""
     why: str
     """The reason for ``governed``, a clause for people."""
     maker: Owner | None = None
-    """Of one without a name: who makes it, where its place tells."""
+    """Owner of a certificate without a well-known name, if known by its place."""
     likely: str = ""
-    """Where ``governed`` is None: why it is probably the platform's own, a clause; "" where nothing tells."""
+    """Reason why it is probably the platform's own, if ``governed`` is None; "" if there is none."""
     judged: bool = False
-    """Whether it has no name, and the PKI object is what there is to judge it by: by its category alone."""
+    """True if it has no well-known name and is judged by its category alone."""
 
     @property
     def makers(self) -> tuple[Owner, ...]:
-        """Who makes it; of several, nothing tells which."""
+        """The possible owners."""
         return (self.maker,) if self.maker else tuple(each.owner for each in self.names)
 
 
 _OWN: Final = frozenset({"leaf", "client"})
-"""Roles of what a key is kept for."""
+"""Roles of certificates with a private key in use."""
 
 
 def classify(held: HeldCertificate, names: Names) -> Classified:
-    """What a certificate is, where it was found. Never fails, whatever the certificate says."""
+    """Classify a certificate by its place and content. Never raises, for any content."""
     use = use_of(held.facts)
     place = held.place
     if place.user_provided is not None:
@@ -350,7 +349,7 @@ def classify(held: HeldCertificate, names: Names) -> Classified:
 
 
 def _is_platforms(place: Place, names: Names) -> bool:
-    """Whether what is in use there is the platform's own, unless somebody gave it."""
+    """True if certificates in use there are the platform's own, unless a user provided them."""
     if place.role not in _OWN:
         return False
     if place.reference is not None:
@@ -364,12 +363,12 @@ def _category(found: Iterable[WellKnown], use: Use) -> Use:
 
 
 def _odd(found: Iterable[WellKnown], facts: CertificateFacts) -> str:
-    """A remark where the Secret says one thing and the certificate in it another."""
+    """A remark if the certificate's use does not fit its Secret."""
     return "" if any(suits(each, facts) for each in found) else ", though the certificate is for something else"
 
 
 def _ungoverned(facts: CertificateFacts, place: Place, names: Names) -> tuple[bool | None, str]:
-    """What can be said of a certificate without a name: that the platform did not make it, or that nobody can tell."""
+    """``governed`` and its reason for a certificate without a well-known name: False or unknown."""
     given = given_there(place, names)
     if given is not None:
         return False, given

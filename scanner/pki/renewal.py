@@ -1,4 +1,4 @@
-"""When certificates of the platform are renewed, how long they live, and how to renew one by hand."""
+"""Renewal of the platform's certificates: time of renewal, lifetime, and how to renew one manually."""
 
 from __future__ import annotations
 
@@ -20,20 +20,19 @@ Installation")."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Renewal:
-    """How it is made again, and by when."""
+    """Kind and latest time of a renewal."""
 
     rotates: Rotation
-    """Of several names the one that promises most: only what never rotates under any of its names is called so."""
+    """With several names, ``never`` only if it applies to all of them."""
     by: datetime | None
-    """The latest; None where nothing tells, or it is never."""
+    """The latest time; None if unknown or never."""
     ends: bool = False
-    """Whether ``by`` is its own end, because nothing tells more."""
+    """True if ``by`` is the expiry date, because nothing more is known."""
 
 
 def renewal(names: Collection[WellKnown], made: datetime | None, end: datetime | None) -> Renewal:
-    """Of a certificate that is called one of ``names`` and is valid from ``made`` to ``end``. Operators renew at an
-    age; of names with different ages the greatest counts, because nothing tells which it has. What the installer made
-    for its first day ends before that."""
+    """The renewal of a certificate with one of ``names``, valid from ``made`` to ``end``. Operators renew at an age;
+    the greatest age of several names counts. Certificates of the installer's first day expire before that."""
     kinds = {each.rotates for each in names}
     if kinds == {"never"}:
         return Renewal(rotates="never", by=None)
@@ -48,7 +47,7 @@ def renewal(names: Collection[WellKnown], made: datetime | None, end: datetime |
 
 
 def _later(moment: datetime, by: timedelta) -> datetime | None:
-    """None past the last day that a calendar has: a certificate may say that it was made in the year 9999."""
+    """None after the year 9999, which a certificate may contain."""
     try:
         return moment + by
     except OverflowError:
@@ -56,18 +55,18 @@ def _later(moment: datetime, by: timedelta) -> datetime | None:
 
 
 _GRACE: Final = 0.1
-"""Of the time between renewal and end: so late an operator may be that has other work, or waits for a rollout."""
+"""Share of the time between renewal and expiry by which an operator may be late."""
 _LAST_YEARS: Final = 0.2
-"""Of a life: how much may be left of what nothing renews, where nobody says at which age it should be."""
+"""Share of the lifetime at whose start a certificate without automatic renewal is due, if no age is known."""
 _ANY: Final = (0.0, float("inf"))
 _FAR: Final = 2
-"""How many times longer, or shorter, than it is typical."""
+"""Factor by which a lifetime is unusually long or short."""
 _JUDGED: Final = frozenset({"leaf", "client"})
 """Roles in which a certificate is in use. Bundles hold old signers beside new ones, and requests are done with."""
 
 
 def check_renewal(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
-    """Certificates are made again before they end, by whoever makes them."""
+    """Certificates are renewed before they expire."""
     end, role = subject.held.facts.not_after, subject.held.place.role
     if subject.successor is not None:
         return
@@ -84,9 +83,8 @@ def check_renewal(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
 
 
 def _of_revision(subject: Subject) -> bool:
-    """Whether it is the copy that a static pod's former revision had: ``etcd-client-7`` of ``etcd-client``. They stay
-    as they were until the operator prunes them. Of what has no name in the platform's namespaces nothing tells the
-    original."""
+    """True for the copy of a previous static pod revision: ``etcd-client-7`` of ``etcd-client``. Copies do not change
+    until the operator prunes them. Without a well-known name the original is unknown."""
     classified = subject.classified
     original, _, number = subject.secret.rpartition("-")
     known = classified.governed is None or any(original in each.recognition.secrets for each in classified.names)
@@ -114,7 +112,7 @@ def _of_platform(rule: ScanRule, subject: Subject, end: datetime) -> Iterator[Fi
 
 
 def _forgotten(rule: ScanRule, subject: Subject, end: datetime) -> Iterator[Finding]:
-    """What nothing renews, when it is time."""
+    """Findings on certificates that are due and not renewed automatically."""
     names, facts, now = subject.classified.names, subject.held.facts, subject.now
     overdue: Severity | None = "low" if _old(subject, names) else None
     severity = expiry_severity(facts, now, subject.policy.thresholds, overdue=overdue)
@@ -124,14 +122,14 @@ def _forgotten(rule: ScanRule, subject: Subject, end: datetime) -> Iterator[Find
 
 
 def _late(subject: Subject, found: Renewal, end: datetime) -> datetime | None:
-    """When its operator should have renewed it, where that has passed."""
+    """The time at which its operator should have renewed it, if that is in the past."""
     if found.by is None or found.ends:
         return None
     return found.by if subject.now > found.by + max(end - found.by, timedelta(0)) * _GRACE else None
 
 
 def _old(subject: Subject, names: tuple[WellKnown, ...]) -> bool:
-    """Whether what nothing renews is past the age at which somebody should."""
+    """True if a certificate without automatic renewal has reached the age at which it should be renewed."""
     facts = subject.held.facts
     if facts.not_before is None or facts.not_after is None:
         return False
@@ -150,7 +148,7 @@ def _ask(subject: Subject) -> str:
 
 
 def _nameless(rule: ScanRule, subject: Subject, end: datetime) -> Iterator[Finding]:
-    """What is no certificate of the platform, as far as anybody can tell."""
+    """Findings on certificates without a well-known name."""
     facts, now = subject.held.facts, subject.now
     severity: Severity | None = "high" if end < now else expiry_severity(facts, now, subject.policy.thresholds)
     if severity is None:
@@ -163,7 +161,7 @@ def _nameless(rule: ScanRule, subject: Subject, end: datetime) -> Iterator[Findi
 
 
 def check_life(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
-    """The platform's certificates live about as long as they usually do."""
+    """The platform's certificates have their usual lifetime."""
     facts, names = subject.held.facts, subject.classified.names
     if not names or facts.not_before is None or facts.not_after is None:
         return
@@ -181,13 +179,13 @@ def _round(days: float) -> str:
 
 
 def _usual(subject: Subject, names: tuple[WellKnown, ...]) -> tuple[float, float]:
-    """Of its names, else of their categories; of several whatever one of them allows: of some nothing is known."""
+    """The usual lifetime of its names, else of their categories; the widest range of several."""
     spans = [(each.days, each.days) if each.days else subject.lifetimes.get(each.category, _ANY) for each in names]
     return min(span[0] for span in spans), max(span[1] for span in spans)
 
 
 def fix_of(subject: Subject) -> str:
-    """What to delete so that it is made again, and who feels that."""
+    """The Secret to delete so that the certificate is renewed, and what this disrupts."""
     names = subject.classified.names
     here = subject.secret
     names = tuple(name for name in names if fits(here, name.delete)) or names
@@ -207,7 +205,7 @@ def fix_of(subject: Subject) -> str:
 
 
 def _which(here: str, secrets: tuple[str, ...]) -> str:
-    """That very one, where it is known; nobody should delete those of all nodes at once."""
+    """The certificate's own Secret, if known: users should not delete those of all nodes at once."""
     if fits(here, secrets) or (len(secrets) == 1 and "*" not in secrets[0]):
         return f"Secret {here if fits(here, secrets) else secrets[0]}"
     return f"the Secret that holds it ({' or '.join(secrets)})"

@@ -1,5 +1,5 @@
-"""What the key of one certificate must be: an override, else its category, else the defaults, else the platform's own
-(the enhancement, "Configuration Resolution Order"; openshift/library-go ``pkg/pki`` for the shipped shape). Pure."""
+"""The required key of one certificate: by an override, else its category, else the defaults, else the platform's own
+(the enhancement, "Configuration Resolution Order"; openshift/library-go ``pkg/pki`` for the shipped shape). No I/O."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from scanner.model.pki_config import USAGES, Key, PkiConfig, Required, Rule, Usa
 from scanner.pki.config_schemas import WELL_KNOWN
 
 Category = Literal["signer", "serving", "client", "peer", "unknown"]
-"""``peer``: for servers and clients. ``unknown``: nothing tells, so it may be any."""
+"""``peer``: for servers and clients. ``unknown``: may be any."""
 
 _NAMES_MOST: Final = 100
 """Candidates for the name of one certificate."""
 
 
 def required(config: PkiConfig, category: Category, names: tuple[str, ...] = ()) -> Required:
-    """What the key of a certificate must be that is of ``category``, and is called one of ``names`` (none: it has no
-    name of its own, as a Service's certificate)."""
+    """The required key of a certificate of ``category`` with one of ``names`` (none for a certificate without a
+    well-known name, such as a Service's)."""
     found = config.asked.get((category, names))
     if found is None:
         found = config.asked[category, names] = _required(config, category, names)
@@ -87,7 +87,7 @@ def _either(candidates: list[Required], what: str) -> Required:
 
 
 def _same(every: Iterable[Required]) -> bool:
-    """Whether all require the same, whoever says so."""
+    """True if all require the same, from any source."""
     return len({_bare(each) for each in every}) == 1
 
 
@@ -127,7 +127,7 @@ def _rank(each: Required) -> tuple[int, bool]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Level:
-    """One that has something to say."""
+    """One level of the configuration."""
 
     field: str
     said: str
@@ -137,7 +137,7 @@ class _Level:
 
 
 def _resolved(config: PkiConfig, usage: Usage, name: str) -> Required:
-    """The last that says something wins; each step names what it beat."""
+    """The last configured level wins; each step names the level that it overrides."""
     levels = list(_levels(config, usage, name))
     if not levels:
         return Required(because=(_silence(config),))  # an install-config speaks of signers only

@@ -1,4 +1,4 @@
-"""Every rule of this stage, by what it looks at."""
+"""Every rule of this stage, by its subject."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ PKI_RULES: tuple[ScanRule, ...] = (*OBJECT_RULES, *CERTIFICATE_RULES, *TOGETHER_
 
 
 def of_objects(about: Configuration) -> Iterator[Finding]:
-    """What the objects themselves have wrong."""
+    """Findings on the objects."""
     for rule in OBJECT_RULES:
         yield from rule.check(rule, about)
 
 
 def of_certificate(subject: Subject) -> Iterator[Finding]:
-    """What every rule on one certificate says of it."""
+    """Findings on one certificate."""
     for rule in CERTIFICATE_RULES:
         yield from rule.check(rule, subject)
 
 
 def of_listener(serving: Serving) -> Iterator[Finding]:
-    """What its certificates and its profile together have wrong."""
+    """Findings on a listener's certificates and profile together."""
     for rule in LISTENER_RULES:
         yield from rule.check(rule, serving)
 
 
 def of_all(index: InventoryIndex) -> Iterator[Finding]:
-    """What shows only when all certificates are seen together."""
+    """Findings across all certificates."""
     for rule in TOGETHER_RULES:
         yield from rule.check(rule, index)
     yield from impossible_signatures(index)

@@ -1,4 +1,4 @@
-"""One certificate as a rule looks at it, and what a rule says of it."""
+"""One certificate as the subject of a rule, and its findings."""
 
 from __future__ import annotations
 
@@ -18,52 +18,51 @@ from scanner.pki.recognition import Classified, made_by_name
 from scanner.tls.certificate import CertificateFacts
 
 _NAMES = 5
-"""Names that one certificate may have, as far as a finding lists them."""
+"""Most names of one certificate that a finding lists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """One certificate, with everything that decides about it."""
+    """One certificate, with everything that rules need."""
 
     held: HeldCertificate
     classified: Classified
     config: PkiConfig
-    """The one that governs where it was found."""
+    """The configuration that governs its place."""
     now: datetime
     first_made: datetime | None = None
-    """When its key was first seen made, where another certificate has the same: that of a signer which was signed
-    across. None: by itself."""
+    """The earliest notBefore of a cross-signed signer's key; None for other certificates."""
     successor: CertificateFacts | None = None
-    """Of a signer that only bundles hold: the one that signs in its place, where that was seen."""
+    """The active signer that replaces a signer in a bundle, if known."""
     history: tuple[Past, ...] = ()
-    """What ``config`` was before, as far as anybody knows."""
+    """Known previous configurations."""
     policy: ScanPolicy = ScanPolicy()
     lifetimes: Mapping[Category, tuple[int, int]] = field(default_factory=dict)
-    """Least and most days that are typical."""
+    """Typical least and most days."""
 
     @property
     def made(self) -> datetime | None:
-        """When its key was made, as far as anybody can tell."""
+        """The time at which its key was created, if known."""
         facts = self.held.facts
         spelt = made_by_name(facts) if self.classified.names else None
         return min((each for each in (self.first_made, facts.not_before, spelt) if each), default=None)
 
     @property
     def outside(self) -> str:
-        """Why the PKI object says nothing of it, as far as anybody can tell: a sentence."""
+        """The reason, as a sentence, why the PKI object does not govern it, or why that is unknown."""
         unclear = self.classified.governed is None
         said = "It is unknown whether the PKI object governs it" if unclear else "It is outside of the PKI object"
         return f"{said}: {self.classified.why}"
 
     @property
     def secret(self) -> str:
-        """``namespace/name`` of the Secret that holds it, or ""."""
+        """``namespace/name`` of its Secret, or ""."""
         reference = self.held.place.reference
         return f"{reference.namespace}/{reference.name}" if reference and reference.kind == SECRET.name else ""
 
     @property
     def called(self) -> str:
-        """Its name for people."""
+        """Its name in messages."""
         facts = self.held.facts
         names = " or ".join(each.name for each in self.classified.names[:_NAMES])
         return (names or facts.subject or facts.sha256)[:200]
@@ -81,7 +80,7 @@ def finding(  # noqa: PLR0913 - the fields of a finding
     fix: str | None = None,
     evidence: Iterable[str] = (),
 ) -> Finding:
-    """What a rule says of a certificate; ``said`` is a clause that has it as its subject."""
+    """Build a finding on a certificate; ``said`` is a clause with the certificate as its subject."""
     facts, classified = subject.held.facts, subject.classified
     return Finding(
         rule=rule.id,
