@@ -73,5 +73,6 @@ def test_the_controller_of_a_gateway_is_that_of_its_class(
     found = owes(endpoint(PROXY, {**said, "segment": "Frontend"}), gateway_class(controller))
     assert found.binding == binding
     assert (
-        any(each.startswith("Contour does not support versions below TLSv1.2") for each in found.remarks) is is_served_by_contour
+        any(each.startswith("Contour does not support versions below TLSv1.2") for each in found.remarks)
+        is is_served_by_contour
     )
