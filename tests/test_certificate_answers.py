@@ -115,7 +115,7 @@ def test_a_signer_without_a_known_name_is_judged_by_the_defaults_of_its_category
     assert status(found, "serving") == ("inconclusive", "not-tested")
     told = {each.about: each.message for each in key_findings(found)}
     assert "it has no known name, and its name is spelt as operators spell them" in str(told)
-    assert "if the platform makes it, ECDSA P384 is required" in str(told)
+    assert "if the platform issued it, ECDSA P384 is required" in str(told)
 
 
 def test_what_is_not_recognised_never_counts_as_required() -> None:
@@ -368,7 +368,7 @@ def test_the_governed_names_are_listed_by_what_was_seen_of_them() -> None:
     # What an operator's has replaced on the first day, and what the platform has given up.
     assert not {"kubelet-signer", "aggregator-ca"} & {*row["never_seen"], *row["elsewhere"]}
     assert not row["complete"]
-    assert f"names never seen: {len(row['never_seen'])}" in row["why"]
+    assert f"names that were not found: {len(row['never_seen'])}" in row["why"]
     assert "seen and not judged: 1" in row["why"]
 
 

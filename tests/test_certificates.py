@@ -117,7 +117,7 @@ def test_what_somebody_gave_is_his_wherever_it_is_served() -> None:
     found.serve(ETCD, replace(CONFORMING, chain=(LEAF,)))
     (row,) = found.rows()
     assert row["governed"] is False
-    assert row["why"] == "it was provided, not generated: Route/shop/web spec.tls.certificate"
+    assert row["why"] == "a user provided it: Route/shop/web spec.tls.certificate"
     assert row["found"] == 2
 
 

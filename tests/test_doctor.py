@@ -771,7 +771,7 @@ IS_NOT = "kube-control-plane-signer (signer): its key is ECDSA P256, and RSA 409
         ([*HEALTHY, MET, bundled_signer()], (), "ok", (f"{P256}2020-01-01: 1 as required",)),
         (
             [*HEALTHY, PKI_OBJECT, bundled_signer()], (), "stopped",
-            (f"{RSA_4096}2020-01-01: 1 not as required", f"{IS_NOT}; it was made after that was configured"),
+            (f"{RSA_4096}2020-01-01: 1 not as required", f"{IS_NOT}; it was issued after this was configured"),
         ),
         (
             [*HEALTHY, LATER, bundled_signer()], (), "unknown",
@@ -795,7 +795,7 @@ IS_NOT = "kube-control-plane-signer (signer): its key is ECDSA P256, and RSA 409
         ),
         (
             [*HEALTHY, PKI_OBJECT, bundled_signer()], (GENERATION,), "stopped",
-            (f"{RSA_4096}2020-01-01: 1 not as required", f"{IS_NOT}; it was made after that was configured",
+            (f"{RSA_4096}2020-01-01: 1 not as required", f"{IS_NOT}; it was issued after this was configured",
              SAID_BY_EVENT),
         ),
         (

@@ -1,9 +1,11 @@
-"""Words that messages, titles and help must not contain: plain technical English, at first reading."""
+"""Words that messages, titles, help and docs must not contain: plain technical English, at first reading."""
 
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -80,6 +82,27 @@ PAGES = [TOP / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", 
 )
 def test_documents_have_plain_words(path: Path) -> None:
     assert not FORBIDDEN.findall(prose(path.read_text()))
+
+
+QUESTION = re.compile(r"(?:What|Which|Whether|Of|Who|Whose|Where|When|How|Why)\b")
+"""A docstring starts with what the thing is or does, and a field's with a noun."""
+
+
+def docs(path: Path) -> Iterator[tuple[int, str]]:
+    """Docstrings and the docs of fields, without code in them; then comments."""
+    text = path.read_text()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.lineno, re.sub(r"``.*?``", "CODE", node.value.value, flags=re.DOTALL).strip()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SCANNER)))
+def test_docs_have_plain_words(path: Path) -> None:
+    found = [(line, text) for line, text in docs(path) if FORBIDDEN.search(text) or QUESTION.match(text)]
+    assert not found, "\n".join(f"{path}:{line}: {text[:100]!r}" for line, text in found)
 
 
 def test_the_list_finds_words() -> None:

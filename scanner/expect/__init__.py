@@ -127,7 +127,7 @@ class Expectations:
         """``endpoints`` are possible passthrough backends. ``default_profile`` is the minimum on clusters that are not
         OpenShift, and overrides the policy file's. ``release``, ``profile`` and ``adherence`` replace the values of
         ClusterVersion and APIServer. ``earlier`` are older snapshots of the cluster, ``beside`` snapshots of other
-        clusters, one of which may host its control plane.
+        clusters; one may host its control plane.
 
         Raises ``UsageError`` and ``InputError`` for a profile of the policy that does not exist or is not valid.
         """

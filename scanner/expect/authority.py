@@ -326,7 +326,7 @@ def _releases_of(holder: KubeObject) -> Releases:
 MICROSHIFT_FILE = "/etc/microshift/config.yaml"
 _MICROSHIFT_FIELD = "apiServer.tls"
 _HTTP2_SUITES = (0xC02F, 0xC02B)
-"""If none of them is listed, the first is added: HTTP/2 needs one."""
+"""If none is listed, the first is added: HTTP/2 needs one."""
 
 
 def microshift_file(snapshot: Snapshot) -> KubeObject | None:

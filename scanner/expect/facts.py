@@ -118,7 +118,7 @@ class Facts(Once):
         self.wishes = wishes
         self.earlier = tuple(earlier)
         self.hosts = (snapshot, *beside)
-        """Snapshots of this cluster and of others, one of which may host its control plane."""
+        """Snapshots of this cluster and of others; one may host its control plane."""
         release = self.cluster.releases.desired
         self.overrides: Mapping[str, Profile] = overridden(policy, None if isinstance(release, Unknown) else release)
         """The profiles of the policy's overrides, by name."""

@@ -52,11 +52,11 @@ def check_signature(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
         yield from _unclear(rule, subject, "signature")
         return
     if impossible := cannot_have_signed(facts, subject.held.chain[:1]):
-        fix = "have it issued again, by the key that its signer has now"
+        fix = "reissue it with the current key of its signer"
         yield finding(rule, subject, "fail", "violation", impossible, fix=fix)
     elif _is_broken(facts) and not facts.self_issued and not subject.held.place.endpoint:
         said = f"it is signed with {facts.signature}"
-        fix = "have it issued again with SHA-256 or better"
+        fix = "reissue it with SHA-256 or better"
         yield finding(rule, subject, "fail", "violation", said, expected=("SHA-256 or better",), fix=fix)
     elif "signature_hash" in facts.unreadable:
         yield from _unclear(rule, subject, "signature_hash")
@@ -66,9 +66,9 @@ def check_signature(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
 
 
 def _unclear(rule: ScanRule, subject: Subject, field: str) -> Iterator[Finding]:
-    """Of what a listener serves, ``cert-signature`` has said it."""
+    """Report an unreadable signature; ``cert-signature`` reports it for a served certificate."""
     if not subject.held.place.endpoint:
-        said = f"how it is signed cannot be read ({subject.held.facts.unreadable.get(field, 'no reason stated')})"
+        said = f"its signature cannot be read ({subject.held.facts.unreadable.get(field, 'no reason stated')})"
         yield finding(rule, subject, "inconclusive", "not-tested", said)
 
 
@@ -118,7 +118,7 @@ def impossible_signatures(index: InventoryIndex) -> Iterator[Finding]:
     """Findings of ``pki-signature`` for certificates whose signers are in other places."""
     for signed, signers in index.signed():
         if said := cannot_have_signed(signed.facts, signers):
-            fix = "have it issued again, by the key that its signer has now"
+            fix = "reissue it with the current key of its signer"
             yield _of_signed(SIGNATURE, signed, said, SIGNATURE.severity, fix)
 
 
@@ -131,10 +131,10 @@ def check_reuse(rule: ScanRule, index: InventoryIndex) -> Iterator[Finding]:
 def _of_use(rule: ScanRule, key: str, use: Use) -> Finding:
     held, names = use.holders, sorted(use.made_out)
     holders = {**use.serving, **held}
-    said = f"certificates for {len(names)} different names have it"
+    said = f"certificates for {len(names)} different names use it"
     if len(holders) > 1:
         passed = "" if len(held) > 1 else ", unless one of them passes connections through to another"
-        said = f"{len(holders)} namespaces have it{passed}"
+        said = f"{len(holders)} namespaces use it{passed}"
     return Finding(
         rule=rule.id,
         severity=rule.severity if len(held) > 1 else "low",
@@ -163,7 +163,7 @@ def _key(facts: CertificateFacts) -> Key | None:
 def _of_signed(rule: ScanRule, signed: Signed, said: str, severity: Severity, fix: str) -> Finding:
     facts, names = signed.facts, signed.classified.names
     called = " or ".join(each.name for each in names[:_SHOWN]) or facts.subject or facts.sha256
-    more = f" (and {signed.count - 1} more that are signed alike)" if signed.count > 1 else ""
+    more = f" (and {signed.count - 1} more with the same signature)" if signed.count > 1 else ""
     return Finding(
         rule=rule.id,
         severity=severity,

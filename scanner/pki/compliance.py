@@ -55,10 +55,10 @@ def check_key(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
             said = f"its key is {key}, stronger than what is configured ({_said(wanted)})"
             yield _finding(rule, subject, wanted, "pass", "informational", said, severity="info")
         case "unknown":
-            said = f"its key is {key}, and whether that is right is not known: {_doubt(wanted)}"
+            said = f"its key is {key}, and it is unknown whether that is correct: {_doubt(wanted)}"
             yield _finding(rule, subject, wanted, "inconclusive", "not-tested", said)
         case "violated" if not named and not classified.likely:
-            said = f"its key is {key}; if the platform makes it, {_said(wanted)} is required: {classified.why}"
+            said = f"its key is {key}; if the platform issued it, {_said(wanted)} is required: {classified.why}"
             yield _finding(rule, subject, wanted, "inconclusive", "not-tested", said)
         case "violated":
             yield _deviation(rule, subject, wanted, key)
@@ -67,12 +67,12 @@ def check_key(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
 def _deviation(rule: ScanRule, subject: Subject, wanted: Required, key: Key) -> Finding:
     """The finding for a key that differs from the required one."""
     said = _wrong(subject, wanted, key)
-    by_installer = subject.config.shape == "install-config"  # which makes them all, whoever owns them later
+    by_installer = subject.config.shape == "install-config"  # the installer creates all of them
     makers = subject.classified.makers
     if makers and not by_installer and not any(each.implements for each in makers):
         return _not_implemented(rule, subject, wanted, f"{said}; {_unready(makers[0])}")
     if key.algorithm not in get_args(Algorithm):
-        told = f"{said}; no configuration can have asked for {key}, whenever it was made"
+        told = f"{said}; no earlier configuration can have required {key}"
         return _finding(rule, subject, wanted, "fail", "violation", told, fix=fix_of(subject))
     recommended = not _configured(wanted) and subject.config.platform == RECOMMENDED
     if not _configured(wanted) and not recommended:
@@ -82,10 +82,10 @@ def _deviation(rule: ScanRule, subject: Subject, wanted: Required, key: Key) -> 
     # The API's text says that mode Default changes nothing yet, so the usual key of operators is no violation.
     usual = recommended and Required(key=RSA_2048).fit(key) == "met"
     if usual and (made is None or (then is None if since is None else made - since > BACK_DATED)):
-        told = f"{said}; its operator makes what it always made, as the API's text allows"
+        told = f"{said}; its operator does not follow the PKI object yet, which the API's documentation allows"
         return _not_implemented(rule, subject, wanted, told)
     if made is None or (since is None and then is None):
-        told = f"{said}; it is unknown whether it was issued before that was configured"
+        told = f"{said}; it is unknown whether it was issued before this was configured"
         return _finding(rule, subject, wanted, "inconclusive", "not-tested", told)
     before = None if then is None else required(then.config, subject.classified.category, _called(subject))
     # An object may have had no effect for a while, because the feature gate was off.
@@ -94,7 +94,7 @@ def _deviation(rule: ScanRule, subject: Subject, wanted: Required, key: Key) -> 
         until = subject.config.until
         if subject.config.since_vague and (until is None or made - until <= BACK_DATED):
             return _unclear(rule, subject, wanted, key, then, before, since)
-        told = f"{said}; {subject.config.since_said or 'it was made after that was configured'}"
+        told = f"{said}; {subject.config.since_said or 'it was issued after this was configured'}"
         return _finding(rule, subject, wanted, "fail", "violation", told, fix=fix_of(subject))
     return _older(rule, subject, wanted, key, then, before)
 
@@ -115,7 +115,7 @@ def _unclear(
     latest = f" and by {until.date().isoformat()}" if until else ""
     told = (
         f"{_wrong(subject, wanted, key)}; {subject.config.source} was changed after {since.date().isoformat()}"
-        f"{latest}, and its managedFields do not say whether that was before it was made"
+        f"{latest}, and its managedFields do not show whether it was issued after that"
     )
     return _finding(rule, subject, wanted, "inconclusive", "not-tested", told)
 
@@ -133,31 +133,31 @@ def _older(
     """The finding for a certificate from before the configuration: the requirement then, and the rotation."""
     names, said = subject.classified.names, _wrong(subject, wanted, key)
     if then is not None and before is not None and before.fit(key) == "violated":
-        told = f"{said}; it was made before that, when {_said(before)} was required ({then.said})"
+        told = f"{said}; it was issued before that, when {_said(before)} was required ({then.said})"
         return _finding(rule, subject, wanted, "fail", "violation", told, fix=fix_of(subject))
     known = _known(then, before)
     if names and all(each.rotates == "never" for each in names):
-        told = f"{said}; it was made before that, and nothing renews it by itself"
+        told = f"{said}; it was issued before that, and no component renews it"
         found = _finding(
             rule, subject, wanted, "fail", "needs-forced-rotation", told, severity="low", fix=fix_of(subject)
         )
     else:
-        told = f"{said}; it was made before that{_renewal(subject, names)}"
+        told = f"{said}; it was issued before that{_renewal(subject, names)}"
         found = _finding(rule, subject, wanted, "fail", "pending-rotation", told)
     return replace(found, evidence=(*found.evidence, known))
 
 
 def _known(then: Past | None, before: Required | None) -> str:
-    """Whether it was right when it was made, as far as anybody knows."""
+    """The requirement when it was issued, as far as it is known."""
     if then is None or before is None or before.unknown is not None:
-        return "what was required when it was made is not known (--previous)"
+        return "the requirement when it was issued is unknown (--previous)"
     asked = _said(before) if before.key or before.all_of or before.one_of else "nothing"
-    return f"when it was made, {asked} was required ({then.said})"
+    return f"when it was issued, {asked} was required ({then.said})"
 
 
 def _superseded(rule: ScanRule, subject: Subject, successor: CertificateFacts) -> Finding:
     """A signer that a bundle keeps until everything that it signed is renewed."""
-    said = f"a bundle keeps it beside its successor ({successor.subject or 'no readable subject'}): it signs no more"
+    said = f"a bundle contains it and its successor ({successor.subject or 'no readable subject'}): it no longer signs"
     return _finding(rule, subject, Required(), "not_applicable", "informational", said[:400], severity="info")
 
 
@@ -178,7 +178,7 @@ def _unready(maker: Owner) -> str:
 
 
 def _wrong(subject: Subject, wanted: Required, key: Key) -> str:
-    """What is required of it; of one without a name also why it counts as the platform's."""
+    """The key and the required key; without a well-known name also why it counts as the platform's."""
     said = f"its key is {key}, and {_said(wanted)} is required"
     likely = subject.classified.likely
     return f"{said} of its category: it has no known name, and {likely}" if likely else said
@@ -208,18 +208,18 @@ def _doubt(wanted: Required) -> str:
 
 
 def _renewal(subject: Subject, names: tuple[WellKnown, ...]) -> str:
-    """When it is renewed at the latest, as far as its name or its end tells."""
+    """The latest date of its renewal, by its well-known name or its expiry."""
     if not names:
-        return ", and whether it is renewed by itself is not known"
+        return ", and it is unknown whether a component renews it"
     found = renewal(names, subject.held.facts.not_before, subject.held.facts.not_after)
     if found.rotates == "day-1":
-        return ", and takes its operator's place within a day of installation"
+        return ", and is renewed within a day of installation"
     if found.by is None:
         return ""
     day = found.by.date().isoformat()
     if found.by < subject.now:
         return f", and should have been renewed by {day}"
-    return f", and is renewed {'before it ends on' if found.ends else 'by'} {day}"
+    return f", and is renewed {'before it expires on' if found.ends else 'by'} {day}"
 
 
 def _finding(

@@ -39,7 +39,7 @@ from scanner.pki.definitions import registered
 
 PLATFORM: Final[Mapping[Usage, Key]] = dict.fromkeys(USAGES, RSA_2048)
 """Keys of components without a configuration (the enhancement, "Configuration Resolution Order")."""
-_PLATFORM_SAID: Final = "the platform's own where nothing is configured"
+_PLATFORM_SAID: Final = "the platform's default"
 RECOMMENDED: Final[Mapping[Usage, Key]] = {
     "signer": Key(algorithm="ECDSA", curve="P384"),
     "serving": Key(algorithm="ECDSA", curve="P256"),
@@ -92,7 +92,7 @@ def _managed(config: PkiConfig, inside: Mapping[str, object], steps: Steps, name
     mode, custom = management.get("mode"), _mapping(management.get("custom"))
     config = replace(config, mode=mode if isinstance(mode, str) else "")
     if mode == "Unmanaged":
-        said = f"{dotted((*steps, 'mode'))} is Unmanaged: components keep what they have always made"
+        said = f"{dotted((*steps, 'mode'))} is Unmanaged: components keep their own key parameters"
         return replace(config, reason="unmanaged", platform_said=said)
     if mode == "Default":
         said = f"mode Default, {RECOMMENDED_SAID}"
@@ -196,9 +196,9 @@ def changed(found: KubeObject) -> Change:
     """The last change of ``spec``.
 
     The API server counts changes of the spec in ``metadata.generation``: 1 means that it is as it was created, whatever
-    was written into its metadata since. Of a later generation the managers that own a part of the spec tell the time
-    (``metadata.managedFields``). An entry has one time for all that its manager owns, so one that owns labels too was
-    written at that time at the latest.
+    was written into its metadata since. For a later generation, ``metadata.managedFields`` has the time of each manager
+    that owns a part of the spec. An entry has one time for all that its manager owns, so the spec of a manager that
+    also owns labels was written at that time at the latest.
     """
     created = found.created
     generation = found.generation
@@ -283,8 +283,8 @@ def _dated(config: PkiConfig, found: KubeObject) -> PkiConfig:
 
 
 def held_always(config: PkiConfig) -> PkiConfig:
-    """A file's configuration as in force from the beginning, where the file has no date: whoever judges by a file wants
-    to know which certificates are not as it says."""
+    """A file's configuration, in force from the beginning if the file has no date: with a file, every certificate that
+    differs from it is reported."""
     if config.since is not None:
         return config
     said = f"{config.source} has no date, so it counts as in force from the beginning"
@@ -333,7 +333,7 @@ def _under(config: PkiConfig, state: State, remarks: Iterable[str]) -> PkiConfig
         said = f"the feature gate {GATE[0]} is off, or unknown to this release: no component reads {config.source}"
         return replace(config, reason="gate-off", platform={}, platform_said=said)
     if state == "unknown" and config.reason is None:
-        note = f"whether the feature gate {GATE[0]} is on is not known; the object is taken to be in force"
+        note = f"whether the feature gate {GATE[0]} is on is unknown; the object counts as in force"
         return replace(config, remarks=(*config.remarks, note))
     return config
 
@@ -343,7 +343,7 @@ def _strays(snapshot: Snapshot) -> Iterator[str]:
     others = [each.name for each in snapshot.every(PKI) if each.name != NAME]
     if others:
         listed = ", ".join(shown(name) for name in others[:5])
-        yield f"a PKI object has no effect unless it is called {NAME}: {listed}"
+        yield f"a PKI object has no effect unless its name is {NAME}: {listed}"
 
 
 def _going(found: KubeObject) -> Iterator[str]:

@@ -66,7 +66,7 @@ def apart(held: HeldCertificate) -> HeldCertificate:
 
 
 MAX_BYTES = 16 << 20
-"""Of one file."""
+"""Size limit of one file."""
 _SEQUENCE = 0x30
 _KUBECONFIG = (b"certificate-authority", b"client-certificate")
 

@@ -50,9 +50,9 @@ class Past:
     until: datetime
     """The last moment at which it is known to have been."""
     slack: timedelta = timedelta(0)
-    """How much earlier and later it was so, too."""
+    """Time before and after in which it also was in force."""
     said: str
-    """Where that is from, a clause for people."""
+    """Source of the configuration, as a clause of a message."""
 
 
 def past(earlier: Iterable[Snapshot], now: Snapshot) -> tuple[Past, ...]:

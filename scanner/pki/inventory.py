@@ -1,6 +1,6 @@
-"""The inventory: every certificate once, with where it is, what it is, and what its key should be. Pure.
+"""The inventory: every certificate once, with its places, its classification and its required key. Pure.
 
-Of 50,000 certificates only what is said of each stays in memory: no DER, and of the places the first few.
+With 50,000 certificates only facts stay in memory: no DER, and the first few places of each.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Inventory:
         signing = [each for each in same if each in self._signing]
         dated = [(made, each) for each in signing or same if (made := self._made(facts[each])) is not None]
         if not dated or (not signing and len(dated) < len(same)):
-            return  # of what nothing tells the age, nothing tells whether it is the newest
+            return  # without an age, the newest is unknown
         newest = {facts[each].key_sha256 for made, each in dated if made == max(dated)[0]}
         if len(newest) > 1:
             return

@@ -30,11 +30,11 @@ def check_configured(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
     if not config.in_force:
         return
     if weak := [each.name for each in about.names.all if _weak_signer(config, each)]:
-        said = f"RSA 2048 is configured for signers that live for years: {_listed(weak)}"
+        said = f"RSA 2048 is configured for signers that are valid for years: {_listed(weak)}"
         fix = f"configure a stronger key for signers in {config.source}"
         yield _of_config(rule, config, said, fix)
     if pairs := [pair for each in about.names.all for pair in _stronger(config, about.names, each)]:
-        said = f"keys are configured that are stronger than their signers': {_listed(pairs)}"
+        said = f"configured keys are stronger than the keys of their signers: {_listed(pairs)}"
         fix = f"configure keys for signers in {config.source} that are as strong as those that they sign"
         yield _of_config(rule, config, said, fix)
 
@@ -146,7 +146,8 @@ def _outside(subject: Subject) -> str | None:
     wanted = required(subject.config, classified.category, tuple(each.name for each in classified.names))
     if wanted.asks:
         return None
-    return f"The PKI object asks for nothing: {subject.config.platform_said or 'it says nothing of such certificates'}"
+    why = subject.config.platform_said or "it does not configure such certificates"
+    return f"The PKI object has no requirement: {why}"
 
 
 _Weighed: TypeAlias = Known[bool] | None

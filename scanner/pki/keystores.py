@@ -114,7 +114,7 @@ class _Walk:
 def _element(reader: Reader) -> tuple[int, bytes]:
     tag, size = reader.u8(), reader.u8()
     if size == 0x80:
-        raise Malformed("PKCS #12: it is BER, not DER; 'openssl pkcs12' writes it anew")
+        raise Malformed("PKCS #12: it is BER, not DER; 'convert it with 'openssl pkcs12'")
     if size & 0x80:
         size = int.from_bytes(reader.take(size & 0x7F), "big")
     return tag, reader.take(size)

@@ -52,7 +52,7 @@ def check_profile(rule: ScanRule, serving: Serving) -> Iterator[Finding]:
     if stuck_now or stuck_then:
         yield _finding(rule, serving, kinds, stuck_now=stuck_now, stuck_then=stuck_then, then=then)
     elif not any(each in kinds for each in now):
-        said = "what kind of key it serves cannot be read, and its profile has TLS 1.2 suites for one kind only"
+        said = "the type of the served key cannot be read, and its profile has TLS 1.2 suites for one type only"
         if len(kinds) == 1:
             yield rule.finding(serving.endpoint, f"{serving.endpoint}: {said}", verdict="inconclusive")
 

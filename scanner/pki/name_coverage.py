@@ -60,7 +60,9 @@ def _why(never_seen: list[str], unknown: list[str], governing: Governing) -> str
     said = []
     if never_seen:
         unread = SECRET in governing.snapshot.unreadable or not governing.snapshot.objects.get(SECRET)
-        said.append(f"names never seen: {len(never_seen)}{', Secrets were not read (--secrets)' if unread else ''}")
+        said.append(
+            f"names that were not found: {len(never_seen)}{', Secrets were not read (--secrets)' if unread else ''}"
+        )
     if unknown:
         said.append(f"seen and not judged: {len(unknown)}")
     return "; ".join(said)

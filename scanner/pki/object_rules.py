@@ -75,7 +75,7 @@ def placed(rule: ScanRule, about: Configuration) -> Iterator[tuple[Steps, Findin
     config = about.config
     for wrong in config.problems:
         fix = hint(wrong, _value(about.snapshot.objects.get(PKI, ()), wrong.steps))
-        fix = fix or f"set {dotted(wrong.steps)} in {config.source} to a value that the API takes: {wrong.message}"
+        fix = fix or f"set {dotted(wrong.steps)} in {config.source} to a value that the API accepts: {wrong.message}"
         yield wrong.steps, _finding(rule, config.source, f"{wrong}", fix=fix)
     for field in config.unknown_fields:
         checked = "the enhancement's text" if config.shape == "document" else definition(PKI)
@@ -85,11 +85,11 @@ def placed(rule: ScanRule, about: Configuration) -> Iterator[tuple[Steps, Findin
         yield ("spec",), _finding(rule, config.source, said, severity="medium" if meant else "low", fix=fix)
     yield from ((("spec",), each) for each in _deprecated(rule, about))
     if config.shape == "interim":
-        said = "lists its categories below spec.certificateManagement.custom, as the API had it only for a while"
-        found = _finding(rule, config.source, said, severity="info", fix="write it as the release's own API has it")
+        said = "lists its categories below spec.certificateManagement.custom, an early layout of the API"
+        found = _finding(rule, config.source, said, severity="info", fix="use the layout of the release's API")
         yield ("spec", "certificateManagement", "custom"), found
     for each in [each for each in about.snapshot.objects.get(PKI, ()) if each.name != NAME][:_STRAYS]:
-        said = f"a PKI object has no effect unless it is called {NAME}"
+        said = f"a PKI object has no effect unless its name is {NAME}"
         fix = f"say it in PKI/{NAME}, and delete this one"
         yield ("metadata", "name"), _finding(rule, str(each.reference), said, fix=fix)
 
@@ -106,7 +106,7 @@ def _deprecated(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
     for name, override in about.config.overrides.items():
         known = about.names.by_name(name)
         if known is not None and known.successor is not None:
-            said = f"{override.field} is for {name}, no longer issued: {known.successor} took its place"
+            said = f"{override.field} is for {name}, no longer issued: {known.successor} replaced it"
             fix = f"name {known.successor} in the override instead"
             yield _finding(rule, about.config.source, said, severity="low", fix=fix)
 
@@ -156,10 +156,10 @@ def _judged(
     fix = f"make a ValidatingAdmissionPolicyBinding with policyName {shown(policy.name)} and validationActions [Deny]"
     gap = snapshot.gap(VALIDATING_ADMISSION_POLICY_BINDING)
     if not bound and gap:
-        said = f"whether anything binds it cannot be determined: {gap}"
+        said = f"it is unknown whether a binding refers to it: {gap}"
         yield _of_policy(rule, policy, said, inconclusive=True)
     elif not bound:
-        yield _of_policy(rule, policy, "no binding makes the API server ask it: it refuses nothing", fix=fix)
+        yield _of_policy(rule, policy, "no ValidatingAdmissionPolicyBinding refers to it: it refuses nothing", fix=fix)
     elif not any("Deny" in each.actions for each in bound):
         where = ", ".join(str(each.reference) for each in bound[:3])
         said = f"its bindings only warn or audit ({where}): it refuses nothing"
@@ -206,7 +206,7 @@ def check_pairs(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
         yield rule.finding(
             str(each.reference),
             f"{each.reference}: tls.key is not the key of the certificate in tls.crt{more}",
-            f"let the owner of {each.reference} create it again, key and certificate together",
+            f"replace the key and the certificate of {each.reference} together",
         )
 
 

@@ -205,7 +205,7 @@ def _signed_for(each: WellKnown, facts: CertificateFacts, issuer: str | None) ->
     how = each.recognition
     if issuer is None and "*" in how.subjects:
         return False
-    if how.issuers and issuer is not None and not fits(issuer, how.issuers):  # the cheapest, and what tells most apart
+    if how.issuers and issuer is not None and not fits(issuer, how.issuers):  # cheapest, most selective
         return False
     return suits(each, facts) and _is_for(how.sans, facts)
 
@@ -253,7 +253,7 @@ def likely(facts: CertificateFacts) -> str:
     subject, issuer = common_name(facts.subject), common_name(facts.issuer)
     for said, name in (("its name", subject), ("its signer's name", issuer)):
         if name is not None and _OPERATORS.search(name):
-            return f"{said} is spelt as operators spell them ({shown(name)})"
+            return f"{said} has the spelling of operators ({shown(name)})"
     return "it is self-signed, not signed by a CA" if facts.self_issued else ""
 
 
@@ -317,7 +317,7 @@ def classify(held: HeldCertificate, names: Names) -> Classified:
     use = use_of(held.facts)
     place = held.place
     if place.user_provided is not None:
-        because = f"it was provided, not generated: {place.user_provided}"
+        because = f"a user provided it: {place.user_provided}"
         return Classified(category=use, use=use, because=because, governed=False, why=because)
     found, because = recognise(held, names)
     if found:
@@ -329,7 +329,7 @@ def classify(held: HeldCertificate, names: Names) -> Classified:
             governed=True,
             why=f"{found[0].owner.name} makes it",
         )
-    because = "neither its place nor its subject is that of a certificate which is known"
+    because = "neither its location nor its subject is that of a well-known certificate"
     owned = inside(place, names)
     if owned is not None and place.role in _OWN:
         return Classified(
@@ -364,7 +364,7 @@ def _category(found: Iterable[WellKnown], use: Use) -> Use:
 
 def _odd(found: Iterable[WellKnown], facts: CertificateFacts) -> str:
     """A remark if the certificate's use does not fit its Secret."""
-    return "" if any(suits(each, facts) for each in found) else ", though the certificate is for something else"
+    return "" if any(suits(each, facts) for each in found) else ", but the certificate has another purpose"
 
 
 def _ungoverned(facts: CertificateFacts, place: Place, names: Names) -> tuple[bool | None, str]:
@@ -373,24 +373,24 @@ def _ungoverned(facts: CertificateFacts, place: Place, names: Names) -> tuple[bo
     if given is not None:
         return False, given
     if place.role == "trusted":
-        return False, "a trusted CA that is none of the platform's signers"
+        return False, "a trusted CA that is not a signer of the platform"
     reference = place.reference
     if reference is None:
         return _unplaced(place)
     if reference.kind == "CertificateSigningRequest":
         return False, "its requester generated the key"
     if reference.namespace is None:
-        return False, "its owner wrote it there, not the platform"
+        return False, "its owner created it, not the platform"
     if not names.is_platform(reference.namespace):
         if claims(facts, names) and has_known_key(facts, names) is None:
-            return None, "it is named as one of the service CA's, whose own certificate was not seen"
-        return False, f"namespace {reference.namespace} is its users', not the platform's"
-    return None, f"it lies in the platform's namespace {reference.namespace}, and nothing says who made it"
+            return None, "its name is that of a service CA certificate, but the service CA was not read"
+        return False, f"namespace {reference.namespace} belongs to users, not to the platform"
+    return None, f"it is in the platform's namespace {reference.namespace}, and its creator is unknown"
 
 
 def _unplaced(place: Place) -> tuple[bool | None, str]:
     if not place.endpoint:
-        return None, "a file does not say who made it"
+        return None, "a file does not show who created it"
     if place.component is None:
-        return False, "its listener belongs to no component of the platform that is known"
-    return None, f"{place.component} serves it, and nothing says who made it"
+        return False, "its listener belongs to no known component of the platform"
+    return None, f"{place.component} serves it, and its creator is unknown"

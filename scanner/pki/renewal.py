@@ -75,7 +75,7 @@ def check_renewal(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
     if role not in _JUDGED or _of_revision(subject):
         return
     if end is None:
-        yield finding(rule, subject, "inconclusive", "not-tested", "when it ends cannot be read")
+        yield finding(rule, subject, "inconclusive", "not-tested", "its expiry cannot be read")
     elif subject.classified.names:
         yield from _of_platform(rule, subject, end)
     elif not subject.held.place.endpoint:
@@ -96,7 +96,7 @@ def _of_platform(rule: ScanRule, subject: Subject, end: datetime) -> Iterator[Fi
     if end < now:
         if subject.held.place.endpoint:
             return
-        said = f"it {expiry_text(end, now)}, and nothing has made it again"
+        said = f"it {expiry_text(end, now)}, and it was not renewed"
         yield finding(rule, subject, "fail", "violation", said, severity="high", fix=fix_of(subject))
         return
     found = renewal(names, facts.not_before, end)
@@ -106,7 +106,7 @@ def _of_platform(rule: ScanRule, subject: Subject, end: datetime) -> Iterator[Fi
     late = _late(subject, found, end)
     severity = expiry_severity(facts, now, subject.policy.thresholds, overdue=rule.severity if late else None)
     if severity and (late or not subject.held.place.endpoint):
-        due = f"it should have been renewed by {late.date().isoformat()}, and " if late else "it "
+        due = f"its renewal was due by {late.date().isoformat()}, and " if late else "it "
         said = f"{due}{expiry_text(end, now)}"
         yield finding(rule, subject, "fail", "violation", said, severity=severity, fix=_ask(subject))
 
@@ -117,7 +117,7 @@ def _forgotten(rule: ScanRule, subject: Subject, end: datetime) -> Iterator[Find
     overdue: Severity | None = "low" if _old(subject, names) else None
     severity = expiry_severity(facts, now, subject.policy.thresholds, overdue=overdue)
     if severity and names and all(each.rotates == "never" for each in names):
-        said = f"nothing renews it by itself, and it {expiry_text(end, now)}"
+        said = f"no component renews it, and it {expiry_text(end, now)}"
         yield finding(rule, subject, "fail", "needs-forced-rotation", said, severity=severity, fix=fix_of(subject))
 
 
@@ -144,7 +144,7 @@ def _ask(subject: Subject) -> str:
     operator = next((each.owner.operator for each in subject.classified.names if each.owner.operator), "")
     if not operator:
         return fix_of(subject)
-    return f"find out from the conditions of ClusterOperator/{operator} why it does not renew it"
+    return f"read the conditions of ClusterOperator/{operator}, which renews it"
 
 
 def _nameless(rule: ScanRule, subject: Subject, end: datetime) -> Iterator[Finding]:
@@ -194,14 +194,14 @@ def fix_of(subject: Subject) -> str:
         felt = f"; that breaks {breaks}" if breaks else ""
         if subject.held.facts.is_ca and not fits(here, secrets):
             # A bundle may be behind: the Secret may hold a newer signer, which is as it should be.
-            again = f"delete it, so that its operator makes a new one{felt}"
+            again = f"delete it, and its operator issues a new one{felt}"
             return f"if {_which(here, secrets)} still has this certificate, {again}"
-        return f"delete {_which(here, secrets)}, so that its operator makes it again{felt}"
+        return f"delete {_which(here, secrets)}, and its operator issues it again{felt}"
     if here and subject.held.place.role == "leaf" and names and all(each.rotates == "operator" for each in names):
-        return f"delete Secret {here}, so that its operator makes it again{f'; that breaks {breaks}' if breaks else ''}"
+        return f"delete Secret {here}, and its operator issues it again{f'; that breaks {breaks}' if breaks else ''}"
     if breaks:
-        return f"there is no Secret whose deletion makes it again; replacing it breaks {breaks}"
-    return "find out who made it, and let that make it again"
+        return f"deleting a Secret does not renew it; replacing it breaks {breaks}"
+    return "find its issuer, and renew it there"
 
 
 def _which(here: str, secrets: tuple[str, ...]) -> str:

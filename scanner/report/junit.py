@@ -8,7 +8,7 @@ for each pair of those, so the replicas of an id are merged, with the worst resu
   or not counted in the exit code.
 * Certificates of the platform have a suite for each well-known name; other certificates are under their place. The sums
   of the inventory are properties of the suite ``adhere``.
-* ``package`` and ``properties`` of a suite are component, owner and standing, for dashboards.
+* ``package`` and ``properties`` of a suite are component, owner and ``standing``, for dashboards.
 
 Lint has a suite for each object, and a case for each rule that reads its kind. Objects of one name in several files are
 one suite.

@@ -25,7 +25,7 @@ SEEN: NamesRow = {
     "cluster": None, "judged": ["etcd-signer"], "unknown": [], "never_seen": [], "elsewhere": [], "complete": True,
     "why": "",
 }  # fmt: skip
-UNSEEN: NamesRow = {**SEEN, "never_seen": ["root-ca"], "complete": False, "why": "names never seen: 1"}
+UNSEEN: NamesRow = {**SEEN, "never_seen": ["root-ca"], "complete": False, "why": "names that were not found: 1"}
 
 
 def test_nothing_is_required_by_default() -> None:

@@ -176,7 +176,7 @@ def test_a_stronger_key_names_what_is_configured_also_where_that_is_more_than_on
 def test_a_violation_says_what_to_delete_and_who_feels_it() -> None:
     (finding,) = judged(replace(RSA, not_before=LATER), NAME)
     assert finding.fix == (
-        "delete the Secret that holds it (openshift-etcd/etcd-serving-*), so that its operator makes it again; "
+        "delete the Secret that holds it (openshift-etcd/etcd-serving-*), and its operator issues it again; "
         "that breaks clients of etcd for a minute"
     )
     assert finding.expected == ("ECDSA P384",)
@@ -190,13 +190,13 @@ DISCARDED = replace(NAME, rotates="never", delete=(), breaks="the kubeconfig of 
 @pytest.mark.parametrize(
     ("secret", "names", "fix"),
     [
-        ("etcd-peer-a", (NAME, PEER), ("delete Secret openshift-etcd/etcd-peer-a, so that its operator makes it again; "
+        ("etcd-peer-a", (NAME, PEER), ("delete Secret openshift-etcd/etcd-peer-a, and its operator issues it again; "
          "that breaks nothing")),
         ("x", (NAME, PEER), ("delete the Secret that holds it (openshift-etcd/etcd-serving-* or "
-         "openshift-etcd/etcd-peer-*), so that its operator makes it again; that breaks clients of etcd for a minute, "
+         "openshift-etcd/etcd-peer-*), and its operator issues it again; that breaks clients of etcd for a minute, "
          "or nothing")),
-        ("x", (replace(NAME, delete=("a/b",), breaks=""),), "delete Secret a/b, so that its operator makes it again"),
-        ("x", (DISCARDED,), ("there is no Secret whose deletion makes it again; replacing it breaks the kubeconfig of "
+        ("x", (replace(NAME, delete=("a/b",), breaks=""),), "delete Secret a/b, and its operator issues it again"),
+        ("x", (DISCARDED,), ("deleting a Secret does not renew it; replacing it breaks the kubeconfig of "
          "the installation")),
     ],
 )  # fmt: skip

@@ -36,7 +36,7 @@ def test_keys_that_suit_say_nothing(defaults: object, signers: object) -> None:
 def test_rsa_2048_for_ten_years_is_named_with_its_signers() -> None:
     (finding,) = configured(SMALL)
     assert (finding.severity, finding.verdict, finding.about) == ("low", "fail", "PKI/cluster")
-    assert "RSA 2048 is configured for signers that live for years" in finding.message
+    assert "RSA 2048 is configured for signers that are valid for years" in finding.message
     assert "kube-apiserver-lb-signer" in finding.message
     assert "aggregator-signer" not in finding.message  # it lives for 30 days
 

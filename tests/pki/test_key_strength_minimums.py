@@ -137,7 +137,7 @@ def test_what_the_pki_object_governs_is_its_own() -> None:
 def test_where_the_pki_object_asks_for_nothing_the_policy_does() -> None:
     (finding,) = said(replace(RSA, key_size=1024), told=classified(NAME), config=SILENT)
     assert finding.verdict == "fail"
-    assert "The PKI object asks for nothing: the feature gate is off" in finding.message
+    assert "The PKI object has no requirement: the feature gate is off" in finding.message
 
 
 def test_what_nobody_can_attribute_is_judged_too() -> None:

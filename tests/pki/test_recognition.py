@@ -132,7 +132,7 @@ def test_a_look_alike_in_a_users_namespace_is_nobody(row: Row) -> None:
     path = f"shop/{row.secret.partition('/')[2]}"
     found = classify(held(certificate(row), secret=path), names())
     assert (found.names, found.governed) == ((), False)
-    assert found.why == "namespace shop is its users', not the platform's"
+    assert found.why == "namespace shop belongs to users, not to the platform"
 
 
 # --- Listeners --------------------------------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ def test_a_secret_that_holds_something_else_says_so() -> None:
     found = classify(held(made("x", "y", eku=SERVER), secret=f"{ETCD}/etcd-signer"), names())
     assert said(found) == {"etcd-signer"}
     assert (found.category, found.use) == ("signer", "serving")
-    assert found.because.endswith(", though the certificate is for something else")
+    assert found.because.endswith(", but the certificate has another purpose")
 
 
 # --- What no override can name ----------------------------------------------------------------------------------------

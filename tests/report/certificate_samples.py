@@ -94,7 +94,7 @@ def others(subject: str, days: int, key: KeyRow, *, governed: bool | None = Fals
     made["names"], made["governed"], made["component"], made["renewal"] = [], governed, None, None
     made["places"] = ["Secret/shop/web data[tls.crt]"]
     made["why"] = (
-        "namespace shop is its users', not the platform's" if governed is False else "nothing says who made it"
+        "namespace shop belongs to users, not to the platform" if governed is False else "nothing says who made it"
     )
     made["status"], made["verdict"] = (
         ("not-governed", "not_applicable") if governed is False else ("unattributed", "inconclusive")
@@ -104,7 +104,7 @@ def others(subject: str, days: int, key: KeyRow, *, governed: bool | None = Fals
 
 VIOLATES = key_finding(
     "etcd-signer", "fail", "violation", "its key is RSA 2048, and RSA 4096 is required, and it was made after that",
-    fix="delete Secret openshift-etcd/etcd-signer, so that its operator makes it again",
+    fix="delete Secret openshift-etcd/etcd-signer, and its operator issues it again",
 )  # fmt: skip
 PENDING = key_finding(
     "kube-apiserver-lb-server", "fail", "pending-rotation", "its key is RSA 2048, and ECDSA P384 is required; it was"
@@ -113,7 +113,7 @@ PENDING = key_finding(
 FORCED = key_finding(
     "kube-apiserver-lb-signer", "fail", "needs-forced-rotation", "its key is RSA 2048, and RSA 4096 is required;"
     " nothing renews it by itself", severity="low",
-    fix=f"delete Secret {SIGNERS}/loadbalancer-serving-signer, so that its operator makes it again; that breaks every"
+    fix=f"delete Secret {SIGNERS}/loadbalancer-serving-signer, and its operator issues it again; that breaks every"
     " kubeconfig that embeds the old CA",
 )  # fmt: skip
 IGNORED = key_finding(

@@ -231,7 +231,7 @@ def test_the_certificates_of_a_cluster() -> None:
         "PKI/cluster: defaults RSA 2048, signer RSA 4096, serving ECDSA P384; last changed 2026-11-01",
         "1 will be renewed automatically, the last by 2026-12-04.",
         "etcd-signer signer · etcd-operator · openshift-etcd · CN=etcd-signer RSA 2048 2031-07-18 in 4 years",
-        "violates delete Secret openshift-etcd/etcd-signer, so that its operator makes it again",
+        "violates delete Secret openshift-etcd/etcd-signer, and its operator issues it again",
         "pending rotation renewed by 2026-12-04",
         "nothing renews it by itself",
         "2026-11-09 expired 12 days ago",

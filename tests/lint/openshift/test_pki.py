@@ -58,7 +58,7 @@ def linted(directory: Path, text: str) -> LintReport:
             "spec.certificateManagement.custom.defaults.key.rsa.keySize",
             "should be greater than or equal to 2048",
         ),
-        (KEY % ("other", GOOD), "pki-object", 3, "metadata.name", "a PKI object has no effect unless it is called"),
+        (KEY % ("other", GOOD), "pki-object", 3, "metadata.name", "a PKI object has no effect unless its name is"),
         (DEFINITION % ("shop", "ServingCertificate"), "pki-definition", 5, "spec.certificates", "has no effect"),
         (OVERRIDE, "pki-object", 6, "spec.overrides[0]", "certificateName"),
     ],
