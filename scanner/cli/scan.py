@@ -70,7 +70,7 @@ class Asked:
 @click.option(
     "--mode",
     type=click.Choice(get_args(Mode)),
-    help="inventory also lists everything that is accepted.  [default: inventory]",
+    help="verdict tests what the profile forbids; inventory also lists all that is accepted.  [default: inventory]",
 )
 @click.option(
     "--format",
@@ -89,11 +89,18 @@ class Asked:
 @click.option("--concurrency", type=COUNT, metavar="N", help="Endpoints probed at once.  [default: 50]")
 @click.option("--per-host", type=COUNT, metavar="N", help="Most connections at once to one address.  [default: 4]")
 @click.option("--rate", type=RATE, metavar="N", help="New connections per second.  [default: no limit]")
-@click.option("--confirm", is_flag=True, default=None, help="Check every violation again with sslyze, where it can.")
+@click.option(
+    "--confirm",
+    is_flag=True,
+    default=None,
+    help="Check every violation again with sslyze, if sslyze supports the check.",
+)
 @click.option("--deep", is_flag=True, default=None, help="Let sslyze look for known vulnerabilities too.")
 @click.option("--active-http", is_flag=True, default=None, help="Send a HEAD request where a check needs one.")
 @click.option("--sni", metavar="NAME", help="Send NAME as SNI to targets without #SNI.")
-@click.option("--ca", metavar="FILE|system", help="Trusted CAs in PEM.  [default: public roots, for public names only]")
+@click.option(
+    "--ca", metavar="FILE|system", help="Trusted CAs in PEM.  [default: public roots; other names are not verified]"
+)
 @click.option(
     "--config",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -112,7 +119,7 @@ def scan(save: str | None, **options: object) -> int:
     xmpp://, postgres://, mysql://host:port for STARTTLS; the default port is 443.
 
     With --cluster, --context or --snapshot adhere finds the listeners and the profile that each must follow.
-    On OpenShift the cluster's objects set it. Elsewhere --profile is the minimum (a type alone is Mozilla's):
+    On OpenShift the cluster's objects set it. Elsewhere --profile is the minimum (a name alone is Mozilla's profile):
     flags and kubelet configuration may be stricter, never weaker.
     """
     cluster = ClusterAsked(**{each.name: options.pop(each.name) for each in fields(ClusterAsked)})  # type: ignore[arg-type]

@@ -24,7 +24,7 @@ PREVIOUS = click.option(
     "--previous",
     metavar="DIR",
     multiple=True,
-    help="Earlier snapshot or saved scan: the configuration when older certificates were issued.",
+    help="Judge older certificates by the configuration in an earlier snapshot or saved scan.",
 )
 
 
@@ -89,7 +89,7 @@ if TYPE_CHECKING:
 SECRETS = click.option(
     "--secrets/--no-secrets",
     default=None,
-    help="Read the certificates in Secrets too, or ask for no Secret at all.  [default: ask for none]",
+    help="Read the certificates in Secrets; --no-secrets requests no Secret.  [default: --no-secrets]",
 )
 
 

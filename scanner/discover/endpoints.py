@@ -47,7 +47,7 @@ class EndpointBuilder:
     def omitted(self) -> str | None:
         """The reason why it is not probed, or None."""
         if self.entry and self.entry.speaks in ("plain", "nothing") and not self._is_declared():
-            return "ports without TLS by the component catalogue"
+            return "ports that use no TLS according to the component catalogue"
         if self.loopback and self.tunnel is None:
             return _NO_WAY if self._forwards else _NO_FORWARD
         return None

@@ -601,7 +601,7 @@ def dropped_name(name: object, reader: Reader, *, guess: bool = True) -> Dropped
     if has is None:  # OpenSSL 3.0 refuses it and 4.0 accepts it; the router's version is unknown
         reason = f"{name} is an IANA name, which older releases of OpenSSL ignore without an error"
         return DroppedName(name, reason, f"write {known}", certain=False)
-    reason = f"{name} is an IANA name, and only OpenSSL names are mapped: it is ignored without an error"
+    reason = f"{name} is an IANA name; OpenShift knows OpenSSL names only, and ignores it without an error"
     return DroppedName(name, reason, f"write {known}")
 
 

@@ -87,7 +87,7 @@ def secret_flaws(
     ``at``: the field of the subject that refers to it. ``types``: the accepted types.
     """
     if isinstance(secret, Missing):
-        question = "whether it has a certificate and its private key"
+        question = "whether it contains a certificate and its private key"
         yield absent(secret, at, question=question, fix=f", of type {TLS}")
         return
     owner = editable(declared, secret.name, secret.namespace)

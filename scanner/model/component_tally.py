@@ -108,7 +108,7 @@ def _worse(one: Honours | None, other: Honours | None) -> Honours | None:
 
 def _proof(row: EndpointRow, answer: Honours) -> str:
     if answer == "yes":
-        return f"refuses what {row['expected']['profile']} forbids, in {row['observed']['connections']} connections"
+        return f"refuses what {row['expected']['profile']} forbids ({row['observed']['connections']} connections)"
     verdict = "fail" if answer == "no" else "inconclusive"
     for finding in row["findings"]:
         if finding["rule"] in HONOURED_BY and finding["verdict"] == verdict:

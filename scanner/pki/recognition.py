@@ -327,7 +327,7 @@ def classify(held: HeldCertificate, names: Names) -> Classified:
             use=use,
             because=because + _odd(found, held.facts),
             governed=True,
-            why=f"{found[0].owner.name} makes it",
+            why=f"{found[0].owner.name} issues it",
         )
     because = "neither its location nor its subject is that of a well-known certificate"
     owned = inside(place, names)
@@ -392,5 +392,5 @@ def _unplaced(place: Place) -> tuple[bool | None, str]:
     if not place.endpoint:
         return None, "a file does not show who created it"
     if place.component is None:
-        return False, "its listener belongs to no known component of the platform"
+        return False, "no known component of the platform owns its listener"
     return None, f"{place.component} serves it, and its creator is unknown"

@@ -37,8 +37,8 @@ _COUNTS: tuple[tuple[Outcome, str], ...] = (
     ("not_applicable", "–"),
 )
 _LEGEND = (
-    "LISTENERS are ports of workloads; ENDPOINTS are their replicas and addresses, which COVERAGE counts",
-    "(1 of 2): 1 of 2 listeners follows its profile; 'of 2 TLS' leaves out those without a TLS requirement",
+    "a listener is a port of a workload, an endpoint one address of a listener; COVERAGE counts endpoints",
+    "(1 of 2): one of two listeners follows its profile; 'TLS': only listeners that must use TLS are counted",
     "~ differs, not counted in the exit code (profile not enforced, waived, rollout in progress)",
     "? inconclusive   – no TLS requirement",
 )

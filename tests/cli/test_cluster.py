@@ -266,7 +266,11 @@ def test_a_users_workload_behind_passthrough_follows_no_adherence(call: Call, pl
     ("listener", "options", "why"),
     [
         ("openshift-kube-controller-manager/kube-controller-manager:10357", (), "--via port-forward"),
-        ("openshift-kube-apiserver/kube-apiserver:6080", (), "ports without TLS by the component catalogue"),
+        (
+            "openshift-kube-apiserver/kube-apiserver:6080",
+            (),
+            "ports that use no TLS according to the component catalogue",
+        ),
         ("shop/web", ("--exclude", "namespace=shop"), "excluded"),
         ("shop/web", ("--include", "namespace=mainframe"), "not included"),
     ],

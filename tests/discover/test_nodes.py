@@ -120,7 +120,7 @@ def test_metrics_server_on_10250_is_no_kubelet() -> None:
 def test_plain_ports_of_the_catalogue_are_left_out() -> None:
     discovery = found(NODE + host_pod("mcs", 22624, namespace="openshift-mco"), CATALOGUE)
     assert not [each for each in discovery.endpoints if each.port == 22624]
-    assert left_out(discovery)["ports without TLS by the component catalogue"] == 1
+    assert left_out(discovery)["ports that use no TLS according to the component catalogue"] == 1
 
 
 LOOPBACK = host_pod("policy", 10357, namespace="openshift-policy")

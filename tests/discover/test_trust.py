@@ -168,7 +168,7 @@ def test_a_tenant_s_labels_neither_select_nor_exclude_etcd() -> None:
 def test_plaintext_that_the_catalogue_knows_stays_left_out_whoever_points_there() -> None:
     discovery = found(PLAIN + tenant(6080), KNOWN)
     assert not [each for each in discovery.endpoints if each.port == 6080]
-    assert left_out(discovery)["ports without TLS by the component catalogue"] == 1
+    assert left_out(discovery)["ports that use no TLS according to the component catalogue"] == 1
     assert discovery.omitted == ()  # without ``everything``
 
 

@@ -71,7 +71,7 @@ def row(
         names=[name],
         category=category,
         governed=True,
-        why=f"{component} makes it",
+        why=f"{component} issues it",
         component=component,
         namespace=namespace,
         subject=f"CN={name}",

@@ -126,7 +126,7 @@ def check_fallback(subject: Subject) -> Iterator[Flaw]:
     tokens = bool(proxy.jwt_providers)
     unchecked = ", and Contour before 1.33.5 requires no JWT from them" if tokens else ""
     yield Flaw(
-        message=f"clients with an unknown server name, or without one, are served{unchecked}",
+        message=f"clients with an unknown server name, or without one, get the fallback certificate{unchecked}",
         at=FALLBACK,
         severity="high" if tokens else None,
         fix=f"{subject.object.reference}: remove it",

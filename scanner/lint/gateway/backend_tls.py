@@ -272,7 +272,7 @@ def check_names(subject: Subject) -> Iterator[Flaw]:
     hostname = validation.hostname.lower()
     if names and hostname not in names:
         yield Flaw(
-            message=f"a certificate for only {shown(hostname)} is rejected: only subjectAltNames are checked",
+            message=f"a certificate for {shown(hostname)} alone is rejected: the Gateway checks subjectAltNames only",
             at=at,
             fix=f"{subject.object.reference}: add the hostname to subjectAltNames",
         )

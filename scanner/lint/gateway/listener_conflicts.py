@@ -228,7 +228,8 @@ def check_overlap(subject: Subject) -> Iterator[Flaw]:
                     severity=_severity(first, later),
                     observed=(later.hostname or "every name", first.hostname or "every name"),
                     evidence=_status(later),
-                    fix=f"{subject.object.reference}: set a hostname for {later.name} outside that of {first.name}",
+                    fix=f"{subject.object.reference}: set a hostname for listener {later.name} that listener "
+                    f"{first.name} does not match",
                 )
             continue
         for listener, beside in ((first, later), (later, first)):

@@ -95,7 +95,7 @@ def check_domain(subject: Subject) -> Iterator[Flaw]:
     others = [each for each in known.get((controller.namespace, own), ()) if each is not subject.object]
     if others and own:
         where = own if isinstance(own, str) else "the cluster's"
-        message = f"{others[0].reference} has the same domain, {where}: the operator admits one of them"
+        message = f"{others[0].reference} has the same domain ({where}): the operator admits only one"
         observed = tuple(str(each.reference) for each in others[:5])
         yield Flaw(message=message, at=at, observed=observed, fix="set spec.domain to another domain")
     elif unseen := _unseen(subject.declared, controller, own):

@@ -143,7 +143,7 @@ def _losses(kind: Kind, custom: CustomProfile) -> Iterator[_Loss]:
     thirteen = [code for name, code in codes.items() if name in TLS13_NAMES]
     if kind in (INGRESS_CONTROLLER, API_SERVER) and thirteen and FIPS_TLS13.isdisjoint(thirteen):
         inheriting = " that inherits it" if kind == API_SERVER else ""
-        message = f"FIPS mode allows none of its TLS 1.3 suites, and an IngressController{inheriting} is not admitted"
+        message = f"FIPS mode allows none of its TLS 1.3 suites; the operator rejects an IngressController{inheriting}"
         yield _Loss("ciphers", message, "add TLS_AES_128_GCM_SHA256")
     old = [code for code in codes.values() if not is_tls13(code)]
     if old and CHACHA20.issuperset(old) and custom.minimum != VERSIONS[-1]:

@@ -219,7 +219,9 @@ def check_chain(subject: Subject) -> Iterator[Flaw]:
     """The Secret of a Route's external certificate contains one certificate."""
     secret = secret_of(subject, name) if (name := Route.of(subject.object).external_secret) else None
     if isinstance(secret, Missing) and secret.gap and not secret.promised:
-        flaw = undecided(secret, EXTERNAL, "whether it contains one certificate")  # route-external-secret counts it
+        flaw = undecided(
+            secret, EXTERNAL, "whether it contains exactly one certificate"
+        )  # route-external-secret counts it
         yield Flaw(message=flaw.message, at=flaw.at, verdict=flaw.verdict, severity="info")
     if secret is None or isinstance(secret, Missing):
         return
@@ -365,7 +367,7 @@ def _services(subject: Subject) -> Iterator[Flaw]:
                 yield Flaw(message=f"{service.name} does not exist", at=steps, fix=f"create {service.name}")
         elif not service_ca_secret(service):
             yield Flaw(
-                message=f"{service.reference} has no certificate of the service CA, which the router verifies it with",
+                message=f"the router trusts only the service CA, but {service.reference} has no certificate from it",
                 at=steps,
                 fix=f"annotate {service.reference} with {SERVICE_CA[0]}, or set destinationCACertificate",
                 correction=f"metadata:\n  annotations:\n    {SERVICE_CA[0]}: {name}-tls",

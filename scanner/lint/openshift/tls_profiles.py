@@ -129,11 +129,11 @@ def _flaws(subject: Subject, profile: TLSSecurityProfile, about: frozenset[Probl
 def _flaw(each: Problem, profile: TLSSecurityProfile, kind: Kind) -> Flaw:
     message = each.message
     if each.schema:
-        message = f"no API server accepts it: {message}"
+        message = f"the API server refuses it: {message}"
     elif each.id in _REFUSED:
         message = f"{_refused_by(kind)}: {message}"
     elif each.id == "version-unset" and kind == API_SERVER:
-        message += ", and an IngressController that inherits it is not admitted"
+        message += ", and the operator rejects an IngressController that inherits it"
     if each.id == "tls13-stays":
         return Flaw(message=message, at=each.at, severity="info", status="informational")
     return Flaw(
@@ -246,7 +246,7 @@ def _conflict(server: KubeObject) -> _Conflict | None:
     if bool(names) == only_tls13:
         return None  # the API server refuses it: no ciphers, or some with VersionTLS13
     if only_tls13:
-        why = "is Custom with VersionTLS13 and must list no ciphers, but an IngressController requires ciphers"
+        why = "is Custom with VersionTLS13 and must not list ciphers, but an IngressController requires ciphers"
         return _Conflict(why, "set 'type: Modern'", _MODERN)
     found = next(router_refusals(custom), None)
     correction = "minTLSVersion: VersionTLS12" if found and found.field == "minTLSVersion" else ""
@@ -262,7 +262,7 @@ def _server_flaws(subject: Subject) -> Iterator[Flaw]:
     inheriting = [each for each in islice(controllers, _MOST) if _inherits(each)]
     if inheriting:
         yield Flaw(
-            message=f"it {conflict.why}: {inheriting[0].reference} inherits it, and is not admitted",
+            message=f"it {conflict.why}: {inheriting[0].reference} inherits it, and the operator rejects that",
             at=(*PROFILE, "custom"),
             observed=tuple(str(each.reference) for each in inheriting[:5]),
             fix=f"{conflict.fix}, or set spec.tlsSecurityProfile in {inheriting[0].reference}",
@@ -315,7 +315,11 @@ def check_value(subject: Subject) -> Iterator[Flaw]:
     if value is None or value in (STRICT, LEGACY):
         return
     means = SPELLINGS.get(value) if isinstance(value, str) and value else None
-    known = f"an earlier spelling of {means}" if means else "unknown to every release: components treat it as strict"
+    known = (
+        f"an earlier spelling of {means}"
+        if means
+        else "unknown to every release; if it is stored, components treat it as StrictAllComponents"
+    )
     yield Flaw(
         message=f"the API server refuses it: Unsupported value: {shown(value)}: "
         f'supported values: "{LEGACY}", "{STRICT}" ({known})',

@@ -109,7 +109,7 @@ def test_custom(tmp_path: Path, kind: str, profile: str, parts: list[str]) -> No
 @pytest.mark.parametrize(
     ("kind", "part"),
     [
-        ("APIServer", "means VersionTLS12, and an IngressController that inherits it is not admitted"),
+        ("APIServer", "means VersionTLS12, and the operator rejects an IngressController that inherits it"),
         ("KubeletConfig", "means VersionTLS12"),
         ("Forwarder", "means VersionTLS12"),
     ],
@@ -309,7 +309,7 @@ OLDER = custom("ECDHE-RSA-CHACHA20-POLY1305, TLS_AES_128_GCM_SHA256")
 @pytest.mark.parametrize(
     ("kind", "profile", "config", "expected"),
     [
-        ("IngressController", CHACHA, IN_FIPS, [("high", "ciphers", "an IngressController is not admitted")]),
+        ("IngressController", CHACHA, IN_FIPS, [("high", "ciphers", "the operator rejects an IngressController")]),
         ("IngressController", CHACHA, NOT_IN_FIPS, []),
         ("IngressController", CHACHA, "", [("inconclusive", "ciphers", "is unknown: not among the manifests")]),
         ("IngressController", CHACHA, CONFIG % "install-config: '{'", [("inconclusive", "ciphers", "is unknown")]),
