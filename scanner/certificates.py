@@ -16,7 +16,8 @@ from scanner.kube.tls_profile import Profile
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.finding import SEVERITIES, Finding
-from scanner.model.inventory import HeldCertificate, InventoryRow, NamesRow, RenewalRow
+from scanner.model.held_certificate import HeldCertificate
+from scanner.model.inventory import InventoryRow, NamesRow, RenewalRow
 from scanner.model.observation import Observation
 from scanner.model.pki_config import Key, PkiConfig, Rule
 from scanner.model.report import NEVER_FAILS, VERDICTS

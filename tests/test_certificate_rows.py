@@ -11,7 +11,8 @@ from scanner.certificates import configuration_line, inventory_row
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Reference
 from scanner.model.finding import Finding, Severity, Status, Verdict
-from scanner.model.inventory import HeldCertificate, Place, certificate_report
+from scanner.model.held_certificate import HeldCertificate, Place
+from scanner.model.inventory import certificate_report
 from scanner.model.pki_config import RSA_2048, Key, PkiConfig, Rule
 from scanner.pki.inventory import Entry, collect
 from tests.pki.making import made

@@ -20,7 +20,7 @@ from scanner.kube.snapshot import Origin, Snapshot
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding
-from scanner.model.inventory import HeldCertificate, Place
+from scanner.model.held_certificate import HeldCertificate, Place
 from scanner.model.scan_policy import ScanPolicy
 from tests.judge.cases import CONFORMING, PROFILE
 from tests.pki.making import made

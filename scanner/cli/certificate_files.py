@@ -10,7 +10,7 @@ from pathlib import Path
 from scanner.errors import InputError
 from scanner.files.regular_file import NOT_REGULAR, content
 from scanner.kube.maybe import Known, Unknown
-from scanner.model.inventory import HeldCertificate, Place
+from scanner.model.held_certificate import HeldCertificate, Place
 from scanner.pki.containers import MAX_BYTES, Contained, Named, apart, contents, with_role
 
 MAX_FILES = 100_000

@@ -25,7 +25,8 @@ from scanner.kube import cluster_facts
 from scanner.kube.kinds import NAMESPACE, PKI, SECRET
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.snapshot import Origin, Snapshot, union
-from scanner.model.inventory import HeldCertificate, InventoryRow
+from scanner.model.held_certificate import HeldCertificate
+from scanner.model.inventory import InventoryRow
 from scanner.model.pki_config import PkiConfig, key_of
 from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING, EXIT_OK, FailOn, FindingRow, fails
 from scanner.pki.config import ALWAYS, pki_config_of_file

@@ -1,7 +1,6 @@
-"""The inventory of certificates: each certificate with its place, and its row and the sums in a report
-(``docs/schema/scan-v1.json``).
+"""The inventory of certificates in a report (``docs/schema/scan-v1.json``): one row for each certificate, and the sums.
 
-Each certificate has one row, however often the cluster has or serves it. Rows are produced one by one, like those of
+Each certificate occurs once, however often the cluster has or serves it. Rows are produced one by one, like those of
 endpoints; the sums stay small.
 """
 
@@ -11,11 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Final, Literal, TypedDict
+from typing import Final, TypedDict
 
-from scanner.kube.objects import Reference
 from scanner.model.row import FindingRow, KeyRow
-from scanner.tls.certificate import CertificateFacts
 
 CATEGORIES: Final = ("signer", "serving", "client", "peer", "unknown")
 """Categories in the order of the enhancement; ``unknown``: the certificate has no purpose."""
@@ -239,44 +236,3 @@ def certificate_report(
     for row in rows():
         tally.add(row)
     return CertificateReport(summary=tally.summary(configurations, list(names)), rows=rows)
-
-
-Role = Literal["leaf", "issuer", "trusted", "client", "request"]
-"""``leaf``: first of a chain, with a key or served. ``issuer``: sent or stored after a leaf. ``trusted``: in a
-bundle of CAs. ``client``: of a kubeconfig or another client. ``request``: of a CertificateSigningRequest."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """The place of a certificate."""
-
-    role: Role
-    reference: Reference | None = None
-    """Its object, or None."""
-    field: str = ""
-    """``data[tls.crt]``, ``webhooks[0].clientConfig.caBundle``; one of several with its number: ``data[ca.crt] 2``."""
-    endpoint: str = ""
-    """Id of the listener that served it."""
-    port: int | None = None
-    """Port of that listener."""
-    component: str | None = None
-    """Component of that listener in the catalogue."""
-    file: str = ""
-    """Path, and the entry in it: ``ca.pem 2``, ``store.p12 alias web``."""
-    user_provided: str | None = None
-    """The object and field by which a user provided it; None: generated."""
-    key_matches: bool | None = None
-    """True if the private key beside it matches; None if there is none."""
-
-    def __str__(self) -> str:
-        return " ".join(filter(None, (str(self.reference or ""), self.field, self.endpoint, self.file)))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeldCertificate:
-    """One certificate in one place."""
-
-    facts: CertificateFacts
-    place: Place
-    chain: tuple[CertificateFacts, ...] = ()
-    """Certificates after it, its issuer first, if known."""

@@ -21,7 +21,7 @@ from scanner.kube.secrets import CertificateSigningRequest, ConfigMap, Secret
 from scanner.kube.service_callers import CALLS, clients
 from scanner.kube.snapshot import Snapshot, union
 from scanner.model.endpoint import Endpoint
-from scanner.model.inventory import HeldCertificate, Place, Role
+from scanner.model.held_certificate import HeldCertificate, Place, Role
 from scanner.model.observation import Observation
 from scanner.model.pem import Parser, decoded, unreadable
 from scanner.model.well_known import Names, fits

@@ -10,7 +10,7 @@ from scanner.errors import InputError
 from scanner.files.yaml_values import load
 from scanner.kube.maybe import Unknown
 from scanner.kube.secrets import KubeconfigCluster, KubeconfigFile, KubeconfigUser
-from scanner.model.inventory import HeldCertificate, Role
+from scanner.model.held_certificate import HeldCertificate, Role
 from scanner.model.pem import MOST, Parser, decoded, inside, looks_like_a_key, pem_certificates
 from scanner.pki.keystores import JKS_MAGICS, jks_entries, pkcs12_bags
 from scanner.tls.certificate import CertificateFacts

@@ -13,7 +13,7 @@ from datetime import datetime
 from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Because
 from scanner.model.finding import Finding
-from scanner.model.inventory import HeldCertificate
+from scanner.model.held_certificate import HeldCertificate
 from scanner.model.pki_config import Key, key_of
 from scanner.model.scan_policy import ScanPolicy
 from scanner.model.well_known import Names

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from scanner.kube.maybe import Unknown
-from scanner.model.inventory import HeldCertificate
+from scanner.model.held_certificate import HeldCertificate
 from scanner.model.pki_config import Key, key_of
 from scanner.model.well_known import Names
 from scanner.pki.recognition import Classified, given_there, inside

@@ -17,7 +17,7 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.x509 import load_der_x509_certificate
 
 from scanner.files.source_positions import shown
-from scanner.model.inventory import HeldCertificate, Place
+from scanner.model.held_certificate import HeldCertificate, Place
 from scanner.model.well_known import Category, Inside, Names, Owner, WellKnown, fits
 from scanner.tls.certificate import CertificateFacts
 

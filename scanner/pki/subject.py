@@ -8,7 +8,7 @@ from datetime import datetime
 
 from scanner.kube.kinds import SECRET
 from scanner.model.finding import Finding, Severity, Status, Verdict
-from scanner.model.inventory import HeldCertificate
+from scanner.model.held_certificate import HeldCertificate
 from scanner.model.pki_config import PkiConfig
 from scanner.model.rule import ScanRule
 from scanner.model.scan_policy import ScanPolicy

@@ -87,7 +87,7 @@ def test_a_must_gather(tmp_path: Path, image: str) -> None:
         "IngressController": ["openshift-ingress-operator/default"],
         "Namespace": ["/shop"],
     }
-    # Cluster-scoped kinds are complete; others may have objects in namespaces that were not gathered.
+    # What has no namespace is whole; of the rest there may be more in namespaces that nobody gathered.
     assert {each.gap for each in found.unreadable.values()} == {"not-saved"}
     assert set(found.unreadable) == set(WANTED) - {API_SERVER}
     assert found.gap(POD) == "a must-gather has only namespace shop"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scanner.kube.maybe import Unknown
 from scanner.model.certificate_faults import covers
-from scanner.model.inventory import Place
+from scanner.model.held_certificate import Place
 from scanner.pki.renewal import RENEWAL
 from tests.judge.cases import LEAF, NOW, case, finding
 from tests.pki.subjects import classified, subject

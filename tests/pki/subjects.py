@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from scanner.kube.objects import Reference
-from scanner.model.inventory import HeldCertificate, Place
+from scanner.model.held_certificate import HeldCertificate, Place
 from scanner.model.pki_config import RSA_2048, Key, PkiConfig, Rule
 from scanner.model.scan_policy import ScanPolicy
 from scanner.model.well_known import Owner, Recognition, WellKnown

@@ -15,7 +15,7 @@ from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import NotRead, Snapshot
 from scanner.model.endpoint import Endpoint, Owner
-from scanner.model.inventory import HeldCertificate
+from scanner.model.held_certificate import HeldCertificate
 from scanner.model.observation import Observation, Reach
 from scanner.model.pki_config import key_of
 from scanner.pki.certificate_sources import READS, SOURCES, held, served, signers

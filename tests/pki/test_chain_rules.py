@@ -9,7 +9,7 @@ import pytest
 from scanner.config.certificate_names import load_names
 from scanner.kube.objects import Reference
 from scanner.model.finding import Finding
-from scanner.model.inventory import HeldCertificate, Place, Role
+from scanner.model.held_certificate import HeldCertificate, Place, Role
 from scanner.model.well_known import Owner
 from scanner.pki.chain_rules import SIGNATURE, can_sign, signs
 from scanner.pki.inventory_index import PLATFORM, InventoryIndex

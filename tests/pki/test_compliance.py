@@ -11,7 +11,7 @@ import pytest
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Reference
 from scanner.model.finding import Finding
-from scanner.model.inventory import HeldCertificate, Place
+from scanner.model.held_certificate import HeldCertificate, Place
 from scanner.model.pki_config import RSA_2048, Key, PkiConfig, Rule
 from scanner.model.well_known import Owner, Recognition, Rotation, WellKnown
 from scanner.pki.compliance import KEY, check_key

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from scanner.config.certificate_names import load_names
 from scanner.kube.tls_profile import Profile
-from scanner.model.inventory import HeldCertificate, Place
+from scanner.model.held_certificate import HeldCertificate, Place
 from scanner.model.scan_policy import CertificateMinimums, ScanPolicy
 from scanner.pki.inventory_index import InventoryIndex
 from scanner.pki.listener_profile import Serving

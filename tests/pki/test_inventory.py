@@ -11,7 +11,7 @@ from scanner.config.certificate_names import load_names
 from scanner.kube.kinds import KINDS
 from scanner.kube.objects import KubeObject, Reference
 from scanner.kube.snapshot import Origin, Snapshot
-from scanner.model.inventory import HeldCertificate, Place
+from scanner.model.held_certificate import HeldCertificate, Place
 from scanner.model.well_known import Names
 from scanner.pki.governing import Governing
 from scanner.pki.inventory import Inventory, collect

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from scanner.config.certificate_names import load_names
 from scanner.kube.objects import Reference
-from scanner.model.inventory import HeldCertificate, Place, Role
+from scanner.model.held_certificate import HeldCertificate, Place, Role
 from scanner.model.well_known import Names
 from scanner.pki.recognition import Classified, classify, common_name, organizations, values
 from scanner.tls.certificate import CertificateFacts, parse_certificate

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from scanner.kube.objects import Reference
-from scanner.model.inventory import Place, Role
+from scanner.model.held_certificate import Place, Role
 from scanner.model.scan_policy import Policy, ScanPolicy
 from scanner.model.well_known import Owner, Recognition, WellKnown
 from scanner.pki.renewal import LIFE, RENEWAL, renewal
