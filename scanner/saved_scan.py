@@ -100,7 +100,7 @@ class SavedScanWriter:
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not (self._directory / HEAD).is_file() and any(self._directory.iterdir()):
             raise UsageError(
-                f"{self._directory}: there is something else in it", hint="--save takes an empty directory, or a scan's"
+                f"{self._directory}: it has other content", hint="choose an empty directory, or a saved scan"
             )
         for name in (HEAD, ROWS, FINDINGS, OBSERVATIONS, POLICY):
             (self._directory / name).unlink(missing_ok=True)

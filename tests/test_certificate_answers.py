@@ -114,7 +114,7 @@ def test_a_signer_without_a_known_name_is_judged_by_the_defaults_of_its_category
     assert status(found, "right-signer") == ("inconclusive", "unattributed")  # an override may ask for another key
     assert status(found, "serving") == ("inconclusive", "not-tested")
     told = {each.about: each.message for each in key_findings(found)}
-    assert "it has no known name, and its name is spelt as operators spell them" in str(told)
+    assert "it has no known name, and its name has the spelling of operators" in str(told)
     assert "if the platform issued it, ECDSA P384 is required" in str(told)
 
 

@@ -195,7 +195,7 @@ def test_a_healthy_component_passes_every_step_that_can_be_looked_at() -> None:
             ),
             PROFILE, "admission refuses: ",
         ),
-        (changed("apiserver", "spec", "tlsSecurityProfile", to={"type": "Newest"}), PROFILE, "none of the API's"),
+        (changed("apiserver", "spec", "tlsSecurityProfile", to={"type": "Newest"}), PROFILE, "unknown type 'Newest'"),
         (
             changed("observed", "spec", "observedConfig", "servingInfo", "minTLSVersion", to="VersionTLS12"),
             OBSERVED, "APIServer/cluster asks for TLSv1.3",
@@ -420,7 +420,7 @@ def pool(wanted: str = "new", **spec: object) -> dict[str, Any]:
     ("of", "outcome", "words"),
     [
         (pool("old"), "ok", "every node runs"),
-        (pool(), "unknown", "the pool wants new"),
+        (pool(), "unknown", "the configuration of the pool is new"),
         (pool(paused=True), "stopped", "spec.paused"),
     ],
 )
@@ -776,18 +776,18 @@ IS_NOT = "kube-control-plane-signer (signer): its key is ECDSA P256, and RSA 409
         (
             [*HEALTHY, LATER, bundled_signer()], (), "unknown",
             (f"{RSA_4096}2026-11-20: 1 not as required until its rotation",
-             f"{IS_NOT}; it was made before that, and should have been renewed by 2026-10-30"),
+             f"{IS_NOT}; it was issued before that, and should have been renewed by 2026-10-30"),
         ),
         (
             [*HEALTHY, LATER, bundled_signer(made=MADE + timedelta(days=40))], (), "unknown",
             (f"{RSA_4096}2026-11-20: 1 not as required until its rotation",
-             f"{IS_NOT}; it was made before that, and is renewed by 2026-12-09"),
+             f"{IS_NOT}; it was issued before that, and is renewed by 2026-12-09"),
         ),
         (
             [*HEALTHY, LATER, NEVER_RENEWED], (), "stopped",
             (f"{RSA_4096}2026-11-20: 1 not as required, and nothing renews it",
              ("kube-apiserver-localhost-signer (signer): its key is ECDSA P256, and RSA 4096 is required; "
-             "it was made before that, and nothing renews it by itself")),
+             "it was issued before that, and no component renews it")),
         ),
         (
             [*HEALTHY, MET, bundled_signer()], (GENERATION,), "unknown",

@@ -106,7 +106,7 @@ def _of_platform(rule: ScanRule, subject: Subject, end: datetime) -> Iterator[Fi
     late = _late(subject, found, end)
     severity = expiry_severity(facts, now, subject.policy.thresholds, overdue=rule.severity if late else None)
     if severity and (late or not subject.held.place.endpoint):
-        due = f"its renewal was due by {late.date().isoformat()}, and " if late else "it "
+        due = f"its renewal was due by {late.date().isoformat()}, and it " if late else "it "
         said = f"{due}{expiry_text(end, now)}"
         yield finding(rule, subject, "fail", "violation", said, severity=severity, fix=_ask(subject))
 

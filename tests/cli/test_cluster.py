@@ -258,7 +258,7 @@ def test_pools_with_different_configurations_are_explained_apart(call: Call, pla
 def test_a_users_workload_behind_passthrough_follows_no_adherence(call: Call, place: Place) -> None:
     answer = call("explain", "Route/shop/checkout", "--snapshot", place.kept / "snapshot")
     assert "is          a user's workload\n" in answer.out
-    assert "      over what router-default would use itself: openshift/4.22/modern, must-follow" in answer.out
+    assert "      over the profile of router-default itself: openshift/4.22/modern, must-follow" in answer.out
     assert "adherence" not in answer.out
 
 

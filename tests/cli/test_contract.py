@@ -70,7 +70,7 @@ def test_an_internal_error_is_never_1(call: Call, monkeypatch: pytest.MonkeyPatc
 
 BAD_INPUT: list[tuple[str, str, str]] = [
     ("scan", "no target", "HOST:PORT"),
-    ("scan a:1 --profile intermidiate", "no profile 'intermidiate'", "did you mean intermediate"),
+    ("scan a:1 --profile intermidiate", "unknown profile 'intermidiate'", "did you mean intermediate"),
     ("scan a:1 --profile intermediate@x", "'x' is not a release", "intermediate@4.22"),
     ("scan a:1 --profile {tmp}/none.yaml", "none.yaml", ""),
     ("scan a:1 --profile {tmp}/bad.yaml", "bad.yaml:2:", ""),
@@ -119,7 +119,7 @@ BAD_INPUT: list[tuple[str, str, str]] = [
     ("ask a:1 --sni a..b", "--sni: a..b is not a host name", "host:port"),
     ("ask a:1 --timeout nan", "'nan' is not a number", "ask --help"),
     ("demo --output {tmp}/bad.yaml", "cannot make this directory", ""),
-    ("profiles show nothing", "no profile 'nothing'", ""),
+    ("profiles show nothing", "unknown profile 'nothing'", ""),
     ("rules show nothing", "nothing", ""),
 ]
 

@@ -169,7 +169,7 @@ def test_an_unknown_component_is_said(call: Call, place: Place) -> None:
     answer = call("doctor", "kube-apisever", "--snapshot", place.snapshot)
     assert answer.code == 2
     assert "kube-apiserver" in answer.err
-    assert "known: " in call("doctor", "xyz", "--snapshot", place.snapshot).err
+    assert "known here: " in call("doctor", "xyz", "--snapshot", place.snapshot).err
 
 
 def test_results_of_another_cluster_prove_nothing(call: Call, place: Place, tmp_path: Path) -> None:

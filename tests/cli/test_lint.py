@@ -97,14 +97,14 @@ def test_what_was_skipped_is_no_pass_unless_that_is_accepted(call: Call, tmp_pat
 
 BAD_INPUT: list[tuple[str, str, str]] = [
     ("lint", "nothing to lint", "--cluster"),
-    ("lint {tmp}/none.yaml", "none.yaml: there is no such file or directory", "path right"),
+    ("lint {tmp}/none.yaml", "none.yaml: there is no such file or directory", "check the path"),
     ("lint {tmp} --format xml", "no format 'xml'", "text, json, junit, sarif"),
     ("lint {tmp} --format json=", "the path is missing", "json=FILE"),
     ("lint {tmp} --format json --format text", "two formats go to standard output", "path of its own"),
     ("lint {tmp} --format json={tmp}/x --format sarif={tmp}/./x", "two formats go to ", "path of its own"),
     ("lint {tmp} --format json={tmp}/none/x", "there is no directory", "make it first"),
     ("lint {tmp} --fail-on always", "'--fail-on'", "lint --help"),
-    ("lint {tmp} --snapshot {tmp}/none", "there is no such directory", "path right"),
+    ("lint {tmp} --snapshot {tmp}/none", "there is no such directory", "check the path"),
     ("lint {tmp} --kubeconfig {tmp}/none", "none", ""),
     ("lint {tmp} --snapshot {tmp} --cluster", "--snapshot and a cluster contradict each other", "leave one out"),
     ("lint {tmp} --secrets", "--secrets needs a cluster, and there is none", "--cluster"),

@@ -69,7 +69,7 @@ def key_finding(call: Call, *arguments: object) -> dict[str, Any]:
         (snapshot(40, size=2048, since=1), "pending-rotation", "RSA 2048 was required (the snapshot of 2026-02-10)"),
         (snapshot(40, size=3072, since=1), "violation", ""),
         # Configured after the signer was made: what held then is not known.
-        (snapshot(40, size=3072, since=20), "pending-rotation", "is not known (--previous)"),
+        (snapshot(40, size=3072, since=20), "pending-rotation", "is unknown (--previous)"),
     ],
 )
 def test_a_snapshot_tells_whether_it_was_right_once(
@@ -82,7 +82,7 @@ def test_a_snapshot_tells_whether_it_was_right_once(
 
 
 def test_without_one_it_is_not_known(call: Call, now: Path) -> None:
-    assert key_finding(call, "--snapshot", now)["evidence"][-1].endswith("is not known (--previous)")
+    assert key_finding(call, "--snapshot", now)["evidence"][-1].endswith("is unknown (--previous)")
 
 
 def test_a_saved_scan_does_as_well_and_is_kept_for_whatif(call: Call, now: Path, tmp_path: Path) -> None:

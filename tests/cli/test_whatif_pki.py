@@ -57,7 +57,7 @@ def test_what_nothing_renews_would_newly_fail(call: Call, tmp_path: Path) -> Non
     code, keys = told(call, scanned(call, tmp_path, 2048, forever=True), asked(tmp_path, 4096))
     (finding,) = keys["failing"]
     assert (code, finding["status"]) == (1, "needs-forced-rotation")
-    assert finding["evidence"][-1] == "when it was made, RSA 2048 was required (the snapshot of 2026-04-11)"
+    assert finding["evidence"][-1] == "when it was issued, RSA 2048 was required (the snapshot of 2026-04-11)"
 
 
 def test_what_would_wait_and_what_nothing_renews_is_counted_with_its_dates(call: Call, tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def test_nothing_required_is_nothing_said() -> None:
 
 def test_a_pending_one_says_when_it_will_be_done() -> None:
     (by_end,) = judged(RSA, NAME)
-    assert "is renewed before it ends on 2027-09-21" in by_end.message
+    assert "is renewed before it expires on 2027-09-21" in by_end.message
     (by_age,) = judged(RSA, replace(NAME, refresh_days=60))
     assert "should have been renewed by 2026-11-20" in by_age.message
     (soon,) = judged(RSA, replace(NAME, refresh_days=62))
@@ -152,7 +152,7 @@ def test_without_the_time_of_the_change_what_came_between_is_no_violation(
 
 def test_the_reason_for_doubt_names_the_latest_time_of_the_change_where_that_is_known() -> None:
     (finding,) = judged(replace(RSA, not_before=LATER), NAME, config=replace(VAGUE, until=LATER))
-    assert f"and by {LATER.date()}, and its managedFields do not say" in finding.message
+    assert f"and by {LATER.date()}, and its managedFields do not show" in finding.message
     (finding,) = judged(replace(RSA, not_before=LATER), NAME, config=VAGUE)
     assert " and by " not in finding.message
 
@@ -235,16 +235,16 @@ NEVER = replace(NAME, rotates="never")
         (before(RSA_2048), NAME, "pending-rotation", "RSA 2048 was required (the snapshot of then)"),
         (before(None), NAME, "pending-rotation", "nothing was required (the snapshot of then)"),
         (before(RSA_2048), NEVER, "needs-forced-rotation", "RSA 2048 was required (the snapshot of then)"),
-        ((), NAME, "pending-rotation", "is not known (--previous)"),
-        ((), NEVER, "needs-forced-rotation", "is not known (--previous)"),
+        ((), NAME, "pending-rotation", "is unknown (--previous)"),
+        ((), NEVER, "needs-forced-rotation", "is unknown (--previous)"),
         # The snapshot tells nothing of the time at which it was made.
-        (before(RSA_4096, since=CHANGED - timedelta(days=2)), NAME, "pending-rotation", "is not known (--previous)"),
+        (before(RSA_4096, since=CHANGED - timedelta(days=2)), NAME, "pending-rotation", "is unknown (--previous)"),
         # An install-config tells of signers only, and this is none.
         (
             before(RSA_4096, config=replace(CONFIG, shape="install-config")),
             NAME,
             "pending-rotation",
-            "is not known (--previous)",
+            "is unknown (--previous)",
         ),
     ],
 )
@@ -330,4 +330,4 @@ def test_a_key_that_nobody_knows_the_requirement_of_says_why() -> None:
     config = replace(CONFIG, reason="unreadable", platform_said="403 Forbidden")
     (finding,) = judged(RSA, NAME, config=config)
     assert (finding.verdict, finding.status) == ("inconclusive", "not-tested")
-    assert "whether that is right is not known: PKI/cluster: 403 Forbidden" in finding.message
+    assert "it is unknown whether that is correct: PKI/cluster: 403 Forbidden" in finding.message

@@ -204,7 +204,7 @@ def test_what_could_not_be_read_is_never_a_pass() -> None:
 def test_the_gate_unknown_says_so() -> None:
     config = pki_config(snapshot(pki(CUSTOM)))
     assert config.in_force
-    assert "not known" in config.remarks[-1]
+    assert "is unknown" in config.remarks[-1]
 
 
 def test_objects_of_other_names_and_objects_that_go() -> None:

@@ -90,7 +90,11 @@ def test_a_name_that_was_given_up_has_a_successor(old: str, new: str) -> None:
             "low",
             "unknown field spec.colour, without effect (checked against the",
         ),
-        ({"certificateManagement": {"mode": "Custom", "custom": {"categories": [], **GOOD}}}, "info", "for a while"),
+        (
+            {"certificateManagement": {"mode": "Custom", "custom": {"categories": [], **GOOD}}},
+            "info",
+            "an early layout",
+        ),
     ],
 )
 def test_what_has_no_effect_or_is_of_yesterday(spec: object, severity: str, words: str) -> None:

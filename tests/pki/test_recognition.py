@@ -320,8 +320,8 @@ def test_what_nobody_knows_in_the_platforms_namespace_is_not_known() -> None:
 @pytest.mark.parametrize(
     ("name", "issuer", "likely"),
     [
-        ("openshift-new_new-signer@1790000000", None, "its name is spelt as operators spell them"),
-        ("x", "openshift-new_new-signer@1790000000", "its signer's name is spelt as operators spell them"),
+        ("openshift-new_new-signer@1790000000", None, "its name has the spelling of operators"),
+        ("x", "openshift-new_new-signer@1790000000", "its signer's name has the spelling of operators"),
         ("x", None, "it is self-signed"),
         ("x@1", "y", ""),
     ],
@@ -355,7 +355,7 @@ def test_who_calls_its_signer_as_the_service_ca_proves_nothing() -> None:
         assert bool(found.names) == bool(where.place.endpoint)
     unknown = classify(held(SERVICE, secret="shop/mine"), load_names())
     assert (unknown.names, unknown.governed, unknown.judged) == ((), None, False)
-    assert "was not seen" in unknown.why
+    assert "was not read" in unknown.why
     other = classify(held(replace(SERVICE, der=b""), secret="shop/mine"), names())
     assert (other.names, other.governed) == ((), False)
 

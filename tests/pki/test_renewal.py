@@ -48,15 +48,15 @@ def test_in_time_is_no_news(facts: CertificateFacts, name: WellKnown) -> None:
 @pytest.mark.parametrize(
     ("facts", "name", "severity", "status", "words"),
     [
-        (aged(940, 1095), NAME, "medium", "violation", "should have been renewed by"),
-        (aged(3, 10), DAY_ONE, "medium", "violation", "should have been renewed by 2026-11-19"),
+        (aged(940, 1095), NAME, "medium", "violation", "its renewal was due by"),
+        (aged(3, 10), DAY_ONE, "medium", "violation", "its renewal was due by 2026-11-19"),
         (aged(1094, 1095), NAME, "high", "violation", "by 2026-05-23, and expires in 24 hours (2026-11-22 00:00 UTC)"),
         (aged(25, 30), DAY_ONE, "medium", "violation", "and expires in 5 days"),
         (aged(28, 30), KUBELET, "high", "violation", "it expires in 2 days"),
         (aged(58, 60), NEVER, "high", "needs-forced-rotation", "it expires in 2 days"),
         (aged(3640, 3650), NEVER, "medium", "needs-forced-rotation", "it expires in 10 days"),
-        (aged(2930, 3650), NEVER, "low", "needs-forced-rotation", "nothing renews it by itself"),
-        (aged(600, 730), ROUTER, "low", "needs-forced-rotation", "nothing renews it by itself"),
+        (aged(2930, 3650), NEVER, "low", "needs-forced-rotation", "no component renews it"),
+        (aged(600, 730), ROUTER, "low", "needs-forced-rotation", "no component renews it"),
         (aged(1100, 1095), NAME, "high", "violation", "it expired 5 days ago (2026-11-16"),
         (aged(3660, 3650), NEVER, "high", "violation", "it expired 10 days ago"),
     ],
@@ -76,7 +76,7 @@ def test_what_ends_before_it_begins_has_no_short_life() -> None:
 
 def test_a_late_operator_is_to_be_asked_and_a_forgotten_secret_deleted() -> None:
     (late,) = RENEWAL.check(RENEWAL, subject(aged(940, 1095)))
-    assert late.fix == "find out from the conditions of ClusterOperator/etcd why it does not renew it"
+    assert late.fix == "read the conditions of ClusterOperator/etcd, which renews it"
     (forgotten,) = RENEWAL.check(RENEWAL, subject(aged(2930, 3650), told=classified(NEVER)))
     assert (forgotten.fix or "").startswith("delete Secret openshift-etcd/etcd-serving-a")
     assert "that breaks" in (forgotten.fix or "")

@@ -284,7 +284,7 @@ APPS = configuration("domain: apps.cluster.example, appsDomain: apps.other.examp
         (route("web.apps.cluster.example"), []),
         (route("a.web.apps.cluster.example"), ["high: no certificate is set for a.web.apps.cluster.example"]),
         (route("web.example"), ["high: no certificate is set for web.example"]),
-        (route("web.example", WEB), ["inconclusive: whether it has a certificate"]),
+        (route("web.example", WEB), ["inconclusive: whether it contains a certificate"]),
         (route("web.example", WEB) + secret("web", "openshift-config", pair("web.example")), []),
         (
             route("web.example", WEB) + secret("web", "openshift-config", pair("other.example")),
@@ -319,7 +319,7 @@ def console(more: str) -> str:
         (console(""), ["inconclusive: whether the default certificate covers web.example"]),
         (console("") + configuration("domain: example"), []),
         (console("") + configuration("domain: apps.example"), ["high: no certificate is set for web.example"]),
-        (console(", secret: {name: web}"), ["inconclusive: whether it has a certificate"]),
+        (console(", secret: {name: web}"), ["inconclusive: whether it contains a certificate"]),
         (console(", secret: {name: web}") + secret("web", "openshift-config", pair("web.example"), "Opaque"), []),
         (
             console(", secret: {name: web}") + secret("web", "openshift-config", pair("b.example")),

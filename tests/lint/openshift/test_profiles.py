@@ -353,9 +353,9 @@ SERVER = "apiVersion: config.openshift.io/v1\nkind: APIServer\nmetadata: {name: 
         ("LegacyAdheringComponentsOnly", None),
         ("LegacyExternalAPIServerComponentsOnly", "an earlier spelling of LegacyAdheringComponentsOnly"),
         ("Strict", "an earlier spelling of StrictAllComponents"),
-        ("Loose", "components treat it as strict"),
+        ("Loose", "components treat it as StrictAllComponents"),
         ("''", "unknown to every release"),
-        ("{a: b}", "components treat it as strict"),
+        ("{a: b}", "components treat it as StrictAllComponents"),
     ],
 )
 def test_adherence(tmp_path: Path, value: str, part: str | None) -> None:

@@ -24,10 +24,10 @@ STRICT = "clientTLS: {clientCertificatePolicy: Required, clientCA: {name: client
         (controller("replicas: 2"), []),
         (controller(A) + controller(B, "b"), []),
         (controller(A) + controller(A, "b"), ["high: has the same domain (a.example)"] * 2),
-        (controller(A) + controller("domain: A.example", "b"), ["high: the same domain, a.example"] * 2),
-        (controller("replicas: 2") + controller("replicas: 1", "b"), ["high: the same domain, the cluster's"] * 2),
+        (controller(A) + controller("domain: A.example", "b"), ["high: the same domain (a.example)"] * 2),
+        (controller("replicas: 2") + controller("replicas: 1", "b"), ["high: the same domain (the cluster's)"] * 2),
         (controller("replicas: 2") + controller(A, "b"), ["inconclusive: Ingress/cluster was not seen"] * 2),
-        (controller("replicas: 2") + controller(A, "b") + CLUSTER, ["high: the same domain, a.example"] * 2),
+        (controller("replicas: 2") + controller(A, "b") + CLUSTER, ["high: the same domain (a.example)"] * 2),
         (controller("replicas: 2") + controller(B, "b") + CLUSTER, []),
         (controller(A).replace("openshift-ingress-operator", "shop"), ["medium: the operator ignores it"]),
         (
