@@ -176,7 +176,9 @@ def test_signers_of_the_installation_are_never_renewed_by_themselves() -> None:
     )
     (finding,) = key_findings(turned)
     assert (finding.status, finding.severity) == ("needs-forced-rotation", "low")
-    assert finding.evidence[-1].startswith("when it was made, RSA 4096 was required (ConfigMap/kube-system/cluster-con")
+    assert finding.evidence[-1].startswith(
+        "when it was issued, RSA 4096 was required (ConfigMap/kube-system/cluster-con"
+    )
     forced = replace(turned, secrets={LB_SIGNER: ("p384", 12)})
     assert judged(forced) == {LB_SIGNER: "ok"}
 
@@ -203,7 +205,7 @@ def test_a_configuration_after_the_upgrade_applies_at_the_next_rotation() -> Non
     configured = Moment(on=120, pki={"defaults": RSA_4096}, since=115, secrets=OLD.secrets)
     assert judged(configured, OLD, UPGRADED) == {LB_SIGNER: "needs-forced-rotation", LB_SERVING: "pending-rotation"}
     for finding in key_findings(configured, OLD, UPGRADED):
-        assert finding.evidence[-1].startswith("when it was made, nothing was required (the snapshot of 2026-04-")
+        assert finding.evidence[-1].startswith("when it was issued, nothing was required (the snapshot of 2026-04-")
     rotated = Moment(on=130, pki={"defaults": RSA_4096}, since=115, secrets={LB_SERVING: ("rsa4096", 125)})
     assert judged(rotated, OLD, UPGRADED) == {LB_SERVING: "ok"}
 

@@ -50,7 +50,13 @@ def test_in_time_is_no_news(facts: CertificateFacts, name: WellKnown) -> None:
     [
         (aged(940, 1095), NAME, "medium", "violation", "its renewal was due by"),
         (aged(3, 10), DAY_ONE, "medium", "violation", "its renewal was due by 2026-11-19"),
-        (aged(1094, 1095), NAME, "high", "violation", "by 2026-05-23, and it expires in 24 hours (2026-11-22 00:00 UTC)"),
+        (
+            aged(1094, 1095),
+            NAME,
+            "high",
+            "violation",
+            "by 2026-05-23, and it expires in 24 hours (2026-11-22 00:00 UTC)",
+        ),
         (aged(25, 30), DAY_ONE, "medium", "violation", "and it expires in 5 days"),
         (aged(28, 30), KUBELET, "high", "violation", "it expires in 2 days"),
         (aged(58, 60), NEVER, "high", "needs-forced-rotation", "it expires in 2 days"),

@@ -349,7 +349,7 @@ def test_many_unknown_fields_take_no_time() -> None:
     gateway = KubeObject({"spec": {**names, "gatewayClassName": "a"}}, GATEWAY)
     began = time.process_time()
     assert list(VALUES.check(Subject(gateway, Declared(given=(), known=empty())))) == []
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 8
 
 
 def texts(shape: object) -> list[TextShape]:

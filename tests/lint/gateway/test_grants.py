@@ -50,7 +50,7 @@ def test_many_grants_take_no_time() -> None:
     given = Declared(given=tuple(Given(object=each) for each in using), known=known)
     began = time.process_time()
     assert sum(len(each.findings) for each in lint(given, [reference_grants.NOT_GRANTED])) == 1500
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 8
 
 
 @pytest.mark.parametrize(
