@@ -1,4 +1,4 @@
-"""Requests and answers of the API as values. ``PortForward`` is an answer that needs a socket.
+"""Requests and answers of the API as values. ``PortForward`` needs a socket; so does ``Watch`` (``request_handler``).
 
 Errors have the API server's wording: ``meta/v1 Status`` (apimachinery ``pkg/apis/meta/v1/types.go``).
 """
