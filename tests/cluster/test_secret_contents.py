@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from base64 import b64encode, encodebytes, urlsafe_b64encode
 from functools import cache
 
@@ -24,6 +23,7 @@ from scanner.cluster.snapshot_objects import kept
 from scanner.kube.kinds import INGRESS, POD
 from scanner.model.pem import CONTAINER, REMOVED, WITHHELD
 from tests.certs import Authority
+from tests.growth import interrupted
 
 PASSWORD = "hunter2-secret"
 BODY = b64encode(b"k" * 120).decode()
@@ -203,10 +203,9 @@ def test_of_a_password_in_a_variable_its_name_stays() -> None:
     ],
     ids=["one run", "words", "lines", "beginnings", "members", "URLs", "signs", "PuTTY", "coded"],
 )
-def test_a_long_text_takes_no_longer_than_its_length(text: str) -> None:
-    began = time.process_time()
-    scrubbed(text)
-    assert time.process_time() - began < 3
+def test_the_cost_of_a_long_text_is_linear(text: str) -> None:
+    with interrupted():
+        scrubbed(text)
 
 
 def test_withheld_is_said() -> None:
