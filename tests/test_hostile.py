@@ -60,6 +60,6 @@ def test_no_hostile_object_keeps_listeners_waiting(objects: dict[str, Any]) -> N
 
 @pytest.mark.parametrize("command", ["lint", "certs", "scan"])
 def test_every_object_is_read_in_proportion_to_its_length(command: str, objects: dict[str, Any]) -> None:
-    """All have 1 MiB, so the others are the measure: an identifier of 240 KB once took twenty seconds, they take one."""
+    """All have 1 MiB, so the others are the measure. An identifier of 240 KB once took 20 seconds, they take one."""
     seconds = {name: each["seconds"][command] for name, each in objects["found"].items()}
     assert max(seconds.values()) < 10 * median(seconds.values()), seconds
