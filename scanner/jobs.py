@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import lru_cache
-from ipaddress import ip_address
 
 from scanner.judge.network_policy import NetworkPolicies
+from scanner.kube.hostnames import parse_zoned_address
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.snapshot import Unreadable
 from scanner.kube.tls_profile import Profile
@@ -99,13 +98,12 @@ class Owed:
         """Return the expectation: the profile, and a certificate for the target's name."""
         name = endpoint.server_name or endpoint.host
         anchors, source = self.anchors, self.anchor_source
-        if not anchors and not is_address(name) and is_global(endpoint.address):
+        named, address = parse_zoned_address(name) is None, parse_zoned_address(endpoint.address)
+        if not anchors and named and address and address.is_global:
             anchors, source = self.public_anchors(), "this system's public roots"
         return Expectation(
             profile=self.profile,
-            certificate=CertificateExpectation(
-                names=() if is_address(name) else (name,), anchors=anchors, anchor_source=source
-            ),
+            certificate=CertificateExpectation(names=(name,) if named else (), anchors=anchors, anchor_source=source),
             because=(self._asked(),),
         )
 
@@ -122,7 +120,7 @@ def endpoint_of(target: Target) -> Endpoint:
     return Endpoint(
         id=name,
         instance=name,
-        address=target.host if is_address(target.host) else "",
+        address=target.host if parse_zoned_address(target.host) else "",
         port=target.port,
         server_name=target.server_name,
         transport=target.transport,
@@ -135,18 +133,3 @@ def endpoint_of(target: Target) -> Endpoint:
 def at(endpoint: Endpoint, address: str) -> Endpoint:
     """Return ``endpoint`` at one of the addresses of its host."""
     return replace(endpoint, address=address, instance=f"{endpoint.id} @ {host_port(address, endpoint.port)}")
-
-
-@lru_cache(maxsize=1024)  # a target's name and address are asked about several times each
-def is_address(name: str) -> bool:
-    """True for an IP address: no name is sent, and none is judged."""
-    try:
-        ip_address(name.partition("%")[0])
-    except ValueError:
-        return False
-    return True
-
-
-def is_global(address: str) -> bool:
-    """True for an address of the public internet."""
-    return is_address(address) and ip_address(address.partition("%")[0]).is_global

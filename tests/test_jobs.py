@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.jobs import Owed, at, endpoint_of, is_address
+from scanner.jobs import Owed, at, endpoint_of
 from scanner.kube.profile_catalogue import load_profile
 from scanner.model.endpoint import Endpoint, Target
 from tests.servers import ordinary
@@ -49,11 +49,3 @@ def test_given_anchors_are_for_all() -> None:
     for made in (endpoint("10.0.0.1"), endpoint("1.1.1.1", "a.example", "a.example")):
         assert owed(made).certificate.anchors == (b"x",)
         assert owed(made).certificate.anchor_source == "ca.pem"
-
-
-@pytest.mark.parametrize(
-    ("text", "is_one"),
-    [("127.0.0.1", True), ("::1", True), ("fe80::1%eth0", True), ("a.example", False), ("", False), ("1.2.3", False)],
-)
-def test_addresses(text: str, *, is_one: bool) -> None:
-    assert is_address(text) is is_one

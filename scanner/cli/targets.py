@@ -20,6 +20,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from scanner.errors import InputError, ResourceError, ScannerError
+from scanner.kube.hostnames import parse_zoned_address
 from scanner.model.endpoint import Target, Transport
 from scanner.probe.starttls import DEFAULT_PORTS
 
@@ -163,7 +164,7 @@ def _parse(text: str, origin: str) -> Target:
         host=host,
         port=port,
         transport=scheme.transport,
-        server_name=name or (None if _is_address(host) else host),
+        server_name=name or (None if parse_zoned_address(host) else host),
         origin=origin,
     )
 
@@ -234,7 +235,7 @@ def _v6(text: str, at: int) -> str:
 def _bare_v6(text: str, at: int) -> str:
     """Parse an IPv6 address without brackets, unless its last group could be a port."""
     shorter, _, last = text.rpartition(":")
-    if last.isdecimal() and _is_address(shorter) and _is_address(text):
+    if last.isdecimal() and parse_zoned_address(shorter) and parse_zoned_address(text):
         hint = f"write [{shorter}]:{last} or [{text}]"
         raise _Wrong(f"{shown(text)} may be an address, or an address and a port", hint, at)
     try:
@@ -288,17 +289,6 @@ def _a_labels(text: str, at: int) -> str:
         return idna.encode(text, uts46=True).decode("ascii")
     except (idna.IDNAError, UnicodeError) as error:
         raise _Wrong(f"{shown(text)} is not a host name: {shown(str(error))}", "write its xn-- form", at) from None
-
-
-def _is_address(text: str) -> bool:
-    address = text.partition("%")[0]
-    for kind in (IPv4Address, IPv6Address):
-        try:
-            kind(address)
-        except ValueError:
-            continue
-        return True
-    return False
 
 
 def shown(text: str) -> str:

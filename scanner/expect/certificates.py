@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ipaddress import ip_address
 
 from scanner.expect.client_trust import SERVICE_CA_BUNDLES, clients, first_bundle
 from scanner.expect.declared_certificate import beside, declared_certificates, declared_secrets, missing_grants
@@ -13,6 +12,7 @@ from scanner.expect.partial_expectation import Partial
 from scanner.expect.passthrough import passed_through
 from scanner.kube.api_server import api_server_config
 from scanner.kube.gateway_routes import BackendTLSPolicy
+from scanner.kube.hostnames import parse_zoned_address
 from scanner.kube.ingress import IngressConfig, IngressController
 from scanner.kube.kinds import API_SERVER, BACKEND_TLS_POLICY, INGRESS_CONFIG, INGRESS_CONTROLLER
 from scanner.kube.secrets import service_ca_secret
@@ -64,12 +64,9 @@ def _names(facts: Facts, partial: Partial) -> Iterator[str]:
     name = endpoint.server_name or endpoint.host
     if not name or not _named(partial) or _only_sent(facts, endpoint):
         return
-    try:
-        ip_address(name)
-    except ValueError:
-        # A single label that is in no entry is a node name, or unknown.
-        if "." in name or (entry is not None and name in entry.server_names):
-            yield name
+    # A single label that is in no entry is a node name, or unknown.
+    if parse_zoned_address(name) is None and ("." in name or (entry is not None and name in entry.server_names)):
+        yield name
 
 
 def _only_sent(facts: Facts, endpoint: Endpoint) -> bool:

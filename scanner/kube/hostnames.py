@@ -84,6 +84,11 @@ def parse_address(text: str) -> IPv4Address | IPv6Address | None:
         return None
 
 
+def parse_zoned_address(text: str) -> IPv4Address | IPv6Address | None:
+    """Parse an IP address that may have a zone, as ``fe80::1%eth0`` (RFC 4007 section 11); the zone is left out."""
+    return parse_address(text.partition("%")[0] if ":" in text else text)
+
+
 NO_SUCH_NAME = "no-such-name.adhere.invalid"
 """A name that cannot exist (RFC 6761, section 6.4)."""
 _PATH: Final = re.compile(r"/[!-~]{0,1000}")

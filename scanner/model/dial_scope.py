@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
-from socket import AF_INET, inet_pton
 
+from scanner.kube.hostnames import parse_zoned_address
 from scanner.model.endpoint import Owner
 
 Address = IPv4Address | IPv6Address
@@ -58,7 +58,7 @@ class DialScope:
 
         ``port`` and ``owner`` of the listener: a published address is only for its owner.
         """
-        meant = _parsed(address)
+        meant = parse_zoned_address(address)
         if meant is None:
             return "not an IP address"
         if isinstance(meant, IPv6Address) and any(meant in network for network in _STANDS_FOR):
@@ -87,12 +87,3 @@ def _embedded(address: IPv6Address) -> Iterator[IPv4Address]:
     if bits >> 32 & 0xFDFFFFFF == _ISATAP:
         found.append(bits)
     return (IPv4Address(each & 0xFFFFFFFF) for each in found)
-
-
-def _parsed(address: str) -> Address | None:
-    """The IP address, without the zone of one that is link-local, or None."""
-    try:
-        # Of IPv4 both take four decimal numbers without leading zeros and nothing else; the C library is faster.
-        return ip_address(address.partition("%")[0]) if ":" in address else IPv4Address(inet_pton(AF_INET, address))
-    except (ValueError, OSError):
-        return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.kube.hostnames import is_address, narrower, overlap, within
+from scanner.kube.hostnames import is_address, narrower, overlap, parse_zoned_address, within
 
 
 @pytest.mark.parametrize(
@@ -46,3 +46,18 @@ def test_a_wildcard_is_not_within_one_of_its_names() -> None:
 )
 def test_addresses(text: str, expected: bool) -> None:
     assert is_address(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("127.0.0.1", "127.0.0.1"),
+        ("::1", "::1"),
+        ("fe80::1%eth0", "fe80::1"),
+        ("127.0.0.1%eth0", "None"),
+        ("a.example", "None"),
+        ("1.2.3", "None"),
+    ],
+)
+def test_addresses_with_a_zone(text: str, expected: str) -> None:
+    assert str(parse_zoned_address(text)) == expected
