@@ -87,16 +87,7 @@ class _Field(property, Generic[T_co]):
             (step,) = path
             return lambda fields: typed(raw.get(step) if type(raw := fields.raw) is dict else fields.at(step), fields)
 
-        def read(fields: Fields) -> T_co:
-            value: object = fields.raw
-            for step in path:  # the loop of ``Fields.at``, without the call
-                if type(value) is not dict:
-                    value = None if value is None else fields.at(*path)
-                    break
-                value = value.get(step)
-            return typed(value, fields)
-
-        return read
+        return lambda fields: typed(fields.at(*path), fields)
 
 
 class Text(_Field[str]):
