@@ -84,4 +84,4 @@ def did_you_mean(name: str, known: Iterable[str], *, otherwise: str | None = Non
     close = get_close_matches(name[:80].lower(), spellings, n=1, cutoff=0.6)
     if close:
         return f"did you mean '{spellings[close[0]]}'?"
-    return otherwise if otherwise is not None else f"known: {', '.join(spellings.values()) or 'nothing'}"
+    return otherwise if otherwise is not None else f"use one of: {', '.join(spellings.values())}" if spellings else ""

@@ -103,7 +103,7 @@ def _not_dialled(rule: Rule, case: Case) -> Finding:
     outside = case.endpoint.tunnel is None and origins
     fix = f"check the address in {origins}, which refers to it" if outside else None
     found = _finding(rule, case, "inconclusive", "unreachable", case.observation.detail, fix=fix)
-    return replace(found, observed=("not dialled",), reproduce=None, evidence=())
+    return replace(found, observed=("no connection attempted",), reproduce=None, evidence=())
 
 
 def _may_be_closed(endpoint: Endpoint) -> bool:

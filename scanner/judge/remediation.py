@@ -174,18 +174,25 @@ def _set(endpoint: Endpoint, expectation: Expectation, what: str) -> str:
     """Add where to set ``what``: the flags or the field that the listener reads, or its operator."""
     lever, by = expectation.lever, required_by(expectation)
     if lever is None:
-        return _of_product(in_the_listener(endpoint, what, by), expectation)
+        return _of_product(f"{what} in {_configuration(endpoint)}{_reason(expectation, by)}", expectation)
     if not lever.field:
         note = f"; the current value is {lever.told}" if lever.told else "; if it is already set, restart the process"
-        return f"{what} {_place(lever)}{note}" + (f" ({by} requires it)" if by else "")
+        return f"{what} {_place(lever)}{note}{_reason(expectation, by)}"
     if expectation.binding == "not-enforced" and expectation.standing == "platform":
         strict = "; spec.tlsAdherence: StrictAllComponents would enforce it" if expectation.adherence else ""
         return f"{lever.where} {lever.field} is not enforced for this component{strict}"
     decided = _deciding(expectation)
     if decided is not None and decided.source not in (lever.where, *lever.others):
         others = f", or in {', '.join(lever.others)}" if lever.others else ""
-        return f"{what} in {lever.field} of {lever.where}{others}" + (f": {by} requires it" if by else "")
+        return f"{what} in {lever.field} of {lever.where}{others}{_reason(expectation, by)}"
     return _not_followed(endpoint, lever, by)
+
+
+def _reason(expectation: Expectation, by: str) -> str:
+    """The end of a fix: the object that requires the profile, or that it is not enforced here."""
+    if not by:
+        return ""
+    return f"; {by} {'is not enforced here' if expectation.binding == 'not-enforced' else 'requires it'}"
 
 
 def _not_followed(endpoint: Endpoint, lever: Lever, by: str) -> str:

@@ -362,7 +362,7 @@ def _unsupported(value: object, known: Mapping[str, str] | tuple[str, ...]) -> s
 
 
 def _did_you_mean(value: object, known: Mapping[str, str] | tuple[str, ...]) -> str:
-    return did_you_mean(value, known) if isinstance(value, str) else f"one of {', '.join(known)}"
+    return did_you_mean(value, known) if isinstance(value, str) else f"use one of: {', '.join(known)}"
 
 
 def ignored(profile: TLSSecurityProfile) -> Iterator[str]:

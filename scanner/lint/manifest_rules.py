@@ -32,7 +32,7 @@ def check_duplicates(rule: ScanRule, definitions: Sequence[Given]) -> Iterator[F
     yield rule.finding(about, message, f"{about}: {remedy}")
     for each in first:
         others = listed(other for other in definitions if other is not each)
-        message = f"not decided: anything about {about}, which differs from {others}"
+        message = f"unknown: anything about {about}, which differs from {others}"
         yield rule.finding(about, message, verdict="inconclusive")
 
 

@@ -98,7 +98,7 @@ def secret_flaws(
     matches = Secret.of(secret).key_matches
     if not isinstance(matches, bool | str):
         yield Flaw(
-            message=f"not decided: whether the key of {secret.reference} belongs to its certificate",
+            message=f"unknown: whether the key of {secret.reference} belongs to its certificate",
             at=at,
             verdict="inconclusive",
         )
@@ -149,7 +149,7 @@ def name_flaws(
         return
     if left and broken(leaf):
         what = f"whether the certificate in {secret.reference} is valid for {left[0]}; it cannot be read"
-        yield Flaw(message=f"not decided: {what}", at=at, verdict="inconclusive")
+        yield Flaw(message=f"unknown: {what}", at=at, verdict="inconclusive")
         return
     uncovered, unclear = _uncovered(leaf, left)
     if uncovered:

@@ -106,8 +106,8 @@ class Missing:
 
     @property
     def why(self) -> str:
-        """The reason as text: ``was not seen (not among the manifests)``."""
-        return f"is {self.gap}" if self.several else f"was not seen ({self.gap})"
+        """The reason as text: ``was not read (not among the manifests)``."""
+        return f"is {self.gap}" if self.several else f"was not read ({self.gap})"
 
 
 DEFAULT: Final = "default"

@@ -170,7 +170,7 @@ def check_life(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
     if least / _FAR <= days <= most * _FAR:
         return
     usual = f"{least} days" if least == most else f"{least} to {most} days"
-    said = f"it is valid for {_round(days)} days; {usual} days are usual"
+    said = f"it is valid for {_round(days)} days; {usual} are usual"
     yield finding(rule, subject, "pass", "informational", said, expected=(usual,))
 
 

@@ -30,9 +30,9 @@ STATUSES: Final[dict[str, tuple[str, str]]] = {
     "not-tested": ("inconclusive", "inconclusive"),
     "pending-rotation": ("pending rotation", "deviates"),
     "not-implemented": ("not implemented", "deviates"),
-    "ok": ("as required", "pass"),
+    "ok": ("key as required", "pass"),
     "informational": ("stronger than required", "pass"),
-    "not-required": ("without a requirement", "not_applicable"),
+    "not-required": ("no key required", "not_applicable"),
     "superseded": ("superseded", "not_applicable"),
     "unattributed": ("origin unknown", "not_applicable"),
     "not-governed": ("not governed", "not_applicable"),
@@ -193,7 +193,7 @@ class CertificateView:
     urgency: str
     """Like that of ``Bar``."""
     renewal: str
-    """``renewed by 2026-12-01``, or empty."""
+    """``will be renewed before 2026-12-01``, or empty."""
     fix: str
     """The fix of a violation, or empty."""
     about: str
@@ -325,4 +325,4 @@ def _renewal(row: InventoryRow) -> str:
         return ""
     if renewal["rotates"] == "never":
         return "not renewed automatically"
-    return f"renewed by {renewal['by'][:10]}" if renewal["by"] else ""
+    return f"will be renewed before {renewal['by'][:10]}" if renewal["by"] else ""

@@ -98,7 +98,8 @@ def trust_line(counts: Summary) -> str:
     parts = []
     if counts.trust_unchecked:
         of = counted(counts.trust_unchecked, "endpoint")
-        parts.append(f"trust not checked for {of} (no CA): {counts.self_signed} self-signed")
+        self_signed = f", {counts.self_signed} of them self-signed" if counts.self_signed else ""
+        parts.append(f"trust not checked for {of} (no CA is known){self_signed}")
     if counts.names_unchecked:
         of = counted(counts.names_unchecked, "endpoint")
         parts.append(f"names not checked for {of} (targets by IP address: add #name)")

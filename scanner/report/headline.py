@@ -81,10 +81,10 @@ STANDINGS: dict[str, str] = {
 }
 """Standings in the words of texts."""
 MEANINGS: dict[str, str] = {
-    "profile not enforced": "nothing requires the profile here; differences are listed, not counted in the exit code",
+    "profile not enforced": "no object requires the profile here; differences are listed, not counted in the exit code",
     "rollout in progress": "a new profile is being applied; the former one is accepted too",
     "layered": "a product installed on top of the platform; it inherits the cluster's profile",
-    "user": "workloads that are not part of the platform",
+    "user": "not part of the platform: workloads, Routes and webhooks of users",
 }
 """Explanations of words in the table of components."""
 

@@ -166,8 +166,10 @@ def _common(rows: list[ComponentRow]) -> list[str]:
 
 def _component(row: ComponentRow, common: list[str]) -> ComponentView:
     bindings = [headline.BINDINGS.get(each, each) for each in row["bindings"] if each != "must-follow"]
-    required = [*row["adherence"], *(row["profiles"][:3] or ["profile unknown"])]
-    unusual = required if any(each not in common for each in required) else []
+    profiles = row["profiles"][:3]
+    unusual = []
+    if any(each not in common for each in (*row["adherence"], *(profiles or ["unknown"]))):
+        unusual = [*row["adherence"], f"required: {' or '.join(profiles) or 'unknown'}"]
     return ComponentView(
         row=row,
         name=name_of(row),

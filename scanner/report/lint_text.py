@@ -104,7 +104,7 @@ def _one(findings: list[LintFindingRow]) -> LintFindingRow:
         return first
     rules = ", ".join(dict.fromkeys(each["rule"] for each in findings))
     asked = dict.fromkeys(each["unseen"]["question"] for each in findings if each["unseen"])
-    message = f"not decided: {', '.join(asked)}; {unseen['object']} was not seen ({unseen['reason']})"
+    message = f"unknown: {', '.join(asked)}; {unseen['object']} was not read ({unseen['reason']})"
     return {**first, "rule": rules, "message": message}
 
 
@@ -114,9 +114,9 @@ def _wanted(report: LintReport, out: TextIO) -> None:
     counts = Counter(each["object"] for each in unseen if each and each["reason"] == NOT_GIVEN)
     if not counts:
         return
-    told = ", ".join(name for name, _ in counts.most_common(_ITEMS))
+    missing = ", ".join(name for name, _ in counts.most_common(_ITEMS))
     more = f" and {len(counts) - _ITEMS} more" if len(counts) > _ITEMS else ""
-    out.write(f"not seen: {plain(told, 400)}{more}: add the missing objects, or use --cluster or --snapshot\n")
+    out.write(f"missing objects: {plain(missing, 400)}{more}: add them to the files, or use --cluster or --snapshot\n")
 
 
 def _finding(finding: LintFindingRow, out: TextIO, *, color: bool, hints: bool, known: bool) -> None:

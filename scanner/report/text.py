@@ -57,7 +57,7 @@ def _header(page: Page, report: Report) -> None:
     scanner = report.scanner
     page.line(
         page.paint("title", f"{plain(scanner['name'])} {plain(scanner['version'])}"),
-        f"  profile {plain(scanner['profile'])}" if scanner["profile"] else "",
+        f"  profile: {plain(scanner['profile'])}" if scanner["profile"] else "",
         f"  {plain(scanner['mode'])}  {plain(report.started)}",
     )
     for name in text_cluster.names(report.cluster) if report.cluster else ():
@@ -188,8 +188,8 @@ def _summary(page: Page, report: Report) -> None:
         often = sorted(counts.rules.items(), key=lambda item: (-item[1], item[0]))
         page.folded(13, "  by rule    ", ", ".join(f"{plain(rule)} {count}" for rule, count in often[:10]))
     page.line(
-        "  cost       ",
-        f"{counted(counts.connections, 'connection')}, {plain(report.started)} to {plain(report.finished)}",
+        "  probed     ",
+        f"with {counted(counts.connections, 'connection')}, {plain(report.started)} to {plain(report.finished)}",
     )
     if trust := trust_line(counts):
         page.folded(13, "  trust      ", trust.removeprefix("trust "))

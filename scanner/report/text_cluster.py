@@ -37,10 +37,10 @@ _COUNTS: tuple[tuple[Outcome, str], ...] = (
     ("not_applicable", "–"),
 )
 _LEGEND = (
-    "a listener is a port of a workload, an endpoint one address of a listener; COVERAGE counts endpoints",
-    "(1 of 2): one of two listeners follows its profile; 'TLS': only listeners that must use TLS are counted",
+    "a listener is a port of a workload, an endpoint is one address of a listener",
+    "FOLLOWS PROFILE counts listeners: all endpoints accept only the allowed versions, suites and groups",
     "~ differs, not counted in the exit code (profile not enforced, waived, rollout in progress)",
-    "? inconclusive   – no TLS requirement",
+    "? inconclusive   – no TLS requirement   (0 of 3 TLS): 3 of the listeners must use TLS",
 )
 _WIDE = 120
 """Columns of the page from which the table has all its columns."""
@@ -114,7 +114,7 @@ def _components(page: Page, rows: list[ComponentRow]) -> None:
     for line in (*_LEGEND, *headline.legend(shown)):
         page.folded(4, "  ", line)
     if common:
-        page.line(f"  components must follow the cluster's profile: {plain(', '.join(common), 60)}")
+        page.line(f"  spec.tlsAdherence of the cluster: {plain(', '.join(common), 60)}")
     page.line()
 
 
@@ -218,7 +218,7 @@ def _coverage(page: Page, discovery: DiscoveryRow) -> None:
     counts = ", ".join(f"{n} {what}" for n, what in parts if n)
     page.line(f"  found        {counted(discovery['discovered'], 'endpoint')}: {counts}")
     parts = [
-        (discovery["judged"], "pass or fail"),
+        (discovery["judged"], "pass, fail or differ"),
         (discovery["undetermined"], "inconclusive"),
         (discovery["not_applicable"], "without a TLS requirement"),
     ]
@@ -262,8 +262,8 @@ def write_certificates(page: Page, found: CertificateReport, end: str) -> None:
         return
     page.title("CERTIFICATES")
     parts = (
-        (summary["governed"], "governed by the PKI configuration"),
-        (summary["not_governed"], "not governed"),
+        (summary["governed"], "to which the PKI configuration applies"),
+        (summary["not_governed"], "to which it does not apply"),
         (summary["unattributed"], "of unknown origin"),
     )
     whose = ", ".join(f"{count} {what}" for count, what in parts if count)
@@ -315,11 +315,11 @@ def _keys(page: Page, summary: InventorySummary) -> None:
 def _pending_line(found: CertificateReport) -> str:
     """Count the certificates whose rotation is pending, with the last date and the first names."""
     summary = found.summary
-    until = f", the last of them renewed by {summary['pending_until'][:10]}" if summary["pending_until"] else ""
+    until = f", all renewed before {summary['pending_until'][:10]}" if summary["pending_until"] else ""
     waiting = []
     for row in islice((row for row in found.rows() if row["status"] == "pending-rotation"), _PENDING):
         by = row["renewal"]["by"] if row["renewal"] else None
-        waiting.append(f"{plain(certificates.name(row), _NAME)}{f' by {by[:10]}' if by else ''}")
+        waiting.append(f"{plain(certificates.name(row), _NAME)}{f' before {by[:10]}' if by else ''}")
     more = summary["pending"] - _PENDING
     names = ", ".join(waiting) + (f" and {more} more" if more > 0 else "")
     return f"{counted(summary['pending'], 'certificate')}{until}: {names}"

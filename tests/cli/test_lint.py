@@ -179,7 +179,7 @@ def test_what_names_no_namespace_is_in_the_default_one(call: Call, tmp_path: Pat
         UNDECIDED.replace(", namespace: shop", "")
         + "---\napiVersion: v1\nkind: Secret\nmetadata: {name: edge-tls, namespace: shop}\n"
     )
-    assert "Secret/default/edge-tls was not seen" in call("lint", file).out
+    assert "Secret/default/edge-tls was not read" in call("lint", file).out
     there = call("lint", file, "--default-namespace", "shop").out
     assert "Secret/shop/edge-tls is of type 'Opaque', not kubernetes.io/tls, and has no tls.crt" in there
     wrong = call("lint", file, "--default-namespace", "Shop/x")

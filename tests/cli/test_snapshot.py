@@ -134,4 +134,4 @@ def test_the_roles_are_yaml(call: Call) -> None:
 def test_a_permission_that_is_none(call: Call) -> None:
     called = call("rbac", "--with", "everything")
     assert called.code == 2
-    assert "known: sar, port-forward" in called.err
+    assert "use one of: sar, port-forward" in called.err

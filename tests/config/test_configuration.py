@@ -126,7 +126,7 @@ REFUSED = {
     "unknown in policy": (
         "policy:\n  rsa: 2048\n",
         "c.yaml:2:3: policy.rsa: unknown field 'rsa'",
-        "known: expiresWithinDays, expiresWithinDaysMedium",
+        "use one of: expiresWithinDays, expiresWithinDaysMedium",
     ),
     "number for text": ("profile: 5.8\n", "c.yaml:1:10: profile: must be text, not 5.8", "put it in quotes"),
     "empty": ("sni: ''\n", "c.yaml:1:6: sni: must be some text, not ''", ""),

@@ -125,7 +125,7 @@ def test_a_selector() -> None:
             "1:9: named['A b']: invalid name 'A b'",
             "use lower case letters, digits, '-' and '.'",
         ),
-        ("named: {a: {c: x, b: x}}", "1:13: named.a.c: unknown field 'c'", "known: b"),
+        ("named: {a: {c: x, b: x}}", "1:13: named.a.c: unknown field 'c'", "use one of: b"),
         ("selector: {}", "1:11: selector: selects nothing in particular", 'for every endpoint write endpoints: ["*"]'),
         ("texs: []", "1:1: texs: unknown field 'texs'", "did you mean 'texts'?"),
         ("texs:", "1:1: texs: unknown field 'texs'", "did you mean 'texts'?"),

@@ -68,6 +68,6 @@ def test_texts_that_are_missing_or_null_are_none() -> None:
 def test_did_you_mean() -> None:
     assert did_you_mean("fail-on", ("fail_on", "formats")) == "did you mean 'fail_on'?"
     assert did_you_mean("MODE", ("mode",)) == "did you mean 'mode'?"
-    assert did_you_mean("xyz", ("mode", "rate")) == "known: mode, rate"
-    assert did_you_mean("xyz", ()) == "known: nothing"
+    assert did_you_mean("xyz", ("mode", "rate")) == "use one of: mode, rate"
+    assert did_you_mean("xyz", ()) == ""
     assert did_you_mean("xyz", ("mode",), otherwise="no") == "no"

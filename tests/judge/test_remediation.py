@@ -107,7 +107,7 @@ def expectation(lever: Lever | None = None, **fields: Any) -> Expectation:  # no
 
 def test_without_a_known_setting_the_fix_names_the_workload_and_what_requires_it() -> None:
     assert remediation.minimum(COMPONENT, expectation(), TLS12) == (
-        "set the minimum version to TLSv1.2 in the configuration of Deployment/shop/web:"
+        "set the minimum version to TLSv1.2 in the configuration of Deployment/shop/web;"
         " APIServer/cluster spec.tlsSecurityProfile requires it"
     )
     layered = remediation.minimum(COMPONENT, expectation(standing="layered"), TLS12)
@@ -127,7 +127,7 @@ def test_the_step_that_decided_is_named() -> None:
 def test_a_policy_file_is_named_and_the_command_line_is_not(source: str, *, named: bool) -> None:
     asked = replace(DECIDES, source=source, field="overrides")
     fix = remediation.minimum(COMPONENT, expectation(because=(asked,)), TLS12)
-    assert fix.endswith(f": {source} overrides requires it" if named else "in the configuration of Deployment/shop/web")
+    assert fix.endswith(f"; {source} overrides requires it" if named else "in the configuration of Deployment/shop/web")
 
 
 def test_a_flag_is_written_for_its_program_with_container_file_and_what_it_says_now() -> None:
@@ -170,8 +170,8 @@ def test_flags_that_say_it_already_ask_for_a_restart() -> None:
     kubelet = Lever(where="the kubelet of Node/w", minimum="tlsMinVersion", suites="x", spelling="component-base")
     fix = remediation.minimum(ENDPOINT, expectation(kubelet), TLS13)
     assert fix == (
-        "set tlsMinVersion: VersionTLS13 for the kubelet of Node/w; if it is already set, restart the process"
-        " (APIServer/cluster spec.tlsSecurityProfile requires it)"
+        "set tlsMinVersion: VersionTLS13 for the kubelet of Node/w; if it is already set, restart the process;"
+        " APIServer/cluster spec.tlsSecurityProfile requires it"
     )
 
 
@@ -202,7 +202,7 @@ def test_what_is_only_assumed_or_overridden_names_the_field_that_it_would_come_f
     )
     gateway = Lever(where="Gateway/edge/front", field="spec.listeners[].tls.options", others=("its controller",))
     assert remediation.suites(ENDPOINT, expectation(gateway), (0x1301,)) == (
-        "allow only the expected suites in spec.listeners[].tls.options of Gateway/edge/front, or in its controller:"
+        "allow only the expected suites in spec.listeners[].tls.options of Gateway/edge/front, or in its controller;"
         " APIServer/cluster spec.tlsSecurityProfile requires it"
     )
 

@@ -46,7 +46,7 @@ def test_tls12_fails_under_modern_and_the_fix_names_the_object() -> None:
     )
     assert found.observed == ("TLSv1.2 (VersionTLS12, 0x0303)",)
     assert found.fix == (
-        "set the minimum version to TLSv1.3 in the listener's own configuration: "
+        "set the minimum version to TLSv1.3 in the listener's own configuration; "
         "APIServer/cluster spec.tlsSecurityProfile requires it"
     )
 

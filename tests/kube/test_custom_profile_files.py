@@ -236,7 +236,7 @@ REFUSED = {
     "unknown group": (
         "minTLSVersion: VersionTLS13\ngroups: [X25519, X448]",
         f"p.yaml:7:24: {WAY}.groups[1]: unknown group 'X448'",
-        "known: X25519, secp256r1",
+        "use one of: X25519, secp256r1",
     ),
     "misspelt group": (
         "minTLSVersion: VersionTLS13\ngroups: [secp265r1]",
@@ -264,7 +264,7 @@ REFUSED = {
             f"p.yaml:6:22: {WAY}.minTLSVersion: Unsupported value: 1.2: {SUPPORTED} (write VersionTLS12)\n"
             f"p.yaml:7:17: {WAY}.ciphers[0]: 'AES' is not a cipher suite: it is ignored without an error (remove it)\n"
             f"p.yaml:8:16: {WAY}.groups[0]: unknown group 'P-256' (write secp256r1)\n"
-            f"p.yaml:9:7: {WAY}.nonsense: unknown field 'nonsense' (known: ciphers, minTLSVersion, groups)"
+            f"p.yaml:9:7: {WAY}.nonsense: unknown field 'nonsense' (use one of: ciphers, minTLSVersion, groups)"
         ),
         "",
     ),

@@ -130,9 +130,9 @@ REFUSED = {
     "type is a number": (
         "type: 0\n",
         "p.yaml:1:7: type: Unsupported value: 0: supported values:",
-        "one of Old, Intermediate",
+        "use one of: Old, Intermediate",
     ),
-    "empty type": ("type: ''\n", "p.yaml:1:7: type: Unsupported value: '': supported values:", "known: "),
+    "empty type": ("type: ''\n", "p.yaml:1:7: type: Unsupported value: '': supported values:", "use one of: "),
     "field without type": (
         "old: {}\n",
         "p.yaml:1:1: one of the profiles is set but 'type' field is empty",

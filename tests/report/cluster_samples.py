@@ -1,4 +1,4 @@
-"""A realistic report of a cluster: components that honour their profile and not, replicas, users, what was not seen."""
+"""A realistic report of a cluster: components that honour their profile and not, replicas, users, what was not read."""
 
 from __future__ import annotations
 

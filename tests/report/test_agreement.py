@@ -36,8 +36,8 @@ def _written(write: Callable[[Report, TextIO], None], report: Report) -> str:
 def _said(text: str) -> Numbers:
     """What the lines on trust and on the exit code say, in text and HTML."""
     patterns = {
-        "unchecked": r"not checked for (\d+) endpoints? \(no CA\)",
-        "self-signed": r"\(no CA\): (\d+) self-signed",
+        "unchecked": r"not checked for (\d+) endpoints? \(no CA",
+        "self-signed": r"(\d+) of them self-signed",
         "nameless": r"names not checked for (\d+) endpoints? \(targets by IP address: add #name\)",
         "exit": r"^(?: *<p class=\"exit\">)?exit (\d+): ",
     }
@@ -66,7 +66,7 @@ def _of_html(report: Report) -> Numbers:
     top, _, rest = page.partition("Failing findings")
     cards = re.findall(r'class="card (\w+)".*?class="number">(\d+)<', top, re.DOTALL)
     severities = re.findall(r'class="pill (\w+)">\w+</span> <b>(\d+)</b>', rest.partition("</ul>")[0])
-    connections = re.findall(r"<dt>Cost</dt><dd>(\d+) connections</dd>", page)[0]  # endpoints have theirs
+    connections = re.findall(r"<dt>Connections</dt><dd>(\d+)</dd>", page)[0]  # endpoints have theirs
     numbers = {name: int(number) for name, number in (*cards, *severities)}
     bar = re.findall(r'<rect class="(\w+)" x="\d+" y="0" width="(\d+)" height="1"/>', page.partition("</svg>")[0])
     assert {name: int(number) for name, number in bar} == {

@@ -168,7 +168,7 @@ def test_what_a_cluster_showed_and_who_honours_what_is_there() -> None:
         "shop/deny-all explains why 1 did not answer",
         "grant the scan's account get and list on routes.route.openshift.io",
         "Required: openshift/4.23/intermediate, under StrictAllComponents",
-        "no 0 of 2 listeners with TLS follow",
+        "no 0 of 2 listeners with TLS",
         "DaemonSet/openshift-dns/dns-default:9154: it accepts versions below TLSv1.2",
         "4 of 23 endpoints fail",
         "also openshift/4.23/old",
@@ -181,7 +181,7 @@ def test_a_line_says_what_it_owes_where_that_is_unusual() -> None:
     for row in rows[:3]:
         row["expected"]["profile"] = "openshift/4.23/old"
     text = " ".join("".join(_Reader(_text(cluster_samples.report(rows))).texts).split())
-    assert "yes 1 of 1 listener follows · StrictAllComponents · openshift/4.23/old" in text
+    assert "yes 1 of 1 listeners · StrictAllComponents · required: openshift/4.23/old" in text
 
 
 def test_more_components_than_a_page_is_good_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,7 +232,7 @@ def test_the_certificates_of_a_cluster() -> None:
         "1 will be renewed automatically, the last by 2026-12-04.",
         "etcd-signer signer · etcd-operator · openshift-etcd · CN=etcd-signer RSA 2048 2031-07-18 in 4 years",
         "violates delete Secret openshift-etcd/etcd-signer, and its operator issues it again",
-        "pending rotation renewed by 2026-12-04",
+        "pending rotation will be renewed before 2026-12-04",
         "nothing renews it by itself",
         "2026-11-09 expired 12 days ago",
         "and 2 more places",

@@ -81,8 +81,8 @@ def test_what_one_object_would_answer_is_one_entry() -> None:
         (20, "gateway-key", "whether its key fits", "Secret/shop/edge-tls"),
     ]
     assert [each for each in lines if each.startswith("shop/")] == [
-        f"shop/gateway.yaml:{line}:5: undecided: {rules}: not decided: {questions}; "
-        f"{name} was not seen (not among the manifests)"
+        f"shop/gateway.yaml:{line}:5: undecided: {rules}: unknown: {questions}; "
+        f"{name} was not read (not among the manifests)"
         for line, rules, questions, name in entries
     ]
 
@@ -92,17 +92,17 @@ def test_what_is_open_and_informational_is_not_called_undecided() -> None:
     quiet, open_ = undecided("a"), undecided("b")
     quiet["severity"] = "info"
     text = written(report(judged(quiet, verdict="pass")), "text")
-    assert ": info: a: not decided" in text
+    assert ": info: a: unknown" in text
     assert "1 finding (1 info) on 1 object" in text.splitlines()[-1]
-    assert ": undecided: b, a: not decided" in written(report(judged(quiet, open_, verdict="inconclusive")), "text")
+    assert ": undecided: b, a: unknown" in written(report(judged(quiet, open_, verdict="inconclusive")), "text")
 
 
 def test_what_was_not_seen_is_told_at_the_end_the_most_wanted_first() -> None:
     asked = [undecided(missing=f"Secret/shop/s{number}", line=number + 1) for number in range(7)]
     made = report(judged(*asked, undecided(missing="Secret/shop/s6"), verdict="inconclusive"))
-    (line,) = [each for each in written(made, "text").splitlines() if each.startswith("not seen")]
-    assert line.startswith("not seen: Secret/shop/s6, Secret/shop/s0, ")
-    assert " and 2 more: add the missing objects, or use --cluster or --snapshot" in line
+    (line,) = [each for each in written(made, "text").splitlines() if each.startswith("missing objects")]
+    assert line.startswith("missing objects: Secret/shop/s6, Secret/shop/s0, ")
+    assert " and 2 more: add them to the files, or use --cluster or --snapshot" in line
 
 
 def test_colours_are_only_there_when_they_are_asked_for() -> None:

@@ -43,8 +43,8 @@ def test_what_is_pending_and_when_it_will_be_done() -> None:
             }
         )
     (line,) = [each for each in lines(report(rows)) if each.startswith("  pending")]  # type: ignore[arg-type]
-    assert "7 certificates, the last of them renewed by 2027-01-07" in line
-    assert "name-0 by 2027-01-01, name-1 by 2027-01-02" in line
+    assert "7 certificates, all renewed before 2027-01-07" in line
+    assert "name-0 before 2027-01-01, name-1 before 2027-01-02" in line
     assert line.endswith("and 2 more")
 
 

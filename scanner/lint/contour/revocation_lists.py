@@ -139,7 +139,7 @@ def _signature_flaws(
         yield Flaw(message=f"{name} {what}", at=_LISTS, severity="info")
     elif "unknown" in answers and "signed" not in answers:
         what = f"is signed with the key of the CA of that name in {holder.reference}"
-        yield Flaw(message=f"not decided: whether it {what}: {name}", at=_LISTS, verdict="inconclusive")
+        yield Flaw(message=f"unknown: whether it {what}: {name}", at=_LISTS, verdict="inconclusive")
     elif "signed" not in answers:
         what, fix = _UNSIGNED["not a signer of lists" if "not a signer of lists" in answers else "not with its key"]
         message = f"{name} {what} in {holder.reference}: Envoy refuses its clients"

@@ -176,7 +176,7 @@ def _authority(subject: Subject, validation: UpstreamValidation) -> Iterator[Fla
         yield _refused(subject, _AUTHORITY, f"{secret} is not delegated (CACertificateNotDelegated)")
         return
     if permitted.allowed is None:
-        message = f"not decided: whether {secret} is delegated to this namespace"
+        message = f"unknown: whether {secret} is delegated to this namespace"
         yield Flaw(message=message, at=_AUTHORITY, verdict="inconclusive")
     found = secret_of(subject, secret.name, secret.namespace)
     yield from ca_flaws(found, _AUTHORITY, "the CA of the service")

@@ -79,7 +79,7 @@ def _other_kind(subject: Subject, reference: BackendRef, unseen: Missing | None)
         namespace = reference.namespace or subject.object.namespace
         found = look_up(subject.declared, X_BACKEND, reference.name, namespace)
     if found is None:
-        message = f"not decided: whether the Gateway encrypts what it sends to a {shown(reference.kind)}"
+        message = f"unknown: whether the Gateway encrypts what it sends to a {shown(reference.kind)}"
         yield Flaw(message=message, at=at, verdict="inconclusive")
     elif isinstance(found, Missing):
         if found.gap:
@@ -151,10 +151,10 @@ def check_external(subject: Subject) -> Iterator[Flaw]:
             correction="tls:\n  mode: ServerOnly\n  validation: {hostname: NAME, wellKnownCACertificates: System}",
         )
     elif mode not in _TLS:
-        message = f"not decided: whether the mode {shown(mode)} means TLS"
+        message = f"unknown: whether the mode {shown(mode)} means TLS"
         yield Flaw(message=message, at=("spec", "tls", "mode"), verdict="inconclusive")
     elif not backend.validation:
-        message = "not decided: which CA and name an implementation validates with; none is set"
+        message = "unknown: which CA and name an implementation validates with; none is set"
         yield Flaw(message=message, at=("spec", "tls", "validation"), verdict="inconclusive")
 
 

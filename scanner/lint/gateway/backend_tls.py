@@ -108,7 +108,7 @@ def check_target(subject: Subject) -> Iterator[Flaw]:
         if target.is_service:
             yield from _service_flaws(subject, target)
         else:
-            message = f"not decided: whether the implementation accepts a {shown(target.kind)} as target"
+            message = f"unknown: whether the implementation accepts a {shown(target.kind)} as target"
             yield Flaw(message=message, at=target.steps, verdict="inconclusive")
     yield from _status_flaws(subject, policy)
 

@@ -70,7 +70,7 @@ def check_ca(subject: Subject) -> Iterator[Flaw]:
         )
     at, known = (*validation.steps, validation.well_known_field), validation.well_known
     if "/" in known:
-        message = f"not decided: which CAs the implementation uses for {shown(known)}"
+        message = f"unknown: which CAs the implementation uses for {shown(known)}"
         yield Flaw(message=message, at=at, verdict="inconclusive")
     elif known not in ("", "System"):
         yield Flaw(message=f"{shown(known)} is neither System nor a name with a domain before it", at=at)
@@ -102,7 +102,7 @@ def _reference_flaws(
     if reference.kind == _BUNDLE and reference.group in _BUNDLES:
         # Only some implementations accept one (Gateway API, "Implementation-specific: other kinds of resources").
         what = f"whether this implementation accepts the {_BUNDLE} {shown(reference.name)}, and what is in it"
-        yield Flaw(message=f"not decided: {what}", at=at, verdict="inconclusive")
+        yield Flaw(message=f"unknown: {what}", at=at, verdict="inconclusive")
         return
     kind = _KINDS.get(reference.kind)
     if kind is None or reference.group:

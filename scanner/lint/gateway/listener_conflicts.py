@@ -56,7 +56,7 @@ def pairs_of(subject: Subject) -> list[tuple[Listener, Listener]]:
 def uncompared(subject: Subject) -> Iterator[Flaw]:
     """Report a Gateway with too many listeners to compare them all."""
     if key_of(subject.object) in subject.declared.once(_sharing).beyond:
-        message = f"not decided: its Gateway has more than {_MOST} listeners; later ones were not compared"
+        message = f"unknown: its Gateway has more than {_MOST} listeners; later ones were not compared"
         yield Flaw(message=message, at=("spec", "listeners"), verdict="inconclusive")
 
 
@@ -145,7 +145,7 @@ def check_conflict(subject: Subject) -> Iterator[Flaw]:
     """Listeners on one port are distinct."""
     for each in subject.declared.once(_lost).get(key_of(subject.object), ()):
         yield Flaw(
-            message=f"{each.conflict.message}, with {each.first}",
+            message=f"conflict with {each.first}: {each.conflict.message}",
             at=(*each.listener.steps, each.conflict.field),
             observed=(each.listener.protocol, each.listener.hostname or "every name"),
             fix=f"{subject.object.reference}: set another port or hostname for listener {each.listener.name}",
@@ -156,7 +156,7 @@ def check_conflict(subject: Subject) -> Iterator[Flaw]:
         if found is not None and found.optional and (later.port, found.message) not in reported:
             reported.add((later.port, found.message))
             yield Flaw(
-                message=f"{found.message}, with {first}",
+                message=f"conflict with {first}: {found.message}",
                 at=(*later.steps, found.field),
                 severity="info",
                 fix=f"{subject.object.reference}: check that the implementation supports this, or use another port",

@@ -106,7 +106,7 @@ def _other_parents(subject: Subject) -> Iterator[Flaw]:
         # Without a group, the group is the Gateway API's, whatever the kind.
         of_mesh = each.has_group and (each.group, each.kind) == (SERVICE.group, SERVICE.name)
         if each.steps not in known and not of_mesh:
-            message = f"not decided: whether a {shown(each.kind)} can be a parent"
+            message = f"unknown: whether a {shown(each.kind)} can be a parent"
             yield Flaw(message=message, at=each.steps, verdict="inconclusive")
 
 

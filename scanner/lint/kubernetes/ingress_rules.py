@@ -105,7 +105,7 @@ def check_class(subject: Subject) -> Iterator[Flaw]:
         message = f"{found.name} does not exist: no controller serves this Ingress, or one that ignores classes"
         yield Flaw(message=message, at=_FIELD, severity="medium", fix=fix)
     elif isinstance(found, Missing):
-        message = f"not decided: which controller serves it; {found.name} was not seen ({found.gap})"
+        message = f"unknown: which controller serves it; {found.name} was not read ({found.gap})"
         yield Flaw(message=message, at=_FIELD, verdict="inconclusive", severity="info")
 
 

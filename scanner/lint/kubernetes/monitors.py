@@ -43,7 +43,7 @@ def check_scheme(subject: Subject) -> Iterator[Flaw]:
         place: Steps = (*steps, "prober") if monitor.kind == PROBE else steps
         scheme = monitor.scheme(each)
         if scheme is None:
-            message = "not decided: which scheme it has; relabeling sets it for each target"
+            message = "unknown: which scheme it has; relabeling sets it for each target"
             yield Flaw(message=message, at=steps, verdict="inconclusive", severity="info")
         elif scheme not in _SPELLINGS:
             yield Flaw(
@@ -135,7 +135,7 @@ def check_tls(subject: Subject) -> Iterator[Flaw]:
         if (monitor.scheme(each) or "").lower() != "https":
             continue
         if not tls:
-            message = "not decided: what Prometheus verifies; no tlsConfig is set, and a scrape class may have one"
+            message = "unknown: what Prometheus verifies; no tlsConfig is set, and a scrape class may have one"
             yield Flaw(message=message, at=at, verdict="inconclusive", severity="info")
         else:
             yield from _versions(subject, tls, at)
@@ -184,7 +184,7 @@ def _authority(subject: Subject, tls: TLSConfig, at: Steps) -> Iterator[Flaw]:
     for reference, kind in sources:
         yield from _referenced_ca(subject, reference, kind, reference.steps)
     if not sources and not tls.ca_file:
-        message = "not decided: which CA Prometheus verifies with; none is set, and a scrape class may have one"
+        message = "unknown: which CA Prometheus verifies with; none is set, and a scrape class may have one"
         yield Flaw(message=message, at=at, verdict="inconclusive", severity="info")
 
 
@@ -199,7 +199,7 @@ def _referenced_ca(subject: Subject, reference: KeyReference, kind: Kind, at: St
         message = f"{found.name} does not exist: the operator ignores the monitor"
         yield _flaw(subject, at, message, f"create {found.name}")
     elif found.annotations.get(_INJECTED) == "true" and not ConfigMap.of(found).data:
-        message = f"not decided: what the service CA operator puts into {found.reference}"
+        message = f"unknown: what the service CA operator puts into {found.reference}"
         yield Flaw(message=message, at=at, verdict="inconclusive", severity="info")
     else:
         yield from authority_flaws(found, at, subject.declared.known.taken_at, name=key)

@@ -78,7 +78,7 @@ def _at(call: Call) -> Steps:
 
 
 def _undecided(call: Call, what: str, severity: Severity | None = None) -> Flaw:
-    return Flaw(message=f"not decided: {what}", at=_at(call), verdict="inconclusive", severity=severity)
+    return Flaw(message=f"unknown: {what}", at=_at(call), verdict="inconclusive", severity=severity)
 
 
 def _filler(holder: KubeObject) -> str:

@@ -194,7 +194,7 @@ def _client(subject: Subject, provider: Provider) -> Iterator[Flaw]:
         yield from serving_flaws(subject, (*at, fields[0]), secret, types=OPAQUE, usage="clientAuth")
     elif names:
         what = " and ".join(f"Secret/{CONFIG_NAMESPACE}/{name}" for name in sorted(names))
-        message = f"not decided: whether certificate and key in {what} belong together"
+        message = f"unknown: whether certificate and key in {what} belong together"
         yield Flaw(message=message, at=(*at, fields[0]), verdict="inconclusive")
 
 

@@ -151,7 +151,7 @@ def check_certificate(subject: Subject) -> Iterator[Flaw]:
     if isinstance(domain, Missing):
         yield undecided(domain, _CERTIFICATE, "whether the certificate covers the domain")
     elif not domain:
-        message = "not decided: whether the certificate covers the domain; no object sets the domain"
+        message = "unknown: whether the certificate covers the domain; no object sets the domain"
         yield Flaw(message=message, at=_CERTIFICATE, verdict="inconclusive")
 
 
@@ -165,7 +165,7 @@ def check_shards(subject: Subject) -> Iterator[Flaw]:
     unclear: KubeObject | None = None
     controllers = subject.declared.every(INGRESS_CONTROLLER)
     if len(controllers) > _MOST:
-        message = f"not decided: which Routes others serve; there are more than {_MOST} of them"
+        message = f"unknown: which Routes others serve; there are more than {_MOST} of them"
         yield Flaw(message=message, at=at, verdict="inconclusive")
         return
     others = (each for each in controllers if each is not subject.object and each.namespace == one.namespace)
@@ -183,7 +183,8 @@ def check_shards(subject: Subject) -> Iterator[Flaw]:
 def _both(one: IngressController, other: IngressController, shared: str, at: Steps) -> Flaw:
     differs = [field for field, setting in _TLS_SETTINGS.items() if setting(one) != setting(other)]
     return Flaw(
-        message=f"{other.reference} also serves {shared}" + (f", with another {', '.join(differs)}" if differs else ""),
+        message=f"{other.reference} serves {shared} too"
+        + (f", with a different {', '.join(differs)}" if differs else ""),
         at=at,
         severity="medium" if differs else "low",
         observed=(str(other.reference),),
@@ -263,7 +264,7 @@ def _patterns(value: object) -> Iterator[Flaw]:
             continue  # the schema refuses it
         at, why = (*_PATTERNS, index), refused(pattern)
         if why is True:
-            message = f"not decided: whether the ingress operator accepts {shown(pattern)}"
+            message = f"unknown: whether the ingress operator accepts {shown(pattern)}"
             yield Flaw(message=message, at=at, verdict="inconclusive")
         elif why:
             message = (

@@ -103,7 +103,7 @@ def _choices(declared: Declared) -> _Choices:
     by: dict[str, list[KubeletConfig]] = {}
     of: dict[str, list[str]] = {}
     for config in every:
-        selector = f"the pools of the selector {json.dumps(config.pool_selector.raw)[:200]}"
+        selector = f"pools by the same selector {json.dumps(config.pool_selector.raw)[:200]}"
         for what in (selector, *(str(pool.reference) for pool in pools if selects_pool(config, pool))):
             by.setdefault(what, []).append(config)
             of.setdefault(config.name, []).append(what)
@@ -114,9 +114,11 @@ def _conflict(config: KubeletConfig, others: Sequence[KubeletConfig], shared: st
     every = in_merge_order((config, *others))
     known = any(each.annotations.get(SUFFIX) for each in every)  # the operator's own count
     last = f"only {every[-1].reference}, the later one, takes effect"
+    if not known:
+        last = "only the one that is created last takes effect"
     names = ", ".join(str(each.reference) for each in others[:_SHOWN]) + (" and others" if others[_SHOWN:] else "")
     return Flaw(
-        message=f"{names}: also for {shared}: {last if known else 'only the one that is created last takes effect'}",
+        message=f"{names} {'selects' if len(others) == 1 else 'select'} {shared} too; {last}",
         at=_SELECTOR,
         observed=tuple(str(each.reference) for each in others[:_SHOWN]),
         fix="combine the settings in one KubeletConfig for each pool",
@@ -258,14 +260,14 @@ def _minimum_override(found: tls_profile.Declared, version: str, source: str) ->
     if version not in VERSIONS or found.profile is None:
         return
     if isinstance(found.profile, Unknown):
-        message = f"not decided: whether {version} is the minimum of {source}; {found.profile.reason}"
+        message = f"unknown: whether {version} is the minimum of {source}; {found.profile.reason}"
         yield Flaw(message=message, at=_MINIMUM, verdict="inconclusive", severity="info")
         return
     least = found.profile.min_version
     severity: Severity = "low" if version_code(version) > least else "medium"
     if version_code(version) != least:
         yield Flaw(
-            message=f"{version} overrides {source} ({found.said}), {_VERSIONS[least]}",
+            message=f"{version} overrides {_VERSIONS[least]} of {source} ({found.said})",
             at=_MINIMUM,
             severity=severity,
             expected=(_VERSIONS[least],),

@@ -84,7 +84,7 @@ def check_keys(subject: Subject) -> Iterator[Flaw]:
 def _key_flaws(kind: Kind, custom: CustomProfile) -> Iterator[Flaw]:
     names, at = custom.ciphers[:_MOST], (*custom.steps, "ciphers")
     if group := next(filter(is_a_set, names), None):
-        message = f"not decided: which key types the suites of {group} have; OpenSSL decides that"
+        message = f"unknown: which key types the suites of {group} have; OpenSSL decides that"
         yield Flaw(message=message, at=at, verdict="inconclusive")
         return
     codes = [suite_named(name) for name in names]
@@ -123,7 +123,7 @@ def check_fips(subject: Subject) -> Iterator[Flaw]:
     for each, loss in lost:
         at = (*each.steps, loss.field)
         if isinstance(mode, Unknown):
-            message = f"not decided: in FIPS mode {loss.message}; {mode.reason}"
+            message = f"unknown: in FIPS mode {loss.message}; {mode.reason}"
             yield Flaw(message=message, at=at, verdict="inconclusive")
         elif mode:
             severity: Severity = "medium" if loss.field == "groups" else "high"

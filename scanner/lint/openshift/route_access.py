@@ -170,7 +170,7 @@ def check_writers(subject: Subject) -> Iterator[Flaw]:
         )
     elif any(declared.gap(kind) for kind in authorization.READS):
         yield Flaw(
-            message="not decided: who may replace the certificate; not all roles and bindings were seen",
+            message="unknown: who may replace the certificate; not all roles and bindings were read",
             at=EXTERNAL,
             verdict="inconclusive",
             severity="info",

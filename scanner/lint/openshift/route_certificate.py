@@ -152,7 +152,7 @@ def _pair(route: Route) -> Iterator[Flaw]:
         yield Flaw(message=message, at=_KEY, fix="set the key in PEM, not encrypted")
     elif matches is not True:
         reason = f" ({matches})" if isinstance(matches, str) else ""
-        message = f"not decided: whether the key belongs to the certificate{reason}"
+        message = f"unknown: whether the key belongs to the certificate{reason}"
         yield Flaw(message=message, at=_KEY, verdict="inconclusive")
 
 

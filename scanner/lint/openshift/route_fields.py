@@ -295,7 +295,7 @@ def check_status(subject: Subject) -> Iterator[Flaw]:
     for entry in entries:
         router, conditions = shown(entry.router_name or "a router"), entry.conditions[:_CONDITIONS]
         if not any(each.type == "Admitted" for each in conditions):
-            message = f"not decided: whether {router} admits it; its status has no condition Admitted"
+            message = f"unknown: whether {router} admits it; its status has no condition Admitted"
             yield Flaw(message=message, at=(*entry.steps, "conditions"), verdict="inconclusive")
         for each in conditions:
             if each.type == "Admitted":
@@ -311,11 +311,11 @@ def check_status(subject: Subject) -> Iterator[Flaw]:
 
 def _admitted(router: str, each: Condition) -> Iterator[Flaw]:
     if each.status == "False":
-        means = _REASONS.get(each.reason, _Meaning("for a reason that adhere does not know", "see the message"))
-        message = f"{router} does not admit it: {means.means}{_reported(each)}"
+        means = _REASONS.get(each.reason, _Meaning("of a reason that adhere does not know", "see the message"))
+        message = f"{router} does not admit it, because {means.means}{_reported(each)}"
         yield Flaw(message=message, at=each.steps, severity=means.severity, fix=means.fix)
     elif not each.holds:
-        message = f"not decided: whether {router} admits it{_reported(each)}"
+        message = f"unknown: whether {router} admits it{_reported(each)}"
         yield Flaw(message=message, at=each.steps, verdict="inconclusive")
 
 
@@ -351,7 +351,7 @@ def check_support(subject: Subject) -> Iterator[Flaw]:
         message = f"externalCertificate is ignored, and the router serves its default certificate: {why}"
         yield Flaw(message=message, at=EXTERNAL, fix="use certificate and key until the release has the field")
     elif version < _FOR_ALL and gate == "unknown":
-        message = f"not decided: whether the feature gate {_GATE[0]} is on in {release}"
+        message = f"unknown: whether the feature gate {_GATE[0]} is on in {release}"
         yield Flaw(message=message, at=EXTERNAL, verdict="inconclusive")
 
 

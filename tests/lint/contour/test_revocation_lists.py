@@ -106,7 +106,7 @@ CASES: dict[str, tuple[list[str], list[tuple[str, str]], str]] = {
     "too long to be kept": (
         [proxy(), CA, secret("lists", "other: b") + kept()],
         [OPEN],
-        "not decided: whether it is signed with the key",
+        "unknown: whether it is signed with the key",
     ),
     "beside what it should say of itself": (
         [proxy(), CA, secret("lists", pem("crl.pem", revocation_list(AGAIN))) + kept()],
@@ -116,7 +116,7 @@ CASES: dict[str, tuple[list[str], list[tuple[str, str]], str]] = {
     "kept with what is no list": (
         [proxy(), CA, secret("lists", "other: b") + kept(der="AAAA")],
         [OPEN],
-        "not decided: whether it is signed with the key",
+        "unknown: whether it is signed with the key",
     ),
     "nothing in it": ([proxy(), CA, secret("lists", "other: b")], [], ""),
     "none asked for": ([proxy("''"), CA], [], ""),

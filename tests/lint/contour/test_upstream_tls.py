@@ -40,7 +40,7 @@ CASES: dict[str, tuple[list[str], list[tuple[str, str]], str]] = {
     "nothing in it": ([service("validation: {}")], [HIGH, HIGH], "no subjectName"),
     "subjects": ([service(f"{GOOD[:-1]}, subjectNames: [a, b]}}"), ca()], [], ""),
     "another first subject": ([service(f"{GOOD[:-1]}, subjectNames: [b, a]}}"), ca()], [HIGH], "the first of"),
-    "not given": ([service(GOOD)], [UNKNOWN], "not decided"),
+    "not given": ([service(GOOD)], [UNKNOWN], "unknown"),
     "not there": ([WHOLE, service(GOOD)], [HIGH], "does not exist"),
     "a leaf": ([service(GOOD), ca("ca.crt: PEM(a)")], [HIGH], "is not a CA"),
     "no PEM": ([service(GOOD), ca("ca.crt: a")], [HIGH], "no certificate in PEM"),

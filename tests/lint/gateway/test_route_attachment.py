@@ -1,4 +1,4 @@
-"""Edges of what routes are attached to: what decides and was not seen, and what names a namespace or kind oddly."""
+"""Edges of what routes are attached to: what decides and was not read, and what names a namespace or kind oddly."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
         [HIGH],
     ),
     "an annotation of Contour, and another's class": (CERTIFICATE, [OF_NGINX, PAIR], []),
-    "an annotation of Contour, and a class that was not seen": (
+    "an annotation of Contour, and a class that was not read": (
         CERTIFICATE,
         [OF_NGINX.replace("nginx", "public"), PAIR],
         [UNKNOWN],

@@ -51,11 +51,11 @@ def raw(fields: str, *parts: str) -> str:
     [
         (raw("maxPods: 500"), []),
         (raw("tlsMinVersion: VersionTLS12"), []),
-        (alone("tlsMinVersion: VersionTLS12"), [("inconclusive", "tlsMinVersion", "APIServer/cluster was not seen")]),
+        (alone("tlsMinVersion: VersionTLS12"), [("inconclusive", "tlsMinVersion", "APIServer/cluster was not read")]),
         (alone("maxPods: 500"), []),
         (
             alone("tlsMinVersion: VersionTLS12") + server("Modern"),
-            [("medium", "tlsMinVersion", "overrides APIServer/cluster (Modern), VersionTLS13")],
+            [("medium", "tlsMinVersion", "overrides VersionTLS13 of APIServer/cluster (Modern)")],
         ),
         (alone("tlsMinVersion: VersionTLS12", MODERN.replace("Modern, modern", "Odd, odd")), []),
         (
@@ -95,7 +95,7 @@ def raw(fields: str, *parts: str) -> str:
         ),
         (
             raw("tlsMinVersion: VersionTLS12", MODERN),
-            [("medium", "tlsMinVersion", "overrides tlsSecurityProfile (Modern), VersionTLS13")],
+            [("medium", "tlsMinVersion", "overrides VersionTLS13 of tlsSecurityProfile (Modern)")],
         ),
         (raw("tlsMinVersion: VersionTLS13", MODERN), []),
         (

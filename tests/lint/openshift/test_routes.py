@@ -110,7 +110,7 @@ def test_a_reference_with_a_namespace_names_no_secret(tmp_path: Path) -> None:
         (secret("tls.crt: bm9uZQ==, tls.key: KEY(a)"), [("high", "has no certificate in PEM")]),
         (secret("tls.crt: CERTIFICATE(a)"), [("high", "there is no tls.key")]),
         (secret("tls.crt: CERTIFICATE(a), tls.key: KEY(b)"), [("high", "does not belong to the certificate")]),
-        (secret(PAIR, namespace="other"), [("inconclusive", "Secret/shop/web was not seen")]),
+        (secret(PAIR, namespace="other"), [("inconclusive", "Secret/shop/web was not read")]),
         ("", [("inconclusive", "not among the manifests")]),
     ],
 )
@@ -474,7 +474,7 @@ def admitted(status: str, reason: str, kind: str = "Admitted") -> str:
         (admitted("False", "ExternalCertificateSecretRecreated"), ("medium", "was created again")),
         (admitted("False", "ExternalCertificateSecretUpdated"), ("medium", "was changed")),
         (admitted("False", "Whatever"), ("high", "adhere does not know")),
-        (admitted("Unknown", "Whatever"), ("inconclusive", "not decided")),
+        (admitted("Unknown", "Whatever"), ("inconclusive", "unknown")),
         (admitted("True", "UpgradeRouteValidationFailed", "UnservableInFutureVersions"), ("medium", "a later release")),
         (
             admitted("True", "ForceUpgradeValidationCondition", "UnservableInFutureVersions"),

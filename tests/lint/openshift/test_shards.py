@@ -26,7 +26,7 @@ STRICT = "clientTLS: {clientCertificatePolicy: Required, clientCA: {name: client
         (controller(A) + controller(A, "b"), ["high: has the same domain (a.example)"] * 2),
         (controller(A) + controller("domain: A.example", "b"), ["high: the same domain (a.example)"] * 2),
         (controller("replicas: 2") + controller("replicas: 1", "b"), ["high: the same domain (the cluster's)"] * 2),
-        (controller("replicas: 2") + controller(A, "b"), ["inconclusive: Ingress/cluster was not seen"] * 2),
+        (controller("replicas: 2") + controller(A, "b"), ["inconclusive: Ingress/cluster was not read"] * 2),
         (controller("replicas: 2") + controller(A, "b") + CLUSTER, ["high: the same domain (a.example)"] * 2),
         (controller("replicas: 2") + controller(B, "b") + CLUSTER, []),
         (controller(A).replace("openshift-ingress-operator", "shop"), ["medium: the operator ignores it"]),
@@ -44,21 +44,21 @@ def test_domains(tmp_path: Path, text: str, expected: list[str]) -> None:
     ("text", "expected"),
     [
         (controller(A), []),
-        (controller(A) + controller(B, "b"), ["low: also serves every Route"] * 2),
-        (controller(A) + controller(f"{B}, {STRICT}", "b"), ["medium: Route, with another spec.clientTLS"] * 2),
-        (controller(A) + controller(f"{B}, {INTERNAL}", "b"), ["low: also serves some of its Routes"] * 2),
+        (controller(A) + controller(B, "b"), ["low: serves every Route"] * 2),
+        (controller(A) + controller(f"{B}, {STRICT}", "b"), ["medium: Route too, with a different spec.clientTLS"] * 2),
+        (controller(A) + controller(f"{B}, {INTERNAL}", "b"), ["low: serves some of its Routes"] * 2),
         (controller(f"{A}, {EXTERNAL}") + controller(f"{B}, {INTERNAL}", "b"), []),
-        (controller(f"{A}, {INTERNAL}") + controller(f"{B}, {INTERNAL}", "b"), ["low: also serves"] * 2),
-        (controller(f"{A}, {TEAM}") + controller(f"{B}, {INTERNAL}", "b"), ["low: also serves"] * 2),
+        (controller(f"{A}, {INTERNAL}") + controller(f"{B}, {INTERNAL}", "b"), ["low: serves"] * 2),
+        (controller(f"{A}, {TEAM}") + controller(f"{B}, {INTERNAL}", "b"), ["low: serves"] * 2),
         (
             controller(f"{A}, {INTERNAL}") + controller(f"{B}, {INTERNAL.replace('type', 'kind')}", "b"),
-            ["inconclusive: selects the same Routes; Route was not seen"] * 2,
+            ["inconclusive: selects the same Routes; Route was not read"] * 2,
         ),
         (
             controller(f"{A}, {INTERNAL}")
             + controller(f"{B}, {INTERNAL.replace('type', 'kind')}", "b")
             + route(more=", labels: {type: internal, kind: internal}"),
-            ["low: also serves Route/shop/web"] * 2,
+            ["low: serves Route/shop/web"] * 2,
         ),
         (
             WHOLE
@@ -73,7 +73,7 @@ def test_domains(tmp_path: Path, text: str, expected: list[str]) -> None:
             + controller(f"{B}, {TEAM.replace('team', 'tier')}", "b")
             + route()
             + "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {team: shop, tier: shop}}\n",
-            ["low: also serves Route/shop/web"] * 2,
+            ["low: serves Route/shop/web"] * 2,
         ),
         (controller(A) + controller(B, "b").replace("openshift-ingress-operator", "shop"), []),
     ],
