@@ -172,7 +172,7 @@ class Certificates:
     def inventory(self) -> Inventory:
         """The certificates found so far."""
         empty = Inventory(self._names, self._governing, self.snapshot.taken_at, self._policy)
-        return collect(empty, map(self._noted, certificate_sources.held(self.snapshot)))
+        return collect(empty, map(self._noted, certificate_sources.in_snapshot(self.snapshot)))
 
     def _noted(self, held: HeldCertificate) -> HeldCertificate:
         self._on_held(held)

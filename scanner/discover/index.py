@@ -107,18 +107,18 @@ class Index:
     def of_pod(self, pod: Pod, number: int, claim: Claim, aliases: tuple[str, ...] = ()) -> list[PlacedClaim]:
         return [PlacedClaim(claim, place, pod.ready, aliases) for place in self.workloads.places(pod, number)]
 
-    def said_of(self, pod: Pod, number: int, claim: Claim) -> list[PlacedClaim]:
+    def at_pod(self, pod: Pod, number: int, claim: Claim) -> list[PlacedClaim]:
         """``claim`` at each address of a pod, checked for its authority."""
         found = self.of_pod(pod, number, claim)
         return [each if self.authority.counts_at(claim, each.place) else _untrusted(each) for each in found]
 
     def through(
-        self, service: Service, wanted: ServicePort, claim: Claim, *, published: bool = False
+        self, service: Service, service_port: ServicePort, claim: Claim, *, published: bool = False
     ) -> Iterator[Found]:
         """``claim`` at each backend of a Service's port; without any, at the Service itself. ``published``: the address
         of its load balancer led here."""
-        aliases = service.aliases(wanted)
-        backends = self.services.backends(service, wanted)
+        aliases = service.aliases(service_port)
+        backends = self.services.backends(service, service_port)
         if backends and self._enough(service, claim, len(backends)):
             return
         own = service.namespace if claim.writer in (None, service.namespace) else None
@@ -127,8 +127,8 @@ class Index:
             at_home = place.pod is not None and place.pod.namespace == own  # nearly always
             accepts = at_home or self.authority.accepts(service, place, claim, published=published)
             yield found if accepts else _untrusted(found)
-        if not backends and wanted not in service.cut:
-            yield from self._balanced(service, wanted, claim, aliases)
+        if not backends and service_port not in service.cut:
+            yield from self._balanced(service, service_port, claim, aliases)
 
     def _enough(self, service: Service, claim: Claim, more: int) -> bool:
         """True if one namespace's objects have made too many claims on one Service."""
@@ -142,23 +142,23 @@ class Index:
         return True
 
     def _balanced(
-        self, service: Service, wanted: ServicePort, claim: Claim, aliases: tuple[str, ...]
+        self, service: Service, service_port: ServicePort, claim: Claim, aliases: tuple[str, ...]
     ) -> Iterator[Found]:
         """The Service's own address, if it has no backends or they could not be read.
 
         Only a Service that selects pods is dialled: another one may lead anywhere, and its address would hide where.
         """
         unknown = self.services.slices_gap is not None
-        if not self.authority.counts_at(claim, Place("", wanted.number, owner=service.owner)):
+        if not self.authority.counts_at(claim, Place("", service_port.number, owner=service.owner)):
             claim = untrusted_claim(claim)
         if unknown and not service.raw.selector:
             yield Omission("Services without a selector, whose backends could not be read")
             return
         for each in service.addresses[:1]:
-            place = Place(each, wanted.number, owner=service.owner, labels=service.labels, sampled=unknown)
+            place = Place(each, service_port.number, owner=service.owner, labels=service.labels, sampled=unknown)
             yield PlacedClaim(claim, place, unknown, aliases)
         if not service.addresses and claim.certainty == "declared":
-            place = Place("", wanted.number, host=service.dns, owner=service.owner, labels=service.labels)
+            place = Place("", service_port.number, host=service.dns, owner=service.owner, labels=service.labels)
             yield PlacedClaim(claim, place, ready=False)
         elif not service.addresses:
             yield Omission("Services with neither an address nor endpoints")
@@ -171,9 +171,9 @@ class Index:
             yield from self.at_router(router, claim)
             return
         for service in self.services.at(host):
-            wanted = service.port(number)
-            if wanted:
-                yield from self.through(service, wanted, claim, published=host in service.published)
+            service_port = service.port(number)
+            if service_port:
+                yield from self.through(service, service_port, claim, published=host in service.published)
                 return
         for place in self.workloads.at(host, number):
             if self.authority.counts_at(claim, place):
@@ -201,9 +201,9 @@ class Index:
             return
         for name in router.services:
             service = self.services.get(router.namespace, name)
-            wanted = service.port(443) if service else None
-            if service and wanted:
-                yield from self.through(service, wanted, claim)
+            service_port = service.port(443) if service else None
+            if service and service_port:
+                yield from self.through(service, service_port, claim)
                 return
 
 

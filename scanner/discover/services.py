@@ -87,29 +87,29 @@ class Service:
     def labels(self) -> tuple[tuple[str, str], ...]:
         return tuple(sorted(self.raw.labels.items()))
 
-    def port(self, wanted: object) -> ServicePort | None:
+    def port(self, number_or_name: object) -> ServicePort | None:
         """The TCP port with that number or name."""
-        number = port(wanted)
+        number = port(number_or_name)
         for each in self.ports:
-            if each.protocol == "TCP" and (each.number == number if number else each.name == wanted):
+            if each.protocol == "TCP" and (each.number == number if number else each.name == number_or_name):
                 return each
         return None
 
-    def targeting(self, wanted: object) -> ServicePort | None:
+    def targeting(self, number_or_name: object) -> ServicePort | None:
         """The TCP port with that target port, as Routes name it (route/v1 RoutePort)."""
-        number = port(wanted)
+        number = port(number_or_name)
         for each in self.ports:
-            if each.protocol == "TCP" and (wanted in (each.name, each.target)):
+            if each.protocol == "TCP" and (number_or_name in (each.name, each.target)):
                 return each
             if number and each.protocol == "TCP" and number == port(each.target):
                 return each
         return None
 
-    def aliases(self, wanted: ServicePort) -> tuple[str, ...]:
+    def aliases(self, service_port: ServicePort) -> tuple[str, ...]:
         """All addresses of the port outside of pods, as ``host:port``."""
         hosts = [self.dns, *self.addresses, *self.published, *self._external()]
-        nodes = (f"any-node:{wanted.node_port}",) if wanted.node_port else ()
-        return (*(host_port(host, wanted.number) for host in dict.fromkeys(hosts)), *nodes)
+        nodes = (f"any-node:{service_port.node_port}",) if service_port.node_port else ()
+        return (*(host_port(host, service_port.number) for host in dict.fromkeys(hosts)), *nodes)
 
     def _external(self) -> Iterator[str]:
         yield from filter(None, map(address, self.raw.external_ips[:MAX_PUBLISHED]))
@@ -157,52 +157,54 @@ class Services:
     def select(self, namespace: str | None, selector: LabelSelector) -> list[Service]:
         return self._labelled.select(namespace, selector)
 
-    def backends(self, service: Service, wanted: ServicePort) -> tuple[Backend, ...]:
+    def backends(self, service: Service, service_port: ServicePort) -> tuple[Backend, ...]:
         """Backends of a port: by slices, and by the selected pods if not all slices could be read."""
-        if wanted not in service.known:
-            selected = self._from_pods(service, wanted) if self.slices_gap else ()
-            self._look_up(service, wanted, chain(selected, self._from_slices(service, wanted)))
-        return service.known[wanted]
+        if service_port not in service.known:
+            selected = self._from_pods(service, service_port) if self.slices_gap else ()
+            self._look_up(service, service_port, chain(selected, self._from_slices(service, service_port)))
+        return service.known[service_port]
 
-    def _look_up(self, service: Service, wanted: ServicePort, found: Iterable[Backend]) -> None:
+    def _look_up(self, service: Service, service_port: ServicePort, found: Iterable[Backend]) -> None:
         backends: dict[tuple[object, ...], Backend] = {}
         room = MAX_PLACES - service.places
         for each in found:
             backends[each.place[:3]] = each
             if len(backends) > room:
                 backends.popitem()
-                service.cut.add(wanted)
+                service.cut.add(service_port)
                 what = f"places behind one Service beyond the first {MAX_PLACES:,}"
-                self._cuts.note(what, f"{service.dns} {wanted.number}")
+                self._cuts.note(what, f"{service.dns} {service_port.number}")
                 break
         service.places += len(backends)
-        service.known[wanted] = tuple(backends.values())
+        service.known[service_port] = tuple(backends.values())
 
-    def _from_slices(self, service: Service, wanted: ServicePort) -> Iterator[Backend]:
+    def _from_slices(self, service: Service, service_port: ServicePort) -> Iterator[Backend]:
         for part in service.slices:
             for each in self._cuts.first(part.ports, MAX_PORTS, "ports of one EndpointSlice", part):
-                if each.name == wanted.name and each.protocol == wanted.protocol:
+                if each.name == service_port.name and each.protocol == service_port.protocol:
                     # A slice port without a number means all ports: then the Service's own is used.
-                    number = port(each.port) or port(wanted.target)
+                    number = port(each.port) or port(service_port.target)
                     if number:
                         yield from self._of_slice(service, part, number)
 
     def _of_slice(self, service: Service, part: EndpointSlice, number: int) -> Iterator[Backend]:
         for each in part.endpoints:
-            target, ready, given = each.target, each.is_ready, each.addresses
+            target, ready, addresses = each.target, each.is_ready, each.addresses
             pod = self._workloads.named.get((service.namespace, target)) if target else None
-            if len(given) > MAX_ADDRESSES:
-                given = tuple(self._cuts.first(list(given), MAX_ADDRESSES, "addresses of a slice's endpoint", part))
-            for where in filter(None, map(address, given)):
+            if len(addresses) > MAX_ADDRESSES:
+                addresses = tuple(
+                    self._cuts.first(list(addresses), MAX_ADDRESSES, "addresses of a slice's endpoint", part)
+                )
+            for where in filter(None, map(address, addresses)):
                 places = self._workloads.at(where, number, pod)
                 for place in places or (Place(where, number, owner=service.owner, labels=service.labels),):
                     yield Backend(place, ready)
 
-    def _from_pods(self, service: Service, wanted: ServicePort) -> Iterator[Backend]:
+    def _from_pods(self, service: Service, service_port: ServicePort) -> Iterator[Backend]:
         selector = service.raw.selector
         chosen = LabelSelector({"matchLabels": selector})
         for pod in self._workloads.select(service.namespace, chosen) if selector else ():
-            number = pod.port_number(wanted.target)
+            number = pod.port_number(service_port.target)
             for place in self._workloads.places(pod, number) if number else ():
                 yield Backend(place, pod.ready)
 

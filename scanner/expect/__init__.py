@@ -29,7 +29,7 @@ from scanner.expect.facts import Facts
 from scanner.expect.http_redirect import plain_port
 from scanner.expect.implementations import custom_uses
 from scanner.expect.partial_expectation import Partial
-from scanner.expect.rejected_listener import rejection_of, stale_status
+from scanner.expect.rejected_listener import outdated_status, rejection_of
 from scanner.expect.unmatched_sni import Through, neighbours, other_names
 from scanner.kube import kinds
 from scanner.kube.api_server import LEGACY, STRICT, Adherence
@@ -175,7 +175,7 @@ class Expectations:
     def of(self, endpoint: Endpoint) -> Expectation:
         """The expectation of ``endpoint``, with its reasons."""
         partial = self._partial(endpoint, frozenset())
-        nothing, older = rejection_of(self._facts, endpoint), stale_status(self._facts, endpoint)
+        nothing, older = rejection_of(self._facts, endpoint), outdated_status(self._facts, endpoint)
         notes = (f"no certificate may be served for its server name: {nothing}" if nothing else "", older)
         partial = partial.remark(*filter(None, notes))
         asked, client_source = _client_certificate(partial)

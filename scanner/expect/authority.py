@@ -77,11 +77,11 @@ class Authority:
     """None where nothing of the kind exists: then the profile is required of every component."""
     implementation: str = "go"
     groups_gate: State = "unknown"
-    beat: str | None = None
+    overridden: str | None = None
     """The setting that the user's option replaces."""
     first_seen: datetime | None = None
     """Time of the first snapshot with the present settings, if an earlier one had others."""
-    held_by: tuple[str, str] | None = None
+    setting_of: tuple[str, str] | None = None
     """The object and field that the user's option (``source``) replaces."""
     platform: bool = True
     """True for a platform's own object, False for a user's option on a cluster without one."""
@@ -90,7 +90,7 @@ class Authority:
     @property
     def place(self) -> tuple[str, str]:
         """The object and field that a profile for this control plane is set in."""
-        return self.held_by or (self.source, self.field)
+        return self.setting_of or (self.source, self.field)
 
     @property
     def is_set(self) -> bool:
@@ -111,7 +111,7 @@ class Authority:
             self.source,
             self.field,
             lambda release: self.declared(release, reader),
-            beat=self.beat,
+            overridden=self.overridden,
             changed=self.changed(),
         )
 
@@ -190,15 +190,15 @@ def with_wishes(found: Authority, wishes: Wishes) -> Authority:
         found = replace(found, adherence=replace(asked, beat=beat, remarks=remarks))
     if wishes.profile is None:
         return found
-    beat = f"{found.source} {found.field}: {found.declared().said}" if found.platform else None
+    overridden = f"{found.source} {found.field}: {found.declared().said}" if found.platform else None
     profile = wishes.profile if found.platform else mozillas(wishes.profile)
     return replace(
         found,
         source="--profile",
         field="",
-        held_by=found.place,
+        setting_of=found.place,
         fixed=Declared(said=profile.said, profile=profile),
-        beat=beat,
+        overridden=overridden,
     )
 
 
@@ -208,11 +208,11 @@ def _of_user(snapshot: Snapshot, wishes: Wishes, releases: Releases) -> Authorit
     if API_SERVER not in snapshot.absent:
         note = "the snapshot has no object of OpenShift: treated as plain Kubernetes"
     profile = mozillas(wishes.default) if wishes.default else load_profile("mozilla/intermediate")
-    said = profile.said if wishes.default else f"{profile.name}, the default on plain Kubernetes"
+    text = profile.said if wishes.default else f"{profile.name}, the default on plain Kubernetes"
     return Authority(
         source=wishes.default_source,
         field=wishes.default_field,
-        fixed=Declared(said=said, profile=profile),
+        fixed=Declared(said=text, profile=profile),
         releases=releases,
         platform=False,
         remarks=(note,),
@@ -247,7 +247,7 @@ def _of_object(snapshot: Snapshot, releases: Releases) -> Authority:
     others = [each.name for each in snapshot.every(API_SERVER) if each.name != "cluster"]
     release = "" if isinstance(releases.desired, Unknown) else releases.desired
     known = feature_gates(snapshot, release)
-    said = read_adherence(
+    adherence = read_adherence(
         api_server_config(found).adherence if found else None,
         "APIServer/cluster",
         "spec.tlsAdherence",
@@ -259,7 +259,7 @@ def _of_object(snapshot: Snapshot, releases: Releases) -> Authority:
         field=_FIELD,
         steps=PROFILE,
         releases=releases,
-        adherence=said,
+        adherence=adherence,
         groups_gate=known.state(GROUPS_GATE),
         remarks=tuple(_remarks(found, others)),
     )

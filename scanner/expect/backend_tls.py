@@ -38,11 +38,11 @@ def of_policy(snapshot: Snapshot, _: Endpoint, item: KubeObject, __: Origin | No
     """A BackendTLSPolicy: with ``subjectAltNames`` the hostname is only sent, and no longer verified (GEP-1897,
     GEP-3155). The CAs are in the policy's own namespace."""
     policy = BackendTLSPolicy.of(item)
-    said = policy.validation
-    references = said.ca_certificate_refs[:_MOST]
-    names = [each.uri or each.hostname for each in said.subject_alt_names] or [said.hostname]
-    bundles = [_held(snapshot, each.kind, policy.namespace or "", each.name) for each in references]
-    source = ", ".join(each.where for each in bundles) or f"{policy.reference} {dotted(said.steps)}"
+    validation = policy.validation
+    references = validation.ca_certificate_refs[:_MOST]
+    names = [each.uri or each.hostname for each in validation.subject_alt_names] or [validation.hostname]
+    bundles = [_trust_bundle(snapshot, each.kind, policy.namespace or "", each.name) for each in references]
+    source = ", ".join(each.where for each in bundles) or f"{policy.reference} {dotted(validation.steps)}"
     anchors = tuple(der for each in bundles for der in trusted_certificates(each.text))
     missing = "; ".join(f"{each.where} {each.missing}" for each in bundles if each.missing)
     if not references:
@@ -63,13 +63,13 @@ def of_proxy(snapshot: Snapshot, endpoint: Endpoint, item: KubeObject, origin: O
 
 
 def _verified(snapshot: Snapshot, proxy: HTTPProxy, service: ProxyService) -> Iterator[Client]:
-    said = service.validation
-    secret = secret_name(said.ca_secret, proxy.namespace)
-    held = _held(snapshot, SECRET.name, secret.namespace or "", secret.name)
-    names = list(said.subject_names) or [said.subject_name]
-    missing = f"{held.where} {held.missing}" if held.missing else ""
+    validation = service.validation
+    secret = secret_name(validation.ca_secret, proxy.namespace)
+    bundle = _trust_bundle(snapshot, SECRET.name, secret.namespace or "", secret.name)
+    names = list(validation.subject_names) or [validation.subject_name]
+    missing = f"{bundle.where} {bundle.missing}" if bundle.missing else ""
     who = f"{proxy.reference} service {service.name}"
-    yield from _client(who, held.where, tuple(trusted_certificates(held.text)), names, missing)
+    yield from _client(who, bundle.where, tuple(trusted_certificates(bundle.text)), names, missing)
 
 
 def _client(who: str, source: str, anchors: tuple[bytes, ...], names: list[str], missing: str) -> Iterator[Client]:
@@ -80,7 +80,7 @@ def _client(who: str, source: str, anchors: tuple[bytes, ...], names: list[str],
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Held:
+class _TrustBundle:
     """A bundle of CAs."""
 
     where: str
@@ -89,17 +89,17 @@ class _Held:
     """Reason why it could not be read."""
 
 
-def _held(snapshot: Snapshot, kind: str, namespace: str, name: str) -> _Held:
+def _trust_bundle(snapshot: Snapshot, kind: str, namespace: str, name: str) -> _TrustBundle:
     where = f"{kind}/{namespace}/{name} data[{_KEY}]"
     holder = _HOLDERS.get(kind)
     if holder is None or holder not in snapshot.objects:
-        return _Held(where=where, missing="was not read: such objects are not supported")
+        return _TrustBundle(where=where, missing="was not read: such objects are not supported")
     found = snapshot.get(holder, name, namespace)
     if found is None:
         gap = snapshot.missing(holder, name, namespace)
-        return _Held(where=where, missing=f"was not read: {gap}" if gap else "is not there")
+        return _TrustBundle(where=where, missing=f"was not read: {gap}" if gap else "is not there")
     text = decoded_text(Secret.of(found).ca_crt) if holder is SECRET else ConfigMap.of(found).data.get(_KEY, "")
-    return _Held(where=where, text=text)
+    return _TrustBundle(where=where, text=text)
 
 
 _KINDS: Final[Mapping[str, Kind]] = {BACKEND_TLS_POLICY.name: BACKEND_TLS_POLICY}

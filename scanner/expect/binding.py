@@ -72,7 +72,7 @@ def _by_either(facts: Facts, partial: Partial) -> Partial:
     text = f"by the enhancement's later text, {host.source} {host.field} of the hosting cluster governs it"
     if found is None or isinstance(found, Unknown):
         return partial.remark(f"{text}, but its value is unknown")
-    partial = partial.says(host.source, host.field, f"{found.name}, by the enhancement's later text, not by the code")
+    partial = partial.step(host.source, host.field, f"{found.name}, by the enhancement's later text, not by the code")
     same = not isinstance(partial.profile, Unknown) and same_profile(partial.profile, found)
     return partial if same else replace(partial, skewed=(*partial.skewed, found))
 
@@ -128,11 +128,11 @@ def bind(facts: Facts, partial: Partial) -> Partial:
         return _of_users(facts, partial)
     if partial.entry is not None and _too_old(partial):
         since = partial.entry.honours_since
-        said = (
+        text = (
             f"follows the cluster's profile since {since}, but its release is {partial.release}: not enforced "
             "(a deviation is reported, but does not change the exit code)"
         )
-        return replace(partial, binding="not-enforced").says("component catalogue", partial.entry.component, said)
+        return replace(partial, binding="not-enforced").step("component catalogue", partial.entry.component, text)
     adherence = facts.authority(partial.endpoint).adherence
     if adherence is None:
         return _of_microshift(partial) if facts.is_microshift else partial
@@ -141,12 +141,12 @@ def bind(facts: Facts, partial: Partial) -> Partial:
 
 def _of_users(facts: Facts, partial: Partial) -> Partial:
     if facts.policy.user_workloads_bound:
-        return partial.says(facts.policy.source, "userWorkloads", "the profile is enforced for user workloads too")
-    said = (
+        return partial.step(facts.policy.source, "userWorkloads", "the profile is enforced for user workloads too")
+    text = (
         "the profile is not enforced for user workloads (userWorkloads in the policy file enforces it): "
         "a deviation is reported as readiness, and does not change the exit code"
     )
-    return replace(partial, binding="not-enforced").says(facts.policy.source or "no policy file", "userWorkloads", said)
+    return replace(partial, binding="not-enforced").step(facts.policy.source or "no policy file", "userWorkloads", text)
 
 
 def _too_old(partial: Partial) -> bool:
@@ -161,25 +161,25 @@ def _of_microshift(partial: Partial) -> Partial:
     """MicroShift's file applies to a fixed set of components, and adherence does not exist."""
     if partial.entry is not None and partial.entry.governor in _ALWAYS:
         return partial
-    said = (
+    text = (
         "MicroShift's file does not apply to this component: not enforced "
         "(a deviation is reported, but does not change the exit code)"
     )
     source = "component catalogue" if partial.entry else f"{partial.endpoint.owner.kind}/{partial.endpoint.owner.name}"
-    return replace(partial, binding="not-enforced").says(source, partial.entry.component if partial.entry else "", said)
+    return replace(partial, binding="not-enforced").step(source, partial.entry.component if partial.entry else "", text)
 
 
 def _by_adherence(partial: Partial, adherence: Adherence) -> Partial:
     governor = partial.entry.governor if partial.entry else None
     partial = replace(partial, adherence=adherence.means).remark(*adherence.remarks)
-    partial = partial.says(adherence.source, adherence.field, adherence.said, beat=adherence.beat)
+    partial = partial.step(adherence.source, adherence.field, adherence.said, overridden=adherence.beat)
     binding: Binding
     if governor is not None and governor in _ALWAYS and partial.standing == "platform":
-        binding, said = "must-follow", _ALWAYS[governor]
+        binding, text = "must-follow", _ALWAYS[governor]
     elif adherence.strict:
-        binding, said = "must-follow", "under strict adherence every component follows the cluster's profile"
+        binding, text = "must-follow", "under strict adherence every component follows the cluster's profile"
     else:
-        binding, said = (
+        binding, text = (
             "not-enforced",
             (
                 "legacy adherence does not enforce the cluster's profile for this component: "
@@ -187,7 +187,7 @@ def _by_adherence(partial: Partial, adherence: Adherence) -> Partial:
             ),
         )
     source = "component catalogue" if partial.entry else "tlsAdherence"
-    return replace(partial, binding=binding).says(source, partial.entry.component if partial.entry else "", said)
+    return replace(partial, binding=binding).step(source, partial.entry.component if partial.entry else "", text)
 
 
 def override(facts: Facts, partial: Partial) -> Partial:
@@ -200,8 +200,8 @@ def override(facts: Facts, partial: Partial) -> Partial:
 
 def _replaced(facts: Facts, partial: Partial, override: Override) -> Partial:
     profile = facts.overrides[override.profile]
-    said = f"{profile.name}: {override.justification}"
-    found = partial.requires(profile, override.source, "overrides", said)
+    text = f"{profile.name}: {override.justification}"
+    found = partial.requires(profile, override.source, "overrides", text)
     found = replace(
         found,
         binding="must-follow" if override.binding else "not-enforced",
@@ -243,10 +243,10 @@ _Ownership: TypeAlias = tuple[Standing, str, str, str]
 def resolve(facts: Facts, partial: Partial) -> Partial:
     """Set the owner's class, with the reason."""
     endpoint = partial.endpoint
-    standing, source, field, said = _owner(facts, partial)
-    partial = replace(partial, standing=standing).says(source, field, said)
+    standing, source, field, text = _owner(facts, partial)
+    partial = replace(partial, standing=standing).step(source, field, text)
     if standing == "user" and (unseen := _unseen(facts, endpoint)):
-        partial = partial.says(*unseen)
+        partial = partial.step(*unseen)
     gap = facts.snapshot.gap(CLUSTER_SERVICE_VERSION)
     if gap and standing != "layered" and partial.entry is None and endpoint.owner.namespace:
         return partial.remark(f"unknown whether OLM installed it as a layered product: {gap}")
@@ -288,8 +288,8 @@ def _as_operand(facts: Facts, endpoint: Endpoint) -> _Ownership | None:
         for owner in each.owner_references:
             version = facts.owned_kinds.get((owner.group, owner.kind))
             if version is not None:
-                said = f"owns the kind of {owner.kind}/{owner.name}, which owns {each.reference}"
-                return "layered", version, "spec.customresourcedefinitions.owned", f"{said}: a layered product"
+                text = f"owns the kind of {owner.kind}/{owner.name}, which owns {each.reference}"
+                return "layered", version, "spec.customresourcedefinitions.owned", f"{text}: a layered product"
     return None
 
 
@@ -315,8 +315,8 @@ def _unseen(facts: Facts, endpoint: Endpoint) -> tuple[str, str, str] | None:
         gap: str | None = f"{kind.plural} were not read"
     else:
         gap = snapshot.gap(kind) if snapshot.get(kind, owner.name, owner.namespace) is None else None
-    said = f"not visible ({gap}): if an object of a layered product owns it, it is layered and not a user workload"
-    return (f"{owner.kind}/{owner.namespace}/{owner.name}", "metadata.ownerReferences", said) if gap else None
+    text = f"not visible ({gap}): if an object of a layered product owns it, it is layered and not a user workload"
+    return (f"{owner.kind}/{owner.namespace}/{owner.name}", "metadata.ownerReferences", text) if gap else None
 
 
 def _by_place(facts: Facts, partial: Partial) -> _Ownership:

@@ -45,14 +45,14 @@ def expected(facts: Facts, partial: Partial) -> CertificateExpectation:
     anchors = tuple(trusted_certificates(bundle))
     # With passthrough the backend answers; ``passthrough-backend`` compares both endpoints.
     passing = passed_through(facts, partial) is not None
-    said = None if passing else declared_secrets(facts, partial)
-    refused = missing_grants(facts, said) if said else ()
+    secrets = None if passing else declared_secrets(facts, partial)
+    refused = missing_grants(facts, secrets) if secrets else ()
     return CertificateExpectation(
         names=names,
         anchors=anchors,
         anchor_source=source if anchors else "",
         clients=tuple(clients(facts.snapshot, partial.endpoint)),
-        declared=None if passing else declared_certificates(facts, partial, said),
+        declared=None if passing else declared_certificates(facts, partial, secrets),
         missing_grants=refused,
         beside=beside(facts, partial.endpoint) if refused else frozenset(),
     )

@@ -102,14 +102,14 @@ def _backend(endpoint: Endpoint, route: Route) -> str | None:
 def _kubelet(snapshot: Snapshot, _: Endpoint, found: KubeObject, origin: Origin) -> Iterator[Client]:
     """kube-apiserver calls kubelets only by their internal address (cluster-kube-apiserver-operator,
     ``bindata/assets/config/defaultconfig.yaml``). A hosted control plane has its own configuration."""
-    held = snapshot.get(CONFIG_MAP, "kubelet-serving-ca", "openshift-config-managed")
-    if origin.role != "kubelet" or is_guest(snapshot) or held is None:
+    config_map = snapshot.get(CONFIG_MAP, "kubelet-serving-ca", "openshift-config-managed")
+    if origin.role != "kubelet" or is_guest(snapshot) or config_map is None:
         return
     addresses = (each for each in Node.of(found).addresses if each.type == "InternalIP")
     yield Client(
         who="kube-apiserver, which calls kubelets",
-        source=f"{held.reference} data[ca-bundle.crt]",
-        anchors=tuple(trusted_certificates(ConfigMap.of(held).data.get("ca-bundle.crt", ""))),
+        source=f"{config_map.reference} data[ca-bundle.crt]",
+        anchors=tuple(trusted_certificates(ConfigMap.of(config_map).data.get("ca-bundle.crt", ""))),
         name=next((each.address for each in addresses), None) or None,
     )
 
@@ -117,10 +117,10 @@ def _kubelet(snapshot: Snapshot, _: Endpoint, found: KubeObject, origin: Origin)
 def first_bundle(snapshot: Snapshot, places: Iterable[tuple[str, str, str]]) -> tuple[str, str]:
     """PEM of the first ConfigMap (namespace, name, key) that has the key, and its place; empty if none has."""
     for namespace, name, key in places:
-        held = snapshot.get(CONFIG_MAP, name, namespace)
-        bundle = "" if held is None else ConfigMap.of(held).data.get(key, "")
-        if held is not None and bundle:
-            return bundle, f"{held.reference} data[{key}]"
+        config_map = snapshot.get(CONFIG_MAP, name, namespace)
+        bundle = "" if config_map is None else ConfigMap.of(config_map).data.get(key, "")
+        if config_map is not None and bundle:
+            return bundle, f"{config_map.reference} data[{key}]"
     return "", ""
 
 

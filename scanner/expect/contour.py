@@ -55,7 +55,7 @@ class _Limits:
 
     floor: int = TLS12
     ceiling: int = TLS13
-    said: str = ""
+    text: str = ""
     remarks: tuple[str, ...] = ()
 
 
@@ -75,12 +75,12 @@ def resolve(facts: Facts, partial: Partial) -> Partial:
     source, field = (own, _VHOST) if own else (found.source, found.field)
     lever = Lever(where=source or "Contour", field=f"{field}.minimumProtocolVersion" if own else field or "tls")
     partial = replace(partial, implementation="contour", lever=lever)
-    if not (mine.said or whole.said or found.tls.cipher_suites):
+    if not (mine.text or whole.text or found.tls.cipher_suites):
         unless = ", unless a setting that could not be read overrides it" if found.unknown else ""
-        said = f"no version is set: Contour's default is TLS 1.2{unless}"
-        return partial.says(source or "Contour", field, said)
+        text = f"no version is set: Contour's default is TLS 1.2{unless}"
+        return partial.step(source or "Contour", field, text)
     if partial.standing == "user" and facts.policy.user_workloads_bound:
-        return partial.says(source, field, f"{mine.said or whole.said}: the policy file decides")
+        return partial.step(source, field, f"{mine.text or whole.text}: the policy file decides")
     return _own(facts, partial, own, found, mine, whole)
 
 
@@ -134,28 +134,28 @@ def _is_gateways(facts: Facts, endpoint: Endpoint) -> bool:
 def _limits(tls: VirtualHostTLS | EnvoyListenerTLS, source: str) -> _Limits:
     found = {"minimumProtocolVersion": TLS12, "maximumProtocolVersion": TLS13}
     values = (tls.minimum_protocol_version, tls.maximum_protocol_version)
-    said, remarks = [], []
+    texts, remarks = [], []
     for field, value in zip(found, values, strict=True):
         if isinstance(value, str) and value in CONTOUR_TLS_VERSIONS:
             found[field] = CONTOUR_TLS_VERSIONS[value]
-            said.append(f"{field} {value}")
+            texts.append(f"{field} {value}")
         elif value not in (None, ""):
             remarks.append(f"{source}: invalid {field} {shown(value)}: Contour ignores it; allowed are 1.2 and 1.3")
     floor, ceiling = found.values()
-    return _Limits(floor=floor, ceiling=ceiling, said=", ".join(said), remarks=tuple(remarks))
+    return _Limits(floor=floor, ceiling=ceiling, text=", ".join(texts), remarks=tuple(remarks))
 
 
 def _own(facts: Facts, partial: Partial, proxy: str, found: Everywhere, mine: _Limits, whole: _Limits) -> Partial:
     """``proxy``: its HTTPProxy, if it has one."""
     floor, ceiling = max(mine.floor, whole.floor), min(mine.ceiling, whole.ceiling)
-    source = proxy if mine.said else found.source
-    field = _VHOST if mine.said else found.field
-    everything = whole.said or ("cipherSuites" if found.tls.cipher_suites else "")
-    said = "; ".join(filter(None, (mine.said, f"for all: {everything}" if everything else "")))
+    source = proxy if mine.text else found.source
+    field = _VHOST if mine.text else found.field
+    everything = whole.text or ("cipherSuites" if found.tls.cipher_suites else "")
+    text = "; ".join(filter(None, (mine.text, f"for all: {everything}" if everything else "")))
     if floor > ceiling:
         partial = partial.remark(f"{source}: the minimum version is above the maximum, so no client can connect")
     if found.unknown and floor <= TLS12:  # unread settings may be stricter, so nothing can pass
-        partial = partial.requires(Unknown(found.unknown), source, field, f"{said}; {found.unknown}")
+        partial = partial.requires(Unknown(found.unknown), source, field, f"{text}; {found.unknown}")
         return replace(partial, binding="must-follow")
     suites = _suites(found)
     profile = Profile(
@@ -167,10 +167,10 @@ def _own(facts: Facts, partial: Partial, proxy: str, found: Everywhere, mine: _L
     )
     if not facts.is_openshift and isinstance(partial.profile, Profile) and (more := weaker(partial.profile, profile)):
         # The required profile is a minimum there: a weaker setting changes as little as an unset one.
-        return partial.says(source, field, f"{said}: weaker than {partial.profile.name}, with {more}")
+        return partial.step(source, field, f"{text}: weaker than {partial.profile.name}, with {more}")
     # Without TLS 1.3 none of its suites may be accepted.
     partial = replace(partial, implementation="contour" if ceiling >= TLS13 else "contour-1.2")
-    return replace(partial.requires(profile, source, field, said), binding="must-follow")
+    return replace(partial.requires(profile, source, field, text), binding="must-follow")
 
 
 def _suites(found: Everywhere) -> tuple[int, ...]:
@@ -220,13 +220,13 @@ def everywhere(facts: Facts, namespace: str | None) -> Everywhere:
         for each in map(ContourConfiguration.of, facts.snapshot.every(CONTOUR_CONFIGURATION))
         if namespace in (None, each.namespace, each.settings.envoy_service.namespace)
     ]
-    said = list(_arguments(facts, namespace))
-    named = {found[1] for each in said if (found := _NAMED.search(each))}
+    arguments = list(_arguments(facts, namespace))
+    named = {found[1] for each in arguments if (found := _NAMED.search(each))}
     if named:
         return _by_name(facts, near, named, namespace)
-    if any(map(_FILE.search, said)):
+    if any(map(_FILE.search, arguments)):
         return _of_file(facts, namespace)
-    if said:
+    if arguments:
         return Everywhere()
     if len(near) == 1:
         return _of_object(near[0])

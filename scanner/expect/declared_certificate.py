@@ -49,11 +49,11 @@ _SERVICE_CA: Final = "service-ca"
 _API_SERVER: Final = "kube-apiserver"
 
 
-def declared_certificates(facts: Facts, partial: Partial, said: DeclaredSecrets | None) -> DeclaredCertificates | None:
-    """The certificates that ``partial``'s endpoint may serve; ``said`` are the Secrets that objects declare. None if no
+def declared_certificates(facts: Facts, partial: Partial, named: DeclaredSecrets | None) -> DeclaredCertificates | None:
+    """The certificates that ``partial``'s endpoint may serve; ``named``: the Secrets that objects declare. None if no
     object declares any."""
-    if said is not None:
-        return _exactly(facts.snapshot, said) if said.secrets or said.inline else None
+    if named is not None:
+        return _exactly(facts.snapshot, named) if named.secrets or named.inline else None
     names = tuple(dict.fromkeys((*_of_services(facts, partial), *_well_known(facts, partial))))
     return _any(facts.snapshot, names) if names else None
 
@@ -63,23 +63,23 @@ def _any(snapshot: Snapshot, names: tuple[Name, ...]) -> DeclaredCertificates:
     return DeclaredCertificates(
         leaves=tuple(each for each in found if not isinstance(each, Unknown)),
         unread=tuple(each.reason for each in found if isinstance(each, Unknown)),
-        wanted=wants_secrets(snapshot),
+        wanted=reads_secrets(snapshot),
     )
 
 
-def wants_secrets(snapshot: Snapshot) -> bool:
+def reads_secrets(snapshot: Snapshot) -> bool:
     """True if the user asked to read Secrets (``--secrets``)."""
     gap = snapshot.unreadable.get(SECRET)
     return SECRET in snapshot.objects and (gap is None or gap.gap != "not-asked")
 
 
-def _exactly(snapshot: Snapshot, said: DeclaredSecrets) -> DeclaredCertificates:
+def _exactly(snapshot: Snapshot, named: DeclaredSecrets) -> DeclaredCertificates:
     """The declared certificates, from Secrets or inline in the object."""
-    of_secrets = _any(snapshot, said.secrets)
-    inline = [_of_pem(pem, place) for place, pem in said.inline]
-    behind = _issuers(trusted_certificates(said.behind))
-    default = leaf_of(snapshot, said.default) if said.default else None
-    unsure = (each for each in said.refused if isinstance(each.allowed, Unknown))
+    of_secrets = _any(snapshot, named.secrets)
+    inline = [_of_pem(pem, place) for place, pem in named.inline]
+    behind = _issuers(trusted_certificates(named.behind))
+    default = leaf_of(snapshot, named.default) if named.default else None
+    unsure = (each for each in named.refused if isinstance(each.allowed, Unknown))
     return replace(
         of_secrets,
         leaves=(
@@ -94,7 +94,7 @@ def _exactly(snapshot: Snapshot, said: DeclaredSecrets) -> DeclaredCertificates:
         wanted=of_secrets.wanted or bool(inline),
         exact=True,
         default=None if isinstance(default, Unknown) else default,
-        condition=said.condition,
+        condition=named.condition,
     )
 
 
@@ -188,9 +188,9 @@ def _by_administrator(snapshot: Snapshot) -> Iterator[Name]:
         yield CONFIG_NAMESPACE, each.secret
 
 
-def missing_grants(facts: Facts, said: DeclaredSecrets) -> tuple[MissingGrant, ...]:
+def missing_grants(facts: Facts, named: DeclaredSecrets) -> tuple[MissingGrant, ...]:
     """Each Secret that is referred to without a grant, with its certificate if it could be read."""
-    asked = wants_secrets(facts.snapshot)
+    asked = reads_secrets(facts.snapshot)
     return tuple(
         MissingGrant(
             who=each.who,
@@ -199,7 +199,7 @@ def missing_grants(facts: Facts, said: DeclaredSecrets) -> tuple[MissingGrant, .
             asked=asked,
             doubt=each.allowed.reason if isinstance(each.allowed, Unknown) else "",
         )
-        for each in said.refused
+        for each in named.refused
     )
 
 

@@ -36,7 +36,7 @@ def resolve(facts: Facts, partial: Partial) -> Partial:
         reason = f"the controller of {source} is unknown: GatewayClass could not be read: {gap}"
         return partial.requires(Unknown(reason), source, field, "unknown")
     controller = found.controller_name if found else ""
-    partial = partial.says(source, field, f"{shown(name)}, of {shown(controller)}")
+    partial = partial.step(source, field, f"{shown(name)}, of {shown(controller)}")
     if controller == OPENSHIFT:
         return _openshift(facts, partial, source, field)
     return _foreign(partial, source, controller)
@@ -60,17 +60,17 @@ def _openshift(facts: Facts, partial: Partial, source: str, field: str) -> Parti
     partial = replace(partial, standing="platform", implementation="istio", entry=entry, lever=lever)
     strict = authority.adherence is not None and authority.adherence.strict
     if not strict:
-        said = (
+        text = (
             "adherence is not strict, so Istio keeps its own default, TLS 1.2 and later: not enforced "
             "(a deviation is reported, but does not change the exit code)"
         )
-        return replace(partial, binding="not-enforced").says(source, field, said)
+        return replace(partial, binding="not-enforced").step(source, field, text)
     if authority.is_set:
-        said = "strict adherence and a profile is set: the operator configures Istio with it"
+        text = "strict adherence and a profile is set: the operator configures Istio with it"
     else:
-        said = "under strict adherence every component follows the cluster's profile, or the default if none is set"
+        text = "under strict adherence every component follows the cluster's profile, or the default if none is set"
         partial = partial.remark(f"the operator configures Istio only if a profile is set: set {where} {at}")
-    return replace(partial, binding="must-follow").says(source, field, said)
+    return replace(partial, binding="must-follow").step(source, field, text)
 
 
 def _foreign(partial: Partial, source: str, controller: str) -> Partial:
@@ -79,12 +79,12 @@ def _foreign(partial: Partial, source: str, controller: str) -> Partial:
         "must-follow" if partial.standing == "user" and partial.binding == "must-follow" else "not-enforced"
     )
     kind = "contour" if controller == CONTOUR else "other"
-    said = (
+    text = (
         f"the controller {shown(controller)} has its own configuration: the cluster's profile is not enforced there "
         "(a deviation is reported, but does not change the exit code)"
     )
     lever = Lever(where=source, field=_OPTIONS, others=(f"the configuration of the controller {shown(controller)}",))
-    return replace(partial, binding=bound, implementation=kind, lever=lever).says(source, "spec.gatewayClassName", said)
+    return replace(partial, binding=bound, implementation=kind, lever=lever).step(source, "spec.gatewayClassName", text)
 
 
 _MESH = "mesh"

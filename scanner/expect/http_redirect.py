@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple
 
 from scanner.expect.contour import proxy_of
 from scanner.expect.facts import Facts, all_listeners, gateways, led
@@ -30,9 +30,6 @@ from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import PlainPort
 
 HTTP = 80
-
-Said: TypeAlias = PlainPort | None
-"""Declared answer; its port is the clients' port, which may differ from the dialled one."""
 
 _MOST_ROUTES = 10_000
 """Most routes of one host, with those of included objects."""
@@ -59,26 +56,26 @@ def plain_port(facts: Facts, endpoint: Endpoint) -> PlainPort | None:
     subject = endpoint.subject
     if subject is None or endpoint.server_name is None or endpoint.segment == "Backend":
         return None
-    say = _SAID.get(subject.kind)
-    said = say(facts, endpoint) if say else None
-    port = _behind(facts, endpoint, said.port) if said else None
-    if said is None or port is None:
+    read = _READERS.get(subject.kind)
+    found = read(facts, endpoint) if read else None
+    port = _behind(facts, endpoint, found.port) if found else None
+    if found is None or port is None:
         return None
-    path = request_path(said.path)
-    return replace(said, port=port, path=path, conditional=said.conditional or path != said.path)
+    path = request_path(found.path)
+    return replace(found, port=port, path=path, conditional=found.conditional or path != found.path)
 
 
 # --- What objects say -------------------------------------------------------------------------------------------------
 
 
-def _of_route(facts: Facts, endpoint: Endpoint) -> Said:
+def _of_route(facts: Facts, endpoint: Endpoint) -> PlainPort | None:
     """The most permissive of the Routes that share the host."""
     every = [
         facts.snapshot.get(ROUTE, *_key(endpoint)),
         *(route for route, _ in led(facts.snapshot, endpoint, {ROUTE.name: ROUTE})),
     ]
-    said = [_of_one_route(Route.of(route)) for route in every if route is not None]
-    return max(said, key=lambda each: _ALLOWING.index(each.owed), default=None)
+    ports = [_of_one_route(Route.of(route)) for route in every if route is not None]
+    return max(ports, key=lambda each: _ALLOWING.index(each.owed), default=None)
 
 
 def _of_one_route(route: Route) -> PlainPort:
@@ -88,7 +85,7 @@ def _of_one_route(route: Route) -> PlainPort:
     return PlainPort(port=HTTP, path=path, owed=_POLICIES.get(policy), because=because)
 
 
-def _of_proxy(facts: Facts, endpoint: Endpoint) -> Said:
+def _of_proxy(facts: Facts, endpoint: Endpoint) -> PlainPort | None:
     """None without routes: Contour then opens no port 80."""
     proxy = proxy_of(facts, endpoint)
     if proxy is None or not (proxy.has_routes or proxy.has_includes):
@@ -140,7 +137,7 @@ def _of_permitted(routed: _Routed) -> PlainPort:
     )
 
 
-def _of_ingress(facts: Facts, endpoint: Endpoint) -> Said:
+def _of_ingress(facts: Facts, endpoint: Endpoint) -> PlainPort | None:
     """Controllers differ and have their own settings. If no rule has ``/``, the first path is requested."""
     ingress = facts.snapshot.get(INGRESS, *_key(endpoint))
     if ingress is None:
@@ -159,7 +156,7 @@ def _ingress_paths(ingress: KubeObject, name: str) -> Iterator[str]:
             yield from (each.path or "/" for each in rule.paths)
 
 
-def _of_gateway(facts: Facts, endpoint: Endpoint) -> Said:
+def _of_gateway(facts: Facts, endpoint: Endpoint) -> PlainPort | None:
     """The first HTTP listener with the name; its routes may redirect. A ListenerSet counts only if the Gateway has
     accepted it: creating one must not be enough to make the scanner dial any port of the Gateway."""
     name = endpoint.server_name or ""
@@ -179,7 +176,7 @@ def _taken(holder: ListenerHolder) -> bool:
     return accepted is not None and accepted.holds
 
 
-_SAID: Mapping[str, Callable[[Facts, Endpoint], Said]] = {
+_READERS: Mapping[str, Callable[[Facts, Endpoint], PlainPort | None]] = {
     ROUTE.name: _of_route,
     HTTP_PROXY.name: _of_proxy,
     INGRESS.name: _of_ingress,

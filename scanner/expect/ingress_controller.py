@@ -71,7 +71,7 @@ def resolve(facts: Facts, partial: Partial) -> Partial:
 
 def _is_frontend(facts: Facts, partial: Partial) -> bool:
     """True if HAProxy answers: a Route's frontend, or a router's port other than the metrics port."""
-    endpoint, governor, name = partial.endpoint, partial.entry.governor if partial.entry else None, _owner_says(partial)
+    endpoint, governor, name = partial.endpoint, partial.entry.governor if partial.entry else None, _owner_name(partial)
     if endpoint.subject is not None and endpoint.subject.kind == "Route":
         # With passthrough the backend answers.
         route = route_of(facts, partial)
@@ -98,7 +98,7 @@ def _stats_ports(facts: Facts, name: str) -> set[int]:
 
 def router_name(facts: Facts, partial: Partial) -> Known[str]:
     """The name of the IngressController whose router this is: by its pods, else by the Route's status."""
-    name = _owner_says(partial)
+    name = _owner_name(partial)
     if name is not None:
         return name
     route = route_of(facts, partial)
@@ -118,7 +118,7 @@ def controller_of(facts: Facts, partial: Partial) -> IngressController | None:
     return ingress_controller(facts.snapshot, name) if isinstance(name, str) else None
 
 
-def _owner_says(partial: Partial) -> str | None:
+def _owner_name(partial: Partial) -> str | None:
     owner, label = partial.endpoint.owner, dict(partial.endpoint.labels).get(ROUTER_LABEL)
     if label:
         return label
@@ -136,8 +136,8 @@ def _route(facts: Facts, partial: Partial) -> Partial:
     route = route_of(facts, partial)
     if route is None:
         return partial
-    said = f"{route.termination}: the router answers, and follows its IngressController"
-    partial = partial.says(str(route.reference), "spec.tls.termination", said)
+    text = f"{route.termination}: the router answers, and follows its IngressController"
+    partial = partial.step(str(route.reference), "spec.tls.termination", text)
     if route.termination != "reencrypt":
         return partial
     return partial.remark(
@@ -155,7 +155,7 @@ def _declares(facts: Facts, partial: Partial, found: IngressController) -> Parti
 
     if own(partial.release).profile is not None:
         return partial.declares(source, _FIELD, own, changed=changed(found, _STEPS))
-    partial = partial.says(source, _FIELD, own(partial.release).said).remark(*own(partial.release).remarks)
+    partial = partial.step(source, _FIELD, own(partial.release).said).remark(*own(partial.release).remarks)
     cluster = facts.cluster
     partial = cluster.onto(partial, INHERITED_BY_INGRESS)
     inherited = cluster.declared(partial.release, INHERITED_BY_INGRESS)
@@ -179,18 +179,18 @@ def _as_reported(facts: Facts, partial: Partial, found: IngressController) -> Pa
     if isinstance(reported, Unknown):
         return partial.remark(reported.reason)
     if refused:
-        said = f"the router keeps {reported.name}, because the configured profile is not admitted"
-        return partial.requires(reported, source, "status.tlsProfile", said)
+        text = f"the router keeps {reported.name}, because the configured profile is not admitted"
+        return partial.requires(reported, source, "status.tlsProfile", text)
     configured = partial.profile
     if isinstance(configured, Unknown) or _alike(facts, configured, reported):
-        return partial.says(source, "status.tlsProfile", "the router uses it")
-    said = "the router still uses another profile"
+        return partial.step(source, "status.tlsProfile", "the router uses it")
+    text = "the router still uses another profile"
     if progressing is None or not progressing.holds:
-        return partial.says(
-            source, "status.tlsProfile", f"{said}, but no rollout is in progress: the profile is enforced"
+        return partial.step(
+            source, "status.tlsProfile", f"{text}, but no rollout is in progress: the profile is enforced"
         )
     since = progressing.since
-    return settling(facts, partial, source, "status.tlsProfile", said, since, OPERATOR_TAKES, (reported,))
+    return settling(facts, partial, source, "status.tlsProfile", text, since, OPERATOR_TAKES, (reported,))
 
 
 def _reported(found: IngressController, source: str) -> Known[Profile] | None:
@@ -214,9 +214,9 @@ def _alike(facts: Facts, configured: Profile, reported: Profile) -> bool:
 def _refused(partial: Partial, source: str, message: str) -> Partial:
     if isinstance(partial.profile, Unknown):
         return partial
-    said = f"not admitted: {message}" if message else "not admitted"
+    text = f"not admitted: {message}" if message else "not admitted"
     reason = f"the profile of {source} is not admitted, and the profile that its router keeps is unknown"
-    return partial.requires(Unknown(reason), source, "status.conditions[Admitted]", said)
+    return partial.requires(Unknown(reason), source, "status.conditions[Admitted]", text)
 
 
 def of_microshift(facts: Facts, partial: Partial) -> Partial:

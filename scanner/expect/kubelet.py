@@ -111,14 +111,14 @@ def _of_node(facts: Facts, partial: Partial, node: KubeObject) -> Partial:
     pool = pool_of(facts.snapshot, node)
     if isinstance(pool, Unknown):
         return partial.requires(pool, str(node.reference), "metadata.labels", pool.reason)
-    partial = partial.says(str(pool.reference), "spec.nodeSelector", f"selects {node.reference}")
+    partial = partial.step(str(pool.reference), "spec.nodeSelector", f"selects {node.reference}")
     if gap := facts.snapshot.gap(KUBELET_CONFIG):
         return partial.requires(Unknown(f"KubeletConfig could not be read: {gap}"), "KubeletConfig", _FIELD, "unknown")
     configs = kubelet_configs(facts.snapshot, pool)
     if configs:
         partial = _configured(partial, configs[-1])
     else:
-        partial = partial.says("KubeletConfig", _FIELD, f"none for {pool.reference}, so the cluster's profile applies")
+        partial = partial.step("KubeletConfig", _FIELD, f"none for {pool.reference}, so the cluster's profile applies")
     for config in configs[:-1]:
         partial = partial.remark(f"{config.reference} also selects {pool.reference}; the last KubeletConfig counts")
     return _rolling(facts, partial, pool, node)
@@ -128,24 +128,24 @@ def _hosted(facts: Facts, partial: Partial, name: str) -> Partial:
     """A guest cluster of HyperShift: its nodes are configured in the hosting cluster."""
     found = _node_pool_of(facts, name)
     if isinstance(found, Unknown):
-        said = "not in this cluster" if found == _ELSEWHERE else "unknown"
-        return partial.requires(found, "NodePool", "spec.config", said)
+        text = "not in this cluster" if found == _ELSEWHERE else "unknown"
+        return partial.requires(found, "NodePool", "spec.config", text)
     host, pool = found
     node = facts.snapshot.get(NODE, name)
     partial = _of_release(facts, partial, node) if node else partial
-    partial = partial.says(f"Node/{name}", _LABEL, f"belongs to {pool.reference}")
+    partial = partial.step(f"Node/{name}", _LABEL, f"belongs to {pool.reference}")
     config = _config_of_pool(host, pool)
     if isinstance(config, Unknown):
         return partial.requires(config, str(pool.reference), "spec.config", "unknown")
     if config is None:
-        partial = partial.says(str(pool.reference), "spec.config", "no KubeletConfig, so the cluster's profile applies")
+        partial = partial.step(str(pool.reference), "spec.config", "no KubeletConfig, so the cluster's profile applies")
     else:
         partial = _configured(partial, config, _MANIFESTS)
     at_work = condition(pool, "UpdatingConfig")
     if at_work is None or not at_work.holds:
         return partial
-    said = at_work.message or "True"
-    return settling(facts, partial, str(pool.reference), "status.conditions", said, at_work.since, _POOL_TAKES)
+    text = at_work.message or "True"
+    return settling(facts, partial, str(pool.reference), "status.conditions", text, at_work.since, _POOL_TAKES)
 
 
 def _configured(partial: Partial, config: KubeletConfig, within: str = "") -> Partial:
@@ -153,10 +153,10 @@ def _configured(partial: Partial, config: KubeletConfig, within: str = "") -> Pa
     contains the KubeletConfig."""
     source, field = str(config.reference), f"{within}{_FIELD}"
     partial = replace(partial, lever=Lever(where=source, field=field, applied_by="kubelet"))
-    told = by_configuration(config.configuration)
+    settings = by_configuration(config.configuration)
     own = _declared(partial.release, config)
     if own.profile is None:
-        partial = partial.says(source, field, own.said).remark(*own.remarks)
+        partial = partial.step(source, field, own.said).remark(*own.remarks)
     else:
         partial = partial.declares(
             source,
@@ -164,10 +164,10 @@ def _configured(partial: Partial, config: KubeletConfig, within: str = "") -> Pa
             lambda release: _declared(release, config),
             changed=changed(config, PROFILE),
         )
-    if not told.anything:
+    if not settings.anything:
         return partial
-    found = _merged(profile_of_process(told, source, ""), partial.profile, told)
-    partial = partial.requires(found, source, f"{within}{_RAW}.tlsMinVersion, tlsCipherSuites", told.said)
+    found = _merged(profile_of_process(settings, source, ""), partial.profile, settings)
+    partial = partial.requires(found, source, f"{within}{_RAW}.tlsMinVersion, tlsCipherSuites", settings.said)
     return replace(partial, changed=changed(config, tuple(_RAW.split("."))))
 
 
@@ -175,12 +175,12 @@ def _declared(release: Known[str], config: KubeletConfig) -> Declared:
     return declared(config, PROFILE, MACHINE_CONFIG, str(config.reference), meaning(release))
 
 
-def _merged(found: Known[Profile], under: Known[Profile], told: ProcessSettings) -> Known[Profile]:
+def _merged(found: Known[Profile], under: Known[Profile], settings: ProcessSettings) -> Known[Profile]:
     """Settings missing in ``kubeletConfig`` are those of the profile."""
     if isinstance(found, Unknown) or isinstance(under, Unknown):
-        return found if isinstance(found, Unknown) or (told.minimum and told.suites) else under
-    minimum = found.min_version if told.minimum else under.min_version
-    return replace(found, min_version=minimum, suites=found.suites if told.suites else under.suites)
+        return found if isinstance(found, Unknown) or (settings.minimum and settings.suites) else under
+    minimum = found.min_version if settings.minimum else under.min_version
+    return replace(found, min_version=minimum, suites=found.suites if settings.suites else under.suites)
 
 
 def _rolling(facts: Facts, partial: Partial, pool: MachineConfigPool, node: KubeObject) -> Partial:
@@ -206,8 +206,8 @@ def _plain(facts: Facts, partial: Partial, node: str) -> Partial:
     if isinstance(declared_all, Unknown):
         partial = partial.remark(declared_all.reason)
     elif declared_all is not None:
-        told = by_configuration(declared_all)
-        partial = bounded(partial, told, _KUBEADM, f"data[kubelet] {_FIELDS}", lever, version)
+        settings = by_configuration(declared_all)
+        partial = bounded(partial, settings, _KUBEADM, f"data[kubelet] {_FIELDS}", lever, version)
     found = snapshot.get(KUBELET_CONFIGZ, node) if KUBELET_CONFIGZ in snapshot.objects else None
     if found is None:
         reason = "no configz was read (adhere rbac --with configz)"
@@ -216,9 +216,9 @@ def _plain(facts: Facts, partial: Partial, node: str) -> Partial:
         )
     own = by_configuration(Configz.of(found).configuration)
     if declared_all is not None and not isinstance(declared_all, Unknown):
-        said = by_configuration(declared_all)
-        if (said.minimum, set(said.suites)) != (own.minimum, set(own.suites)):
-            partial = partial.remark(f"drift: {_KUBEADM} says {said.said}; configz of Node/{node} says {own.said}")
+        declared = by_configuration(declared_all)
+        if (declared.minimum, set(declared.suites)) != (own.minimum, set(own.suites)):
+            partial = partial.remark(f"drift: {_KUBEADM} says {declared.said}; configz of Node/{node} says {own.said}")
     return bounded(partial, own, f"Node/{node}", f"configz {_FIELDS}", lever, version)
 
 
@@ -257,8 +257,8 @@ def _ours(facts: Facts) -> tuple[_Located, ...]:
 
 def _hosts(host: Snapshot, pool: KubeObject, guest: Snapshot) -> bool:
     hosted = host.get(HOSTED_CLUSTER, NodePool.of(pool).cluster_name, pool.namespace)
-    said, own = HostedCluster.of(hosted).cluster_id if hosted else "", identity(guest)
-    return said == own if said and own else host is guest
+    cluster_id, own = HostedCluster.of(hosted).cluster_id if hosted else "", identity(guest)
+    return cluster_id == own if cluster_id and own else host is guest
 
 
 def _config_of_pool(host: Snapshot, pool: KubeObject) -> Known[KubeletConfig | None]:
@@ -266,19 +266,19 @@ def _config_of_pool(host: Snapshot, pool: KubeObject) -> Known[KubeletConfig | N
     found: list[KubeletConfig] = []
     for link in references.links(pool):
         namespace = link.namespace or ""
-        held = host.get(CONFIG_MAP, link.name, namespace)
+        config_map = host.get(CONFIG_MAP, link.name, namespace)
         called = f"ConfigMap/{namespace}/{link.name}"
-        if held is None:
+        if config_map is None:
             gap = host.missing(CONFIG_MAP, link.name, namespace) or "there is no such ConfigMap"
             return Unknown(f"{called}, to which {pool.reference} refers, is unknown: {gap}")
-        text = ConfigMap.of(held).data.get(kubelet.MANIFESTS, "")
+        text = ConfigMap.of(config_map).data.get(kubelet.MANIFESTS, "")
         if not text:
             return Unknown(f"{called}, to which {pool.reference} refers, has no data[{kubelet.MANIFESTS}]")
         try:
             configs = list(kubelet.in_manifests(text))
         except InputError:
             return Unknown(f"{called}, to which {pool.reference} refers, is not valid YAML or too long")
-        name = {"name": held.name, "namespace": held.namespace}
+        name = {"name": config_map.name, "namespace": config_map.namespace}
         found += [KubeletConfig({"metadata": name, "spec": each.spec}, CONFIG_MAP) for each in configs]
     if len(found) > 1:
         several = ", ".join(str(each.reference) for each in found[:5])

@@ -14,7 +14,7 @@ from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Because, Binding, Lever, PassedOn, Standing
 from scanner.model.observation import ClientCertificate
 
-NOTHING_SAID = Unknown("no object sets a profile for it (--profile, or 'profile:' in the policy file)")
+NO_PROFILE = Unknown("no object sets a profile for it (--profile, or 'profile:' in the policy file)")
 _NO_RELEASE = Unknown("the release is unknown")
 
 Reading: TypeAlias = Callable[[Known[str]], Declared]
@@ -29,8 +29,8 @@ class Partial:
     entry: Listener | None = None
     """Entry of the component catalogue."""
     standing: Standing = "user"
-    profile: Known[Profile] = NOTHING_SAID
-    whose: str = ""
+    profile: Known[Profile] = NO_PROFILE
+    decided_by: str = ""
     """The object and field that ``profile`` comes from."""
     spelt: frozenset[int] = frozenset()
     """Suites of the profile that are listed by IANA's name only."""
@@ -65,20 +65,24 @@ class Partial:
         profile: Known[Profile],
         source: str,
         field: str,
-        said: str,
+        text: str,
         *,
         spelt: Iterable[int] = (),
-        beat: str | None = None,
+        overridden: str | None = None,
     ) -> Partial:
-        """Set the profile, from ``field`` of ``source``. It overrides the previous one, or ``beat``."""
+        """Set the profile, from ``field`` of ``source``. It overrides the previous one, or ``overridden``."""
         step = Because(
-            source=source, field=field, said=said, beat=beat or self._beaten(f"{source} {field}".rstrip()), decides=True
+            source=source,
+            field=field,
+            said=text,
+            beat=overridden or self._beaten(f"{source} {field}".rstrip()),
+            decides=True,
         )
         earlier = tuple(replace(each, decides=False) for each in self.because)
         return replace(
             self,
             profile=profile,
-            whose=f"{source} {field}".rstrip(),
+            decided_by=f"{source} {field}".rstrip(),
             spelt=frozenset(spelt),
             because=(*earlier, step),
             alternatives=(),
@@ -87,12 +91,20 @@ class Partial:
         )
 
     def declares(
-        self, source: str, field: str, reading: Reading, *, beat: str | None = None, changed: datetime | None = None
+        self,
+        source: str,
+        field: str,
+        reading: Reading,
+        *,
+        overridden: str | None = None,
+        changed: datetime | None = None,
     ) -> Partial:
         """Set the profile that an object declares, in the component's release, and in the other one of an upgrade."""
         found = reading(self.release)
-        profile = found.profile or NOTHING_SAID
-        partial = self.requires(profile, source, field, found.said, spelt=found.spelt, beat=beat).remark(*found.remarks)
+        profile = found.profile or NO_PROFILE
+        partial = self.requires(profile, source, field, found.said, spelt=found.spelt, overridden=overridden).remark(
+            *found.remarks
+        )
         partial = replace(partial, changed=changed)
         if self.other_release is None:
             return partial
@@ -101,9 +113,9 @@ class Partial:
             return partial
         return replace(partial, skewed=(other,))
 
-    def says(self, source: str, field: str, said: str, *, beat: str | None = None) -> Partial:
+    def step(self, source: str, field: str, text: str, *, overridden: str | None = None) -> Partial:
         """Add a reason without changing the profile."""
-        return replace(self, because=(*self.because, Because(source=source, field=field, said=said, beat=beat)))
+        return replace(self, because=(*self.because, Because(source=source, field=field, said=text, beat=overridden)))
 
     def remark(self, *texts: str) -> Partial:
         """Add remarks, which decide nothing; each is kept once."""
@@ -111,9 +123,9 @@ class Partial:
 
     def _beaten(self, by: str) -> str | None:
         """The profile that ``by`` overrides; an object does not override itself."""
-        if self.whose in ("", by):
+        if self.decided_by in ("", by):
             return None
-        return f"{self.whose}: {'unknown' if isinstance(self.profile, Unknown) else self.profile.name}"
+        return f"{self.decided_by}: {'unknown' if isinstance(self.profile, Unknown) else self.profile.name}"
 
 
 def same_profile(one: Profile, other: Profile) -> bool:

@@ -54,8 +54,8 @@ def resolve(facts: Facts, partial: Partial, follow: Follow) -> Partial:
     if passage is None:
         return _onwards(facts, partial, follow)
     near = partial
-    said = "passthrough: the backend answers, and its own profile applies"
-    partial = replace(partial.says(passage.source, passage.field, said), tls13_suites_configurable=False)
+    text = "passthrough: the backend answers, and its own profile applies"
+    partial = replace(partial.step(passage.source, passage.field, text), tls13_suites_configurable=False)
     if partial.endpoint.id in partial.seen or len(partial.seen) >= _LONGEST:
         reason = "the chain of passthrough listeners is a cycle or too long"
         return partial.requires(Unknown(reason), passage.source, passage.field, "a cycle, or a chain that is too long")
@@ -70,7 +70,7 @@ def resolve(facts: Facts, partial: Partial, follow: Follow) -> Partial:
         return partial.requires(Unknown(reason), passage.source, passage.field, "too many backends")
     near = replace(near, passed_on=partial.passed_on)
     behind = [follow(each, partial.seen | {partial.endpoint.id}) for each in found]
-    return _as_backends(partial if _differ(behind) else _only_passing(near, passage, said), passage, behind)
+    return _as_backends(partial if _differ(behind) else _only_passing(near, passage, text), passage, behind)
 
 
 def _passed_on(near: Endpoint, passage: Passage, found: list[Endpoint]) -> PassedOn:
@@ -99,12 +99,12 @@ def coming_through(facts: Facts) -> dict[tuple[str, int], dict[str, str]]:
     return found
 
 
-def _only_passing(near: Partial, passage: Passage, said: str) -> Partial:
+def _only_passing(near: Partial, passage: Passage, text: str) -> Partial:
     """The passthrough endpoint without its own reasons: they do not apply to the backend."""
     own = "unknown" if isinstance(near.profile, Unknown) else near.profile.name
-    beat = f"the profile of {near.endpoint.owner.name} itself: {own}, {near.binding}"
-    bare = replace(near, because=(), whose="", tls13_suites_configurable=False)
-    return bare.says(passage.source, passage.field, said, beat=beat)
+    overridden = f"the profile of {near.endpoint.owner.name} itself: {own}, {near.binding}"
+    bare = replace(near, because=(), decided_by="", tls13_suites_configurable=False)
+    return bare.step(passage.source, passage.field, text, overridden=overridden)
 
 
 def passed_through(facts: Facts, partial: Partial) -> Passage | None:
@@ -130,12 +130,12 @@ def _as_backends(partial: Partial, passage: Passage, behind: list[Partial]) -> P
     if _differ(behind):
         reason = f"the backends of {passage.source} have different profiles, and any of them may answer"
         return partial.requires(Unknown(reason), passage.source, passage.field, "backends that differ")
-    said = "unknown" if isinstance(first.profile, Unknown) else first.profile.name
-    kept = partial.says(first.endpoint.id, "the backend", said)
+    text = "unknown" if isinstance(first.profile, Unknown) else first.profile.name
+    kept = partial.step(first.endpoint.id, "the backend", text)
     return replace(
         kept,
         profile=first.profile,
-        whose=first.whose,
+        decided_by=first.decided_by,
         spelt=first.spelt,
         lever=first.lever,
         entry=first.entry,
@@ -161,7 +161,7 @@ def _onwards(facts: Facts, partial: Partial, follow: Follow) -> Partial:
         return partial
     behind = next((each for each in facts.endpoints if each.component == "kube-apiserver" and each.port == 6443), None)
     if behind is None:
-        return replace(partial, implementation="go").says(
+        return replace(partial, implementation="go").step(
             "component catalogue", partial.entry.component, "the API server's"
         )
     passage = Passage(source="component catalogue", field=partial.entry.component, backends=())

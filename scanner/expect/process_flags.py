@@ -73,15 +73,15 @@ def by_flags(pod: Pod, flags: Flags) -> ProcessSettings:
     found: dict[str, str] = {}
     for container in pod.spec.containers:
         found.update(_flags(container.arguments[:_MOST]))
-    return _told(found, flags)
+    return _settings_of(found, flags)
 
 
 def by_arguments(arguments: Mapping[str, str], flags: Flags) -> ProcessSettings:
     """Settings in ``extraArgs`` of a section of kubeadm's ClusterConfiguration."""
-    return _told(arguments, flags)
+    return _settings_of(arguments, flags)
 
 
-def _told(found: Mapping[str, str], flags: Flags) -> ProcessSettings:
+def _settings_of(found: Mapping[str, str], flags: Flags) -> ProcessSettings:
     names = tuple(name.strip() for name in found.get(flags.suites, "").split(",") if name.strip())
     return ProcessSettings(minimum=found.get(flags.minimum, "").strip(), suites=names[:_MOST])
 
@@ -105,18 +105,22 @@ def _flags(words: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def profile_of_process(told: ProcessSettings, source: str, git_version: str) -> Known[Profile]:
+def profile_of_process(settings: ProcessSettings, source: str, git_version: str) -> Known[Profile]:
     """The profile of a Kubernetes program with these settings; ``git_version`` (``v1.34.2``) selects Go's defaults."""
     minimum = TLS12
-    if told.minimum:
+    if settings.minimum:
         try:
-            minimum = version_code(told.minimum[:40])
+            minimum = version_code(settings.minimum[:40])
         except KeyError:
-            return Unknown(f"{source} has the invalid minimum version {shown(told.minimum)}; no server starts with it")
-    codes = [code for name in told.suites if (code := suite_named(name)) is not None]
+            return Unknown(
+                f"{source} has the invalid minimum version {shown(settings.minimum)}; no server starts with it"
+            )
+    codes = [code for name in settings.suites if (code := suite_named(name)) is not None]
     suites = [code for code in codes if code in GO_SUITES and not is_tls13(code)]
-    notes = tuple(f"{source} lists {shown(name)}, which Go does not support" for name in told.suites if not _go(name))
-    if told.suites and not suites and minimum <= TLS12:
+    notes = tuple(
+        f"{source} lists {shown(name)}, which Go does not support" for name in settings.suites if not _go(name)
+    )
+    if settings.suites and not suites and minimum <= TLS12:
         return Unknown(f"{source} lists no TLS 1.2 cipher suite that Go supports")
     return Profile(
         name=f"{version_name(minimum)} or later ({source})",
@@ -129,29 +133,29 @@ def profile_of_process(told: ProcessSettings, source: str, git_version: str) -> 
 
 
 def bounded(
-    partial: Partial, told: ProcessSettings, source: str, field: str, lever: Lever, git_version: str
+    partial: Partial, settings: ProcessSettings, source: str, field: str, lever: Lever, git_version: str
 ) -> Partial:
     """The required profile, tightened where the process is stricter; weaker settings are recorded as a cause."""
     floor = partial.profile
     partial = replace(partial, lever=partial.lever or lever)
     if isinstance(floor, Unknown):
         return partial
-    own = profile_of_process(told, source, git_version)
+    own = profile_of_process(settings, source, git_version)
     if isinstance(own, Unknown):
-        return partial.says(source, field, told.said).remark(own.reason)
-    partial = partial.remark(*own.notes) if told.anything else partial
+        return partial.step(source, field, settings.said).remark(own.reason)
+    partial = partial.remark(*own.notes) if settings.anything else partial
     found = tightened(floor, own)
-    said = told.said if told.anything else "not set, which means Go's defaults"
+    text = settings.said if settings.anything else "not set, which means Go's defaults"
     if more := weaker(floor, own):
-        said = f"{said}: weaker than {floor.name}, with {more}"
-        partial = replace(partial, lever=replace(lever, told=told.said if told.anything else "not set"))
+        text = f"{text}: weaker than {floor.name}, with {more}"
+        partial = replace(partial, lever=replace(lever, told=settings.said if settings.anything else "not set"))
     if not _overlap(floor, own):
         partial = partial.remark(
             f"{source} lists no cipher suite of {floor.name}; the suites of the profile are required"
         )
-    if not told.anything or found is floor:
-        return partial.says(source, field, said)
-    return partial.requires(found, source, field, said)
+    if not settings.anything or found is floor:
+        return partial.step(source, field, text)
+    return partial.requires(found, source, field, text)
 
 
 def tightened(floor: Profile, own: Profile) -> Profile:
@@ -207,11 +211,11 @@ def resolve(facts: Facts, partial: Partial) -> Partial:
     if pod is None:
         gap = facts.snapshot.gap(POD) or "its pod was not found"
         return partial.remark(f"the flags of {partial.endpoint.owner.name} could not be read: {gap}")
-    told = by_flags(pod, flags)
+    settings = by_flags(pod, flags)
     lever = _lever(pod, partial.entry.component, partial.endpoint, flags)
     return bounded(
         partial,
-        told,
+        settings,
         str(pod.reference),
         f"--{flags.minimum}, --{flags.suites}",
         lever,

@@ -23,12 +23,12 @@ _SOME_LISTENERS: Final = "ListenersNotValid"
 """Contour's reason for a Gateway that is not programmed while its other listeners are."""
 
 
-def is_stale(holder: KubeObject, conditions: Iterable[Condition]) -> bool:
+def is_outdated(holder: KubeObject, conditions: Iterable[Condition]) -> bool:
     """True if one of these conditions was set for an older generation of ``holder``."""
     return not all(each.is_current(holder) for each in conditions)
 
 
-def stale_status(facts: Facts, endpoint: Endpoint) -> str:
+def outdated_status(facts: Facts, endpoint: Endpoint) -> str:
     """The reason why a proxy may not yet have the configuration of ``endpoint``; empty if there is none.
 
     Includes Gateways that are not programmed: then it is unknown what answers at their addresses.
@@ -46,21 +46,21 @@ def outdated(facts: Facts, endpoint: Endpoint) -> str:
     return next(filter(None, (*reasons, of_proxy)), "")
 
 
-def _of_status(facts: Facts, endpoint: Endpoint, says: _Reader) -> Iterator[str]:
-    """Apply ``says`` to each status of the endpoint's Gateways and of its listeners."""
+def _of_status(facts: Facts, endpoint: Endpoint, read: _Reader) -> Iterator[str]:
+    """Apply ``read`` to each status of the endpoint's Gateways and of its listeners."""
     listeners = list(gateway_listeners(facts.snapshot, endpoint))
     names = {each.name for each in listeners}
     holders = (*(each.holder for each in listeners), *gateways(facts.snapshot, endpoint))
     for holder in {each.reference: each for each in holders}.values():
-        yield says(holder, holder.conditions, spoken=bool(holder.listener_statuses))
+        yield read(holder, holder.conditions, spoken=bool(holder.listener_statuses))
         for status in holder.listener_statuses:
             if status.name in names:
-                yield says(holder, status.conditions)
+                yield read(holder, status.conditions)
 
 
 def _older(holder: KubeObject, every: Iterable[Condition], *, spoken: bool = False) -> str:
     del spoken
-    return f"the status of {holder.reference} is of an older generation" if is_stale(holder, every) else ""
+    return f"the status of {holder.reference} is of an older generation" if is_outdated(holder, every) else ""
 
 
 def _of_conditions(holder: KubeObject, every: Iterable[Condition], *, spoken: bool = False) -> str:

@@ -105,9 +105,11 @@ def _just_changed(facts: Facts, partial: Partial) -> Partial:
     if partial.changed is None or facts.snapshot.taken_at > partial.changed + CHANGE_TAKES:
         return partial
     minutes = CHANGE_TAKES.seconds // 60
-    said = f"changed at {partial.changed:%Y-%m-%d %H:%M} UTC: the previous profile is accepted for {minutes} minutes"
-    source, _, field = partial.whose.rpartition(" ")
-    return settling(facts, partial, source or partial.whose, field, said, partial.changed, CHANGE_TAKES, partial.skewed)
+    text = f"changed at {partial.changed:%Y-%m-%d %H:%M} UTC: the previous profile is accepted for {minutes} minutes"
+    source, _, field = partial.decided_by.rpartition(" ")
+    return settling(
+        facts, partial, source or partial.decided_by, field, text, partial.changed, CHANGE_TAKES, partial.skewed
+    )
 
 
 def _by_operator(facts: Facts, partial: Partial) -> Partial:
@@ -124,9 +126,9 @@ def _by_operator(facts: Facts, partial: Partial) -> Partial:
         return overdue(facts, partial)
     # Operators report upgrades in the same way; then the profile of the other release is known.
     known = partial.skewed
-    said = f"True: {progressing.message}" if progressing.message else "True"
+    text = f"True: {progressing.message}" if progressing.message else "True"
     field = "status.conditions[Progressing]"
-    partial = settling(facts, partial, str(found.reference), field, said, progressing.since, OPERATOR_TAKES, known)
+    partial = settling(facts, partial, str(found.reference), field, text, progressing.since, OPERATOR_TAKES, known)
     return overdue(facts, partial)
 
 
@@ -135,13 +137,13 @@ def _by_revision(facts: Facts, partial: Partial, revision: Revision, progressing
     at_work = progressing is not None and progressing.holds
     if revision.is_newest:
         return (
-            partial.says(revision.source, revision.field, f"{revision}: the profile is enforced")
+            partial.step(revision.source, revision.field, f"{revision}: the profile is enforced")
             if at_work
             else partial
         )
     since = revision.since or (progressing.since if progressing and at_work else None)
-    said = (facts, partial, revision.source, revision.field, str(revision), since)
-    return settling(*said, OPERATOR_TAKES, partial.skewed)
+    change = (facts, partial, revision.source, revision.field, str(revision), since)
+    return settling(*change, OPERATOR_TAKES, partial.skewed)
 
 
 def settling(
@@ -149,7 +151,7 @@ def settling(
     partial: Partial,
     source: str,
     field: str,
-    said: str,
+    text: str,
     since: datetime | None,
     takes: timedelta,
     before: Iterable[Profile] = (),
@@ -159,15 +161,15 @@ def settling(
     Without a known start there is no end either, so the new profile is enforced at once.
     """
     if partial.binding == "not-enforced":
-        return partial.says(source, field, said)
-    if partial.whose.startswith(ASSUMED):
-        return partial.says(source, field, f"{said}; but an assumed profile is not rolled out")
+        return partial.step(source, field, text)
+    if partial.decided_by.startswith(ASSUMED):
+        return partial.step(source, field, f"{text}; but an assumed profile is not rolled out")
     started, doubt = _started(facts, since)
     if started is None:
-        return partial.says(source, field, f"{said}; but {doubt}, so the profile is enforced")
+        return partial.step(source, field, f"{text}; but {doubt}, so the profile is enforced")
     known = tuple(dict.fromkeys((*partial.alternatives, *before)))
     ends = max(started + takes, partial.settles_by or started)
-    partial = replace(partial, binding="settling", alternatives=known, settles_by=ends).says(source, field, said)
+    partial = replace(partial, binding="settling", alternatives=known, settles_by=ends).step(source, field, text)
     return partial if known else partial.remark(_UNKNOWN_BEFORE)
 
 
@@ -186,8 +188,8 @@ def overdue(facts: Facts, partial: Partial) -> Partial:
     ends = partial.settles_by
     if partial.binding != "settling" or ends is None or facts.snapshot.taken_at <= ends:
         return partial
-    said = f"the rollout should have finished by {ends:%Y-%m-%d %H:%M} UTC: the profile is enforced again"
+    text = f"the rollout should have finished by {ends:%Y-%m-%d %H:%M} UTC: the profile is enforced again"
     settled = replace(partial, binding="must-follow", alternatives=(), settles_by=None)
-    return replace(settled, remarks=tuple(each for each in partial.remarks if each != _UNKNOWN_BEFORE)).says(
-        "the time of the snapshot", "", said
+    return replace(settled, remarks=tuple(each for each in partial.remarks if each != _UNKNOWN_BEFORE)).step(
+        "the time of the snapshot", "", text
     )

@@ -21,7 +21,7 @@ from scanner.expect.contour import falling_back, proxy_of
 from scanner.expect.facts import Facts, admitted_listeners, all_listeners, gateway_listeners, gateways, routes
 from scanner.expect.ingress_controller import controller_of, route_of, router_name
 from scanner.expect.partial_expectation import Partial
-from scanner.expect.rejected_listener import answered, hostnames, is_stale, rejected
+from scanner.expect.rejected_listener import answered, hostnames, is_outdated, rejected
 from scanner.kube.contour import HTTPProxy
 from scanner.kube.gateway import HOLDER_NAMES, Gateway, Listener
 from scanner.kube.hostnames import NO_SUCH_NAME, server_name, within
@@ -164,9 +164,9 @@ def _shows_default(partial: Partial) -> bool:
     )
 
 
-def _asked(found: _Reasons, owed: Literal["refused", "default"]) -> Iterator[OtherName]:
+def _asked(found: _Reasons, expected: Literal["refused", "default"]) -> Iterator[OtherName]:
     for name in sorted(found)[:_MOST_REJECTED]:
-        yield OtherName(name=name, owed=owed, because=found[name])
+        yield OtherName(name=name, owed=expected, because=found[name])
     if len(found) > _MOST_REJECTED:
         more = f"{len(found) - _MOST_REJECTED} more rejected names were not tested"
         yield OtherName(name=None, owed="unasked", because=more)
@@ -197,7 +197,7 @@ def _refused_proxies(facts: Facts) -> _Reasons:
 
 
 def _invalid(proxy: HTTPProxy) -> str:
-    if is_stale(proxy, proxy.conditions):
+    if is_outdated(proxy, proxy.conditions):
         return ""
     invalid = (each for each in proxy.conditions if (each.type, each.status) == ("Valid", "False"))
     errors = (error for each in invalid for error in each.errors if error.type in _TERMINAL)
@@ -211,14 +211,15 @@ def _not_admitted(facts: Facts) -> Mapping[str, _Reasons]:
     admitted: dict[str, set[str]] = {}
     for route in map(Route.of, facts.snapshot.every(ROUTE)):
         for ingress in route.ingresses:
-            router, said = ingress.router_name, ingress.admitted
+            router, admission = ingress.router_name, ingress.admitted
             name = server_name(ingress.host or route.host)
-            if said is None or name is None:
+            if admission is None or name is None:
                 continue
-            if said.holds:
+            if admission.holds:
                 admitted.setdefault(router, set()).add(_covered(route, name))
             elif route.has_tls:
-                why = f"{route.reference} status.ingress[{router[:253]}]: Admitted is {said.status}, {said.reason}"
+                status = f"Admitted is {admission.status}, {admission.reason}"
+                why = f"{route.reference} status.ingress[{router[:253]}]: {status}"
                 found.setdefault(router, {}).setdefault(name, why)
     return {router: _left(names, admitted.get(router, set())) for router, names in found.items()}
 

@@ -152,21 +152,21 @@ def _spelt(value: object, source: str, field: str) -> Adherence:
     text = "" if value is None else value
     if not isinstance(text, str) or text not in SPELLINGS:
         warning = f"warning: unknown tlsAdherence {shown(value)}: treated as {STRICT}"
-        said = f"{shown(value)}, unknown, which means {STRICT}"
-        return Adherence(means=STRICT, source=source, field=field, said=said, remarks=(warning,), unknown=True)
+        meaning = f"{shown(value)}, unknown, which means {STRICT}"
+        return Adherence(means=STRICT, source=source, field=field, said=meaning, remarks=(warning,), unknown=True)
     means = SPELLINGS[text]
-    said = text if text == means else f"{text}, an earlier spelling of {means}"
+    meaning = text if text == means else f"{text}, an earlier spelling of {means}"
     if not text:
-        said = f"not set, which means {LEGACY}"
-    return Adherence(means=means, source=source, field=field, said=said)
+        meaning = f"not set, which means {LEGACY}"
+    return Adherence(means=means, source=source, field=field, said=meaning)
 
 
 def _pruned(found: Adherence, value: object, gate: State) -> Adherence:
     """The field has no effect: the object has the value that its author wrote, and components do not see it."""
     why = "the feature gate TLSAdherence is off" if gate == "off" else "this cluster's APIServer has no such field"
     note = f"tlsAdherence: {why}, so the API server removes it without an error, which means {LEGACY}"
-    said = f"{why}, which means {LEGACY}"
+    meaning = f"{why}, which means {LEGACY}"
     beat = None if value is None or value == "" else shown(value).strip("'")
     return replace(
-        found, means=LEGACY, said=said, beat=beat, unknown=False, remarks=(*found.remarks, note), removed=(note,)
+        found, means=LEGACY, said=meaning, beat=beat, unknown=False, remarks=(*found.remarks, note), removed=(note,)
     )

@@ -60,7 +60,7 @@ class _Search:
 Source = Callable[[_Search], Iterator[HeldCertificate]]
 
 
-def held(snapshot: Snapshot) -> Iterator[HeldCertificate]:
+def in_snapshot(snapshot: Snapshot) -> Iterator[HeldCertificate]:
     """Every certificate in the snapshot's objects, once for each place. Raises ``NotRead``."""
     search = _Search(snapshot, UserProvided(snapshot), Parser())
     for source in SOURCES:
@@ -81,8 +81,10 @@ def signers(snapshot: Snapshot, names: Names) -> dict[str, bytes]:
         if names.is_platform(each.namespace or "") and fits(f"{each.namespace}/{each.name}", bundle):
             found += [one for text in ConfigMap.of(each).data.values() for one in parser.of_text(text, _MOST)]
     called = [(each, {name.name for _, name in names.subjects.find(common_name(each.subject) or "")}) for each in found]
-    wanted = {each.name for each in spread}
-    return {each.key_sha256: each.der for each, told in called if each.is_ca and each.key_sha256 and told & wanted}
+    needed = {each.name for each in spread}
+    return {
+        each.key_sha256: each.der for each, claimed in called if each.is_ca and each.key_sha256 and claimed & needed
+    }
 
 
 def secrets(search: _Search) -> Iterator[HeldCertificate]:

@@ -55,21 +55,21 @@ def check_signature(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
         fix = "reissue it with the current key of its signer"
         yield finding(rule, subject, "fail", "violation", impossible, fix=fix)
     elif _is_broken(facts) and not facts.self_issued and not subject.held.place.endpoint:
-        said = f"it is signed with {facts.signature}"
+        text = f"it is signed with {facts.signature}"
         fix = "reissue it with SHA-256 or better"
-        yield finding(rule, subject, "fail", "violation", said, expected=("SHA-256 or better",), fix=fix)
+        yield finding(rule, subject, "fail", "violation", text, expected=("SHA-256 or better",), fix=fix)
     elif "signature_hash" in facts.unreadable:
         yield from _unclear(rule, subject, "signature_hash")
     elif facts.signature.startswith(_POST_QUANTUM):
-        said = f"it is signed with {facts.signature}, which no quantum computer is known to break"
-        yield finding(rule, subject, "pass", "informational", said, severity="info")
+        text = f"it is signed with {facts.signature}, which no quantum computer is known to break"
+        yield finding(rule, subject, "pass", "informational", text, severity="info")
 
 
 def _unclear(rule: ScanRule, subject: Subject, field: str) -> Iterator[Finding]:
     """Report an unreadable signature; ``cert-signature`` reports it for a served certificate."""
     if not subject.held.place.endpoint:
-        said = f"its signature cannot be read ({subject.held.facts.unreadable.get(field, 'no reason stated')})"
-        yield finding(rule, subject, "inconclusive", "not-tested", said)
+        text = f"its signature cannot be read ({subject.held.facts.unreadable.get(field, 'no reason stated')})"
+        yield finding(rule, subject, "inconclusive", "not-tested", text)
 
 
 def cannot_have_signed(facts: CertificateFacts, signers: tuple[CertificateFacts, ...]) -> str | None:
@@ -107,19 +107,19 @@ def check_signers(rule: ScanRule, index: InventoryIndex) -> Iterator[Finding]:
             continue
         strength, signer = max(known, key=itemgetter(0))
         if strength < own.strength:
-            said = f"its key is {own}, stronger than its signer's ({signer})"
+            text = f"its key is {own}, stronger than its signer's ({signer})"
             chosen = any(each.owner.implements for each in signed.classified.names)
             fix = f"configure a key for signers that is as strong{', or a smaller one here' if chosen else ''}"
             severity = rule.severity if chosen and strength < _ENOUGH else "info"
-            yield _of_signed(rule, signed, said, severity, fix)
+            yield _of_signed(rule, signed, text, severity, fix)
 
 
 def impossible_signatures(index: InventoryIndex) -> Iterator[Finding]:
     """Findings of ``pki-signature`` for certificates whose signers are in other places."""
     for signed, signers in index.signed():
-        if said := cannot_have_signed(signed.facts, signers):
+        if text := cannot_have_signed(signed.facts, signers):
             fix = "reissue it with the current key of its signer"
-            yield _of_signed(SIGNATURE, signed, said, SIGNATURE.severity, fix)
+            yield _of_signed(SIGNATURE, signed, text, SIGNATURE.severity, fix)
 
 
 def check_reuse(rule: ScanRule, index: InventoryIndex) -> Iterator[Finding]:
@@ -129,18 +129,18 @@ def check_reuse(rule: ScanRule, index: InventoryIndex) -> Iterator[Finding]:
 
 
 def _of_use(rule: ScanRule, key: str, use: Use) -> Finding:
-    held, names = use.holders, sorted(use.made_out)
-    holders = {**use.serving, **held}
-    said = f"certificates for {len(names)} different names use it"
+    secrets, names = use.holders, sorted(use.made_out)
+    holders = {**use.serving, **secrets}
+    text = f"certificates for {len(names)} different names use it"
     if len(holders) > 1:
-        passed = "" if len(held) > 1 else ", unless one of them passes connections through to another"
-        said = f"{len(holders)} namespaces use it{passed}"
+        passed = "" if len(secrets) > 1 else ", unless one of them passes connections through to another"
+        text = f"{len(holders)} namespaces use it{passed}"
     return Finding(
         rule=rule.id,
-        severity=rule.severity if len(held) > 1 else "low",
+        severity=rule.severity if len(secrets) > 1 else "low",
         verdict="fail",
         status="violation",
-        message=f"one private key is used more than once: {said}",
+        message=f"one private key is used more than once: {text}",
         expected=("a key of its own for each",),
         observed=_some([f"{holder}: {where}" for holder, where in holders.items()]),
         fix="issue a certificate with a new key for each of these places",
@@ -160,7 +160,7 @@ def _key(facts: CertificateFacts) -> Key | None:
     return None if isinstance(key, Unknown) else key
 
 
-def _of_signed(rule: ScanRule, signed: Signed, said: str, severity: Severity, fix: str) -> Finding:
+def _of_signed(rule: ScanRule, signed: Signed, text: str, severity: Severity, fix: str) -> Finding:
     facts, names = signed.facts, signed.classified.names
     called = " or ".join(each.name for each in names[:_SHOWN]) or facts.subject or facts.sha256
     more = f" (and {signed.count - 1} more with the same signature)" if signed.count > 1 else ""
@@ -169,7 +169,7 @@ def _of_signed(rule: ScanRule, signed: Signed, said: str, severity: Severity, fi
         severity=severity,
         verdict="fail",
         status="informational" if severity == "info" else "violation",
-        message=f"{called[:200]} ({signed.classified.category}): {said}{more}",
+        message=f"{called[:200]} ({signed.classified.category}): {text}{more}",
         observed=(f"{facts.subject or 'no readable subject'}, SHA-256 {facts.sha256}"[:400],),
         fix=fix,
         about=signed.about,

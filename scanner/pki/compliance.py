@@ -43,66 +43,68 @@ def check_key(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
         yield _finding(rule, subject, Required(), "inconclusive", "not-tested", key.reason)
         return
     category: Category = classified.category
-    wanted, named = required(subject.config, category, _called(subject)), classified.governed is True
-    match wanted.fit(key):
+    requirement, named = required(subject.config, category, _called(subject)), classified.governed is True
+    match requirement.fit(key):
         case "unrequired":
             return
         case "met" | "stronger" if not named:
             return  # another name may ask for another key: it is not known to be as required
         case "met":
-            yield _finding(rule, subject, wanted, "pass", "ok", f"its key is {key}, as it should be")
+            yield _finding(rule, subject, requirement, "pass", "ok", f"its key is {key}, as it should be")
         case "stronger":
-            said = f"its key is {key}, stronger than what is configured ({_said(wanted)})"
-            yield _finding(rule, subject, wanted, "pass", "informational", said, severity="info")
+            text = f"its key is {key}, stronger than what is configured ({_described(requirement)})"
+            yield _finding(rule, subject, requirement, "pass", "informational", text, severity="info")
         case "unknown":
-            said = f"its key is {key}, and it is unknown whether that is correct: {_doubt(wanted)}"
-            yield _finding(rule, subject, wanted, "inconclusive", "not-tested", said)
+            text = f"its key is {key}, and it is unknown whether that is correct: {_doubt(requirement)}"
+            yield _finding(rule, subject, requirement, "inconclusive", "not-tested", text)
         case "violated" if not named and not classified.likely:
-            said = f"its key is {key}; if the platform issued it, {_said(wanted)} is required: {classified.why}"
-            yield _finding(rule, subject, wanted, "inconclusive", "not-tested", said)
+            text = (
+                f"its key is {key}; if the platform issued it, {_described(requirement)} is required: {classified.why}"
+            )
+            yield _finding(rule, subject, requirement, "inconclusive", "not-tested", text)
         case "violated":
-            yield _deviation(rule, subject, wanted, key)
+            yield _deviation(rule, subject, requirement, key)
 
 
-def _deviation(rule: ScanRule, subject: Subject, wanted: Required, key: Key) -> Finding:
+def _deviation(rule: ScanRule, subject: Subject, requirement: Required, key: Key) -> Finding:
     """The finding for a key that differs from the required one."""
-    said = _wrong(subject, wanted, key)
+    deviation = _wrong(subject, requirement, key)
     by_installer = subject.config.shape == "install-config"  # the installer creates all of them
     makers = subject.classified.makers
     if makers and not by_installer and not any(each.implements for each in makers):
-        return _not_implemented(rule, subject, wanted, f"{said}; {_unready(makers[0])}")
+        return _not_implemented(rule, subject, requirement, f"{deviation}; {_unready(makers[0])}")
     if key.algorithm not in get_args(Algorithm):
-        told = f"{said}; no earlier configuration can have required {key}"
-        return _finding(rule, subject, wanted, "fail", "violation", told, fix=fix_of(subject))
-    recommended = not _configured(wanted) and subject.config.platform == RECOMMENDED
-    if not _configured(wanted) and not recommended:
-        return _finding(rule, subject, wanted, "fail", "violation", said, fix=fix_of(subject))
+        text = f"{deviation}; no earlier configuration can have required {key}"
+        return _finding(rule, subject, requirement, "fail", "violation", text, fix=fix_of(subject))
+    recommended = not _configured(requirement) and subject.config.platform == RECOMMENDED
+    if not _configured(requirement) and not recommended:
+        return _finding(rule, subject, requirement, "fail", "violation", deviation, fix=fix_of(subject))
     made, since = subject.made, subject.config.since
     then = None if made is None else _then(subject, made)
     # The API's text says that mode Default changes nothing yet, so the usual key of operators is no violation.
     usual = recommended and Required(key=RSA_2048).fit(key) == "met"
     if usual and (made is None or (then is None if since is None else made - since > BACK_DATED)):
-        told = f"{said}; its operator does not follow the PKI object yet, which the API's documentation allows"
-        return _not_implemented(rule, subject, wanted, told)
+        text = f"{deviation}; its operator does not follow the PKI object yet, which the API's documentation allows"
+        return _not_implemented(rule, subject, requirement, text)
     if made is None or (since is None and then is None):
-        told = f"{said}; it is unknown whether it was issued before this was configured"
-        return _finding(rule, subject, wanted, "inconclusive", "not-tested", told)
+        text = f"{deviation}; it is unknown whether it was issued before this was configured"
+        return _finding(rule, subject, requirement, "inconclusive", "not-tested", text)
     before = None if then is None else required(then.config, subject.classified.category, _called(subject))
     # An object may have had no effect for a while, because the feature gate was off.
     was_right = before is not None and before.fit(key) in ("unrequired", "met", "stronger")
     if since is not None and made - since > BACK_DATED and not was_right:
         until = subject.config.until
         if subject.config.since_vague and (until is None or made - until <= BACK_DATED):
-            return _unclear(rule, subject, wanted, key, then, before, since)
-        told = f"{said}; {subject.config.since_said or 'it was issued after this was configured'}"
-        return _finding(rule, subject, wanted, "fail", "violation", told, fix=fix_of(subject))
-    return _older(rule, subject, wanted, key, then, before)
+            return _unclear(rule, subject, requirement, key, then, before, since)
+        text = f"{deviation}; {subject.config.since_said or 'it was issued after this was configured'}"
+        return _finding(rule, subject, requirement, "fail", "violation", text, fix=fix_of(subject))
+    return _older(rule, subject, requirement, key, then, before)
 
 
 def _unclear(
     rule: ScanRule,
     subject: Subject,
-    wanted: Required,
+    requirement: Required,
     key: Key,
     then: Past | None,
     before: Required | None,
@@ -110,14 +112,14 @@ def _unclear(
 ) -> Finding:
     """A certificate that was issued after the object was created, while the time of its last change is unknown."""
     if before is not None and before.fit(key) == "violated":
-        return _older(rule, subject, wanted, key, then, before)
+        return _older(rule, subject, requirement, key, then, before)
     until = subject.config.until
     latest = f" and by {until.date().isoformat()}" if until else ""
-    told = (
-        f"{_wrong(subject, wanted, key)}; {subject.config.source} was changed after {since.date().isoformat()}"
+    text = (
+        f"{_wrong(subject, requirement, key)}; {subject.config.source} was changed after {since.date().isoformat()}"
         f"{latest}, and its managedFields do not show whether it was issued after that"
     )
-    return _finding(rule, subject, wanted, "inconclusive", "not-tested", told)
+    return _finding(rule, subject, requirement, "inconclusive", "not-tested", text)
 
 
 def _then(subject: Subject, made: datetime) -> Past | None:
@@ -128,22 +130,22 @@ def _then(subject: Subject, made: datetime) -> Past | None:
 
 
 def _older(
-    rule: ScanRule, subject: Subject, wanted: Required, key: Key, then: Past | None, before: Required | None
+    rule: ScanRule, subject: Subject, requirement: Required, key: Key, then: Past | None, before: Required | None
 ) -> Finding:
     """The finding for a certificate from before the configuration: the requirement then, and the rotation."""
-    names, said = subject.classified.names, _wrong(subject, wanted, key)
+    names, deviation = subject.classified.names, _wrong(subject, requirement, key)
     if then is not None and before is not None and before.fit(key) == "violated":
-        told = f"{said}; it was issued before that, when {_said(before)} was required ({then.said})"
-        return _finding(rule, subject, wanted, "fail", "violation", told, fix=fix_of(subject))
+        text = f"{deviation}; it was issued before that, when {_described(before)} was required ({then.text})"
+        return _finding(rule, subject, requirement, "fail", "violation", text, fix=fix_of(subject))
     known = _known(then, before)
     if names and all(each.rotates == "never" for each in names):
-        told = f"{said}; it was issued before that, and no component renews it"
+        text = f"{deviation}; it was issued before that, and no component renews it"
         found = _finding(
-            rule, subject, wanted, "fail", "needs-forced-rotation", told, severity="low", fix=fix_of(subject)
+            rule, subject, requirement, "fail", "needs-forced-rotation", text, severity="low", fix=fix_of(subject)
         )
     else:
-        told = f"{said}; it was issued before that{_renewal(subject, names)}"
-        found = _finding(rule, subject, wanted, "fail", "pending-rotation", told)
+        text = f"{deviation}; it was issued before that{_renewal(subject, names)}"
+        found = _finding(rule, subject, requirement, "fail", "pending-rotation", text)
     return replace(found, evidence=(*found.evidence, known))
 
 
@@ -151,25 +153,25 @@ def _known(then: Past | None, before: Required | None) -> str:
     """The requirement when it was issued, as far as it is known."""
     if then is None or before is None or before.unknown is not None:
         return "the requirement when it was issued is unknown (--previous)"
-    asked = _said(before) if before.key or before.all_of or before.one_of else "nothing"
-    return f"when it was issued, {asked} was required ({then.said})"
+    asked = _described(before) if before.key or before.all_of or before.one_of else "nothing"
+    return f"when it was issued, {asked} was required ({then.text})"
 
 
 def _superseded(rule: ScanRule, subject: Subject, successor: CertificateFacts) -> Finding:
     """A signer that a bundle keeps until everything that it signed is renewed."""
-    said = f"a bundle contains it and its successor ({successor.subject or 'no readable subject'}): it no longer signs"
-    return _finding(rule, subject, Required(), "not_applicable", "informational", said[:400], severity="info")
+    text = f"a bundle contains it and its successor ({successor.subject or 'no readable subject'}): it no longer signs"
+    return _finding(rule, subject, Required(), "not_applicable", "informational", text[:400], severity="info")
 
 
-def _not_implemented(rule: ScanRule, subject: Subject, wanted: Required, told: str) -> Finding:
+def _not_implemented(rule: ScanRule, subject: Subject, requirement: Required, text: str) -> Finding:
     """A key that its operator does not support; the severity is higher if an override names the certificate."""
     if subject.policy.require.pki_not_implemented:
-        told += "; the policy requires it (require.pkiNotImplemented)"
-        return _finding(rule, subject, wanted, "fail", "violation", told)
+        text += "; the policy requires it (require.pkiNotImplemented)"
+        return _finding(rule, subject, requirement, "fail", "violation", text)
     by_name = any(name in subject.config.overrides for name in _called(subject))
-    told += "; an override asks for it by name" if by_name else ""
+    text += "; an override asks for it by name" if by_name else ""
     severity: Severity = "low" if by_name else "info"
-    return _finding(rule, subject, wanted, "fail", "not-implemented", told, severity=severity)
+    return _finding(rule, subject, requirement, "fail", "not-implemented", text, severity=severity)
 
 
 def _unready(maker: Owner) -> str:
@@ -177,11 +179,11 @@ def _unready(maker: Owner) -> str:
     return f"{maker.name} follows the PKI object in {when}{f' ({maker.source})' if maker.source else ''}"
 
 
-def _wrong(subject: Subject, wanted: Required, key: Key) -> str:
+def _wrong(subject: Subject, requirement: Required, key: Key) -> str:
     """The key and the required key; without a well-known name also why it counts as the platform's."""
-    said = f"its key is {key}, and {_said(wanted)} is required"
+    text = f"its key is {key}, and {_described(requirement)} is required"
     likely = subject.classified.likely
-    return f"{said} of its category: it has no known name, and {likely}" if likely else said
+    return f"{text} of its category: it has no known name, and {likely}" if likely else text
 
 
 def _called(subject: Subject) -> tuple[str, ...]:
@@ -191,20 +193,20 @@ def _called(subject: Subject) -> tuple[str, ...]:
     return tuple(each.name for each in subject.classified.names)
 
 
-def _configured(wanted: Required) -> bool:
+def _configured(requirement: Required) -> bool:
     """True if a user configured it, so that older certificates may differ; the platform's minimum always applied."""
-    return wanted.exact or any(_configured(each) for each in (*wanted.all_of, *wanted.one_of))
+    return requirement.exact or any(_configured(each) for each in (*requirement.all_of, *requirement.one_of))
 
 
-def _said(wanted: Required) -> str:
-    every = (*wanted.all_of, *wanted.one_of)
+def _described(requirement: Required) -> str:
+    every = (*requirement.all_of, *requirement.one_of)
     if every:
-        return (" and " if wanted.all_of else " or ").join(dict.fromkeys(map(_said, every)))
-    return f"{wanted.key}{'' if wanted.exact else ' or stronger'}"
+        return (" and " if requirement.all_of else " or ").join(dict.fromkeys(map(_described, every)))
+    return f"{requirement.key}{'' if requirement.exact else ' or stronger'}"
 
 
-def _doubt(wanted: Required) -> str:
-    return wanted.unknown or f"{_said(wanted)} may be required"
+def _doubt(requirement: Required) -> str:
+    return requirement.unknown or f"{_described(requirement)} may be required"
 
 
 def _renewal(subject: Subject, names: tuple[WellKnown, ...]) -> str:
@@ -225,17 +227,17 @@ def _renewal(subject: Subject, names: tuple[WellKnown, ...]) -> str:
 def _finding(
     rule: ScanRule,
     subject: Subject,
-    wanted: Required,
+    requirement: Required,
     verdict: Verdict,
     status: Status,
-    said: str,
+    text: str,
     *,
     severity: Severity | None = None,
     fix: str | None = None,
 ) -> Finding:
-    expected = (_said(wanted),) if wanted.key or wanted.all_of or wanted.one_of else ()
-    steps = map(_step, wanted.because)
-    return finding(rule, subject, verdict, status, said, severity=severity, expected=expected, fix=fix, evidence=steps)
+    expected = (_described(requirement),) if requirement.key or requirement.all_of or requirement.one_of else ()
+    steps = map(_step, requirement.because)
+    return finding(rule, subject, verdict, status, text, severity=severity, expected=expected, fix=fix, evidence=steps)
 
 
 @lru_cache(maxsize=1024)  # 50,000 certificates share a few steps, and their texts

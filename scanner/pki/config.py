@@ -39,14 +39,14 @@ from scanner.pki.definitions import registered
 
 PLATFORM: Final[Mapping[Usage, Key]] = dict.fromkeys(USAGES, RSA_2048)
 """Keys of components without a configuration (the enhancement, "Configuration Resolution Order")."""
-_PLATFORM_SAID: Final = "the platform's default"
+_PLATFORM_TEXT: Final = "the platform's default"
 RECOMMENDED: Final[Mapping[Usage, Key]] = {
     "signer": Key(algorithm="ECDSA", curve="P384"),
     "serving": Key(algorithm="ECDSA", curve="P256"),
     "client": Key(algorithm="ECDSA", curve="P256"),
 }
 """library-go ``pkg/pki`` ``DefaultPKIProfile``: mode ``Default``, and the gate on with no object at all."""
-RECOMMENDED_SAID: Final = "the default profile of operators on library-go"
+RECOMMENDED_TEXT: Final = "the default profile of operators on library-go"
 _DEFAULT_DIFFERS: Final = (
     "mode is Default: the API's text says that this changes nothing yet, operators on library-go take their profile "
     "(ECDSA P-256, signers P-384)"
@@ -83,7 +83,7 @@ def _filled(config: PkiConfig, inside: Mapping[str, object], steps: Steps, names
         found = _Lists(inside, steps, "document", names).into(config)
         if not (inside.get("defaults") or inside.get("categories") or inside.get("overrides")):
             return replace(found, reason="empty", platform_said=f"{dotted(steps)} says nothing")
-        return replace(found, platform=PLATFORM, platform_said=_PLATFORM_SAID)
+        return replace(found, platform=PLATFORM, platform_said=_PLATFORM_TEXT)
     return _managed(config, inside, (*steps, "certificateManagement"), names)
 
 
@@ -92,27 +92,27 @@ def _managed(config: PkiConfig, inside: Mapping[str, object], steps: Steps, name
     mode, custom = management.get("mode"), _mapping(management.get("custom"))
     config = replace(config, mode=mode if isinstance(mode, str) else "")
     if mode == "Unmanaged":
-        said = f"{dotted((*steps, 'mode'))} is Unmanaged: components keep their own key parameters"
-        return replace(config, reason="unmanaged", platform_said=said)
+        text = f"{dotted((*steps, 'mode'))} is Unmanaged: components keep their own key parameters"
+        return replace(config, reason="unmanaged", platform_said=text)
     if mode == "Default":
-        said = f"mode Default, {RECOMMENDED_SAID}"
-        return replace(config, platform=RECOMMENDED, platform_said=said, remarks=(_DEFAULT_DIFFERS,))
+        text = f"mode Default, {RECOMMENDED_TEXT}"
+        return replace(config, platform=RECOMMENDED, platform_said=text, remarks=(_DEFAULT_DIFFERS,))
     if mode != "Custom":
         what = f"{dotted((*steps, 'mode'))} is {shown(mode)}" if mode is not None else f"{dotted(steps)} has no mode"
         return replace(config, reason="unreadable", platform_said=f"{what}, and its meaning is unknown")
     if config.shape == "interim":
         return _Lists(custom, (*steps, "custom"), "interim", names).into(
-            replace(config, platform=PLATFORM, platform_said=_PLATFORM_SAID)
+            replace(config, platform=PLATFORM, platform_said=_PLATFORM_TEXT)
         )
     return _shipped(config, custom, (*steps, "custom"))
 
 
 def _shipped(config: PkiConfig, custom: Mapping[str, object], steps: Steps) -> PkiConfig:
     """A category without a key uses that of the defaults (its ``key`` is optional)."""
-    given = {name: _mapping(custom.get(name)) for name in FIELDS}
+    fields = {name: _mapping(custom.get(name)) for name in FIELDS}
     categories = {
         FIELDS[name]: _rule(inner["key"], (*steps, name, "key"), "shipped")
-        for name, inner in given.items()
+        for name, inner in fields.items()
         if "key" in inner
     }
     key = _mapping(custom.get("defaults")).get("key")
@@ -273,7 +273,7 @@ def pki_config_of_file(document: Located) -> PkiConfig:
     holder = document.get(top)
     if not isinstance(holder, dict):
         return config
-    return held_always(_dated(config, KubeObject(holder, PKI)))
+    return always_in_force(_dated(config, KubeObject(holder, PKI)))
 
 
 def _dated(config: PkiConfig, found: KubeObject) -> PkiConfig:
@@ -282,13 +282,13 @@ def _dated(config: PkiConfig, found: KubeObject) -> PkiConfig:
     return replace(config, since=change.since, since_vague=change.vague, until=change.until)
 
 
-def held_always(config: PkiConfig) -> PkiConfig:
+def always_in_force(config: PkiConfig) -> PkiConfig:
     """A file's configuration, in force from the beginning if the file has no date: with a file, every certificate that
     differs from it is reported."""
     if config.since is not None:
         return config
-    said = f"{config.source} has no date, so it counts as in force from the beginning"
-    return replace(config, since=ALWAYS, since_said=said)
+    text = f"{config.source} has no date, so it counts as in force from the beginning"
+    return replace(config, since=ALWAYS, since_said=text)
 
 
 def gate(snapshot: Snapshot) -> State:
@@ -309,8 +309,8 @@ def _older(release: str) -> bool:
 # --- What a cluster has instead ---------------------------------------------------------------------------------------
 
 
-def _without(reason: Reason, said: str) -> PkiConfig:
-    return PkiConfig(source=f"PKI/{NAME}", reason=reason, platform_said=said)
+def _without(reason: Reason, text: str) -> PkiConfig:
+    return PkiConfig(source=f"PKI/{NAME}", reason=reason, platform_said=text)
 
 
 def _missing(snapshot: Snapshot, previous: Snapshot | None, state: State) -> PkiConfig:
@@ -321,8 +321,8 @@ def _missing(snapshot: Snapshot, previous: Snapshot | None, state: State) -> Pki
     what = f"PKI/{NAME} was deleted" if before else f"there is no PKI/{NAME}"
     remarks = tuple(_strays(snapshot))
     if state == "on":
-        said = f"{what}, and {GATE[0]} is on: {RECOMMENDED_SAID}"
-        return replace(_without(reason, said), platform=RECOMMENDED, remarks=remarks)
+        text = f"{what}, and {GATE[0]} is on: {RECOMMENDED_TEXT}"
+        return replace(_without(reason, text), platform=RECOMMENDED, remarks=remarks)
     return replace(_without(reason, what), remarks=remarks)
 
 
@@ -330,8 +330,8 @@ def _under(config: PkiConfig, state: State, remarks: Iterable[str]) -> PkiConfig
     """With the gate off, operators ignore the object; its content is kept for the report."""
     config = replace(config, remarks=(*config.remarks, *remarks))
     if state == "off":
-        said = f"the feature gate {GATE[0]} is off, or unknown to this release: no component reads {config.source}"
-        return replace(config, reason="gate-off", platform={}, platform_said=said)
+        text = f"the feature gate {GATE[0]} is off, or unknown to this release: no component reads {config.source}"
+        return replace(config, reason="gate-off", platform={}, platform_said=text)
     if state == "unknown" and config.reason is None:
         note = f"whether the feature gate {GATE[0]} is on is unknown; the object counts as in force"
         return replace(config, remarks=(*config.remarks, note))

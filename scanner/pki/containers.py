@@ -57,12 +57,12 @@ def roles(found: Sequence[CertificateFacts], *, keyed: bool = False) -> Iterator
             yield "issuer" if number and issued(found[number - 1], each) else "trusted"
 
 
-def apart(held: HeldCertificate) -> HeldCertificate:
+def apart(found: HeldCertificate) -> HeldCertificate:
     """Give an unreadable certificate the digest of its place, so that two of them do not count as one certificate."""
-    if held.facts.der:
-        return held
-    digest = sha256(str(held.place).encode("utf-8", "backslashreplace")).hexdigest()
-    return replace(held, facts=replace(held.facts, sha256=digest))
+    if found.facts.der:
+        return found
+    digest = sha256(str(found.place).encode("utf-8", "backslashreplace")).hexdigest()
+    return replace(found, facts=replace(found.facts, sha256=digest))
 
 
 MAX_BYTES = 16 << 20

@@ -33,13 +33,13 @@ class Flaw:
 
     about: str
     """``PKICertificateDefinition/openshift-config/etcd-certificates``."""
-    said: str
+    text: str
     """The fault, a clause with the definition as its subject."""
     severity: Severity
     fix: str
 
     def __str__(self) -> str:
-        return f"{self.about} {self.said}"
+        return f"{self.about} {self.text}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +70,9 @@ def registered(snapshot: Snapshot) -> Registered:
             categories.setdefault(name, category)
             owners.setdefault(name, str(definition.reference))
         if beyond:
-            said = f"registers names beyond the first {_MOST:,} of the cluster, which are not read: {beyond:,}"
+            text = f"registers names beyond the first {_MOST:,} of the cluster, which are not read: {beyond:,}"
             fix = f"remove names that no certificate has: {_FIELD}"
-            flaws.insert(0, Flaw(about=str(definition.reference), said=said, severity="medium", fix=fix))
+            flaws.insert(0, Flaw(about=str(definition.reference), text=text, severity="medium", fix=fix))
     return Registered(categories=categories, flaws=tuple(flaws[:_FLAWS]))
 
 
@@ -122,21 +122,21 @@ def _clash(
     where = str(definition.reference)
     if name in owners:
         differs = "" if categories[name] == category else ", with another category"
-        said = f"registers {shown(name)}, which {owners[name]} has registered{differs}"
-        yield Flaw(about=where, said=said, severity="medium", fix=f"remove it from one of them: {_FIELD}")
+        text = f"registers {shown(name)}, which {owners[name]} has registered{differs}"
+        yield Flaw(about=where, text=text, severity="medium", fix=f"remove it from one of them: {_FIELD}")
     if WELL_KNOWN.get(name, category) != category:
-        said = f"registers {shown(name)} as a {category} certificate; it is known as {WELL_KNOWN[name]}"
+        text = f"registers {shown(name)} as a {category} certificate; it is known as {WELL_KNOWN[name]}"
         yield Flaw(
-            about=where, said=said, severity="medium", fix=f"correct the category, or take another name: {_FIELD}"
+            about=where, text=text, severity="medium", fix=f"correct the category, or take another name: {_FIELD}"
         )
 
 
 def _standing(definition: CertificateDefinition) -> Iterator[Flaw]:
     where = str(definition.reference)
     if definition.namespace != NAMESPACE:
-        said = f"has no effect: definitions count in {NAMESPACE} only"
-        yield Flaw(about=where, said=said, severity="low", fix=f"make it in namespace {NAMESPACE}")
+        text = f"has no effect: definitions count in {NAMESPACE} only"
+        yield Flaw(about=where, text=text, severity="low", fix=f"make it in namespace {NAMESPACE}")
     for each in conditions(definition):
         if each.type == "Valid" and not each.holds:
-            said = f"is not valid: {shown(each.message or each.reason)}"
-            yield Flaw(about=where, said=said, severity="medium", fix="correct what its condition Valid says")
+            text = f"is not valid: {shown(each.message or each.reason)}"
+            yield Flaw(about=where, text=text, severity="medium", fix="correct what its condition Valid says")

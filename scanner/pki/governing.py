@@ -51,7 +51,7 @@ class Past:
     """The last moment at which it is known to have been."""
     slack: timedelta = timedelta(0)
     """Time before and after in which it also was in force."""
-    said: str
+    text: str
     """Source of the configuration, as a clause of a message."""
 
 
@@ -77,8 +77,8 @@ def _seen(snapshot: Snapshot) -> Iterator[Past]:
         return
     # Without an object the start is unknown, and the state counts as unchanged since the beginning.
     since = snapshot.taken_at if config.since_vague else config.since or ALWAYS
-    said = f"the snapshot of {snapshot.taken_at.date().isoformat()}"
-    yield Past(config=config, since=since, until=snapshot.taken_at, said=said)
+    text = f"the snapshot of {snapshot.taken_at.date().isoformat()}"
+    yield Past(config=config, since=since, until=snapshot.taken_at, text=text)
 
 
 def _installed(snapshot: Snapshot) -> Iterator[Past]:
@@ -88,7 +88,7 @@ def _installed(snapshot: Snapshot) -> Iterator[Past]:
     made = system.created if system else None
     if config is None or made is None or not config.in_force:
         return
-    yield Past(config=config, since=made, until=made, slack=INSTALLATION, said=config.source)
+    yield Past(config=config, since=made, until=made, slack=INSTALLATION, text=config.source)
 
 
 READS: tuple[Kind, ...] = (*objects.READS, CONFIG_MAP, HOSTED_CLUSTER, HOSTED_CONTROL_PLANE, INFRASTRUCTURE, NAMESPACE)
@@ -136,8 +136,8 @@ class Governing:
         if file is not None:
             return microshift_config(file)
         if self.snapshot.get(CONFIG_MAP, "microshift-version", "kube-public"):
-            said = f"{MICROSHIFT_FILE} is not in the snapshot"
-            return PkiConfig(source=MICROSHIFT_FILE, reason="unreadable", platform_said=said)
+            text = f"{MICROSHIFT_FILE} is not in the snapshot"
+            return PkiConfig(source=MICROSHIFT_FILE, reason="unreadable", platform_said=text)
         return objects.pki_config(self.snapshot, self.earlier[-1] if self.earlier else None)
 
     @cached_property
@@ -158,19 +158,19 @@ class Governing:
     def of(self, namespace: str | None) -> Governed:
         """The configuration that governs the certificates of a namespace (None: in no namespace)."""
         if namespace in self.hosted:
-            said = f"the management cluster's governs hosted control planes, and {namespace} is one"
-            because = Because(source=self.own.source, field="", said=said)
+            text = f"the management cluster's governs hosted control planes, and {namespace} is one"
+            because = Because(source=self.own.source, field="", said=text)
             return Governed(config=self.own, because=because, history=self.history)
         if self.is_guest and namespace in _ELSEWHERE:
-            said = "the control plane is hosted: the management cluster's PKI governs it, and is not in this snapshot"
-            config = PkiConfig(source="the management cluster's PKI/cluster", reason="unreadable", platform_said=said)
-            return Governed(config=config, because=Because(source="Infrastructure/cluster", field="", said=said))
+            text = "the control plane is hosted: the management cluster's PKI governs it, and is not in this snapshot"
+            config = PkiConfig(source="the management cluster's PKI/cluster", reason="unreadable", platform_said=text)
+            return Governed(config=config, because=Because(source="Infrastructure/cluster", field="", said=text))
         return Governed(config=self.own, history=self.history)
 
 
 def microshift_config(file: KubeObject) -> PkiConfig:
     """``pki`` of MicroShift's configuration. The enhancement proposes it; no release reads it yet."""
     if not MicroShiftConfig.of(file).has_pki:
-        said = "pki is not set: MicroShift's own choice"
-        return PkiConfig(source=MICROSHIFT_FILE, reason="empty", platform_said=said)
-    return objects.held_always(of_spec(file.raw, ("pki",), source=MICROSHIFT_FILE))
+        text = "pki is not set: MicroShift's own choice"
+        return PkiConfig(source=MICROSHIFT_FILE, reason="empty", platform_said=text)
+    return objects.always_in_force(of_spec(file.raw, ("pki",), source=MICROSHIFT_FILE))

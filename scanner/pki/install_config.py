@@ -171,24 +171,24 @@ def before_installation(rule: ScanRule, document: Located) -> Iterator[tuple[Ste
 
 
 def _compared(rule: ScanRule, day_one: PkiConfig, field: str, key: Key, config: PkiConfig) -> Iterator[Finding]:
-    wanted = required(config, "signer")
-    said = f"{field} asks for {key} keys of signers"
-    if wanted.unknown is not None:
-        told = f"{said}, and what {config.source} requires is unknown: {wanted.unknown}"
-        yield replace(_finding(rule, day_one.source, told), verdict="inconclusive", status="not-tested")
-    elif wanted.key != key:
-        told = f"{said}, and {config.source} for {_asked(wanted)}"
-        yield _finding(rule, day_one.source, told, f"say the same in {config.source} and in the install-config")
+    requirement = required(config, "signer")
+    asks = f"{field} asks for {key} keys of signers"
+    if requirement.unknown is not None:
+        text = f"{asks}, and what {config.source} requires is unknown: {requirement.unknown}"
+        yield replace(_finding(rule, day_one.source, text), verdict="inconclusive", status="not-tested")
+    elif requirement.key != key:
+        text = f"{asks}, and {config.source} for {_asked(requirement)}"
+        yield _finding(rule, day_one.source, text, f"say the same in {config.source} and in the install-config")
 
 
-def _asked(wanted: Required) -> str:
-    if wanted.key is None:
+def _asked(requirement: Required) -> str:
+    if requirement.key is None:
         return "nothing"
-    return str(wanted.key) if wanted.exact else f"nothing, which leaves {wanted.key}"
+    return str(requirement.key) if requirement.exact else f"nothing, which leaves {requirement.key}"
 
 
-def _finding(rule: ScanRule, about: str, said: str, fix: str | None = None) -> Finding:
-    return rule.finding(about, f"{about}: {said}", fix)
+def _finding(rule: ScanRule, about: str, asks: str, fix: str | None = None) -> Finding:
+    return rule.finding(about, f"{about}: {asks}", fix)
 
 
 INSTALLATION = ScanRule(id="pki-install-config", check=check_installation)

@@ -14,7 +14,7 @@ from scanner.kube.maybe import Unknown
 from scanner.model.held_certificate import HeldCertificate
 from scanner.model.pki_config import Key, key_of
 from scanner.model.well_known import Names
-from scanner.pki.recognition import Classified, given_there, inside
+from scanner.pki.recognition import Classified, inside, user_provided
 from scanner.tls.certificate import CertificateFacts
 
 _SIGNERS: Final = 20_000
@@ -184,7 +184,7 @@ class InventoryIndex:
             return
         holder = namespace or PLATFORM
         place, names = held.place, self._names
-        if names.is_platform(holder) or given_there(place, names) or inside(place, names):
+        if names.is_platform(holder) or user_provided(place, names) or inside(place, names):
             holder = PLATFORM  # HyperShift copies what it makes for its hosted control planes, too
         made_out = hash((facts.subject, frozenset(facts.sans or ())))
         called = facts.subject or facts.sha256

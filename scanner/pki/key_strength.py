@@ -30,13 +30,13 @@ def check_configured(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
     if not config.in_force:
         return
     if weak := [each.name for each in about.names.all if _weak_signer(config, each)]:
-        said = f"RSA 2048 is configured for signers that are valid for years: {_listed(weak)}"
+        text = f"RSA 2048 is configured for signers that are valid for years: {_listed(weak)}"
         fix = f"configure a stronger key for signers in {config.source}"
-        yield _of_config(rule, config, said, fix)
+        yield _of_config(rule, config, text, fix)
     if pairs := [pair for each in about.names.all for pair in _stronger(config, about.names, each)]:
-        said = f"configured keys are stronger than the keys of their signers: {_listed(pairs)}"
+        text = f"configured keys are stronger than the keys of their signers: {_listed(pairs)}"
         fix = f"configure keys for signers in {config.source} that are as strong as those that they sign"
-        yield _of_config(rule, config, said, fix)
+        yield _of_config(rule, config, text, fix)
 
 
 def check_strength(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
@@ -48,13 +48,13 @@ def check_strength(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
     life = facts.not_after - facts.not_before
     if life <= _YEARS or key.strength is None or key.strength > (RSA_2048.strength or 0):
         return
-    said = f"its key is {key}, and it is valid for {life.days // 365} years"
-    wanted = required(subject.config, classified.category, tuple(each.name for each in classified.names))
-    if wanted.exact and wanted.fit(key) == "met":
+    text = f"its key is {key}, and it is valid for {life.days // 365} years"
+    requirement = required(subject.config, classified.category, tuple(each.name for each in classified.names))
+    if requirement.exact and requirement.fit(key) == "met":
         fix = f"configure a stronger key in {subject.config.source}"
-        yield finding(rule, subject, "fail", "violation", f"{said}, as it is configured", fix=fix)
+        yield finding(rule, subject, "fail", "violation", f"{text}, as it is configured", fix=fix)
     else:
-        yield finding(rule, subject, "pass", "informational", said, severity="info")
+        yield finding(rule, subject, "pass", "informational", text, severity="info")
 
 
 def signers_of(name: WellKnown, names: Names) -> Iterator[WellKnown]:
@@ -73,8 +73,8 @@ def _meets(subject: str, issuers: tuple[str, ...]) -> bool:
 
 def _key(config: PkiConfig, name: WellKnown) -> Key | None:
     """The configured key; None if it is the platform's default, or unknown."""
-    wanted = required(config, name.category, (name.name,))
-    return wanted.key if wanted.exact else None
+    requirement = required(config, name.category, (name.name,))
+    return requirement.key if requirement.exact else None
 
 
 def _weak_signer(config: PkiConfig, name: WellKnown) -> bool:
@@ -99,8 +99,8 @@ def _listed(items: list[str]) -> str:
     return f"{', '.join(items[:_SHOWN])}{more}"
 
 
-def _of_config(rule: ScanRule, config: PkiConfig, said: str, fix: str) -> Finding:
-    return rule.finding(config.source, f"{config.source}: {said}", fix)
+def _of_config(rule: ScanRule, config: PkiConfig, text: str, fix: str) -> Finding:
+    return rule.finding(config.source, f"{config.source}: {text}", fix)
 
 
 CONFIGURED = ScanRule(id="pki-configured-strength", check=check_configured)
@@ -126,8 +126,8 @@ def check_minimum(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
             evidence=unclear,
         )
     elif unclear:
-        said = f"{'; '.join(unclear)}. {outside}"
-        yield finding(rule, subject, "inconclusive", "not-tested", said, expected=asked)
+        text = f"{'; '.join(unclear)}. {outside}"
+        yield finding(rule, subject, "inconclusive", "not-tested", text, expected=asked)
     elif asked:
         yield finding(rule, subject, "pass", "ok", f"it is as the policy asks. {outside}", expected=asked)
 
@@ -143,8 +143,8 @@ def _outside(subject: Subject) -> str | None:
     classified = subject.classified
     if not classified.governed:
         return subject.outside
-    wanted = required(subject.config, classified.category, tuple(each.name for each in classified.names))
-    if wanted.asks:
+    requirement = required(subject.config, classified.category, tuple(each.name for each in classified.names))
+    if requirement.asks:
         return None
     why = subject.config.platform_said or "it does not configure such certificates"
     return f"The PKI object has no requirement: {why}"
@@ -186,7 +186,7 @@ def _rsa(facts: CertificateFacts, minimums: CertificateMinimums) -> _Weighed:
     return facts.key_size >= minimums.rsa_bits
 
 
-def _rsa_said(facts: CertificateFacts) -> str:
+def _rsa_text(facts: CertificateFacts) -> str:
     return f"its key is {facts.key_algorithm} {facts.key_size}"
 
 
@@ -241,7 +241,7 @@ _LOOKS: Final[
         ...,
     ]
 ] = (
-    (_rsa, lambda asked: f"RSA keys of {asked.rsa_bits} bits or more", _rsa_said),
+    (_rsa, lambda asked: f"RSA keys of {asked.rsa_bits} bits or more", _rsa_text),
     (_curve, lambda asked: f"ECDSA keys on {', '.join(asked.curves)}", lambda facts: f"its key is {key_of(facts)}"),
     (_other, lambda _: f"no DSA key, and curves of {MIN_CURVE_BITS} bits or more", _weak),
     (

@@ -42,19 +42,19 @@ class Serving:
 
 def check_profile(rule: ScanRule, serving: Serving) -> Iterator[Finding]:
     """The keys of the platform's certificates fit the TLS 1.2 suites that their listeners' profiles allow."""
-    governed = [(facts, told) for facts, told in serving.leaves if told.governed]
+    governed = [(facts, classified) for facts, classified in serving.leaves if classified.governed]
     kinds = _kinds(serving.profile)
     if not governed or not kinds:
         return
     now = [_kind(key_of(facts)) for facts, _ in serving.leaves]
-    then = [_after(facts, told, serving.config) for facts, told in governed]
+    then = [_after(facts, classified, serving.config) for facts, classified in governed]
     stuck_now, stuck_then = (not any(each is None or each in kinds for each in found) for found in (now, then))
     if stuck_now or stuck_then:
         yield _finding(rule, serving, kinds, stuck_now=stuck_now, stuck_then=stuck_then, then=then)
     elif not any(each in kinds for each in now):
-        said = "the type of the served key cannot be read, and its profile has TLS 1.2 suites for one type only"
+        text = "the type of the served key cannot be read, and its profile has TLS 1.2 suites for one type only"
         if len(kinds) == 1:
-            yield rule.finding(serving.endpoint, f"{serving.endpoint}: {said}", verdict="inconclusive")
+            yield rule.finding(serving.endpoint, f"{serving.endpoint}: {text}", verdict="inconclusive")
 
 
 def _kinds(profile: Profile) -> frozenset[str]:
@@ -69,20 +69,20 @@ def _kind(key: Key | Unknown) -> str | None:
     return None if isinstance(key, Unknown) else _AUTHENTICATES.get(key.algorithm, key.algorithm)
 
 
-def _after(facts: CertificateFacts, told: Classified, config: PkiConfig) -> str | None:
+def _after(facts: CertificateFacts, classified: Classified, config: PkiConfig) -> str | None:
     """The kind of the key that the next certificate will have: another one only where another is configured, and its
     operator follows that."""
     own = _kind(key_of(facts))
-    if not any(each.owner.implements for each in told.names):
+    if not any(each.owner.implements for each in classified.names):
         return own
-    wanted = required(config, told.category, tuple(each.name for each in told.names))
-    kinds = {_kind(each.key) for each in _alternatives(wanted) if each.key is not None and each.exact}
+    requirement = required(config, classified.category, tuple(each.name for each in classified.names))
+    kinds = {_kind(each.key) for each in _alternatives(requirement) if each.key is not None and each.exact}
     return own if not kinds else kinds.pop() if len(kinds) == 1 else None
 
 
-def _alternatives(wanted: Required) -> Iterator[Required]:
-    yield wanted
-    for each in (*wanted.all_of, *wanted.one_of):
+def _alternatives(requirement: Required) -> Iterator[Required]:
+    yield requirement
+    for each in (*requirement.all_of, *requirement.one_of):
         yield from _alternatives(each)
 
 
@@ -111,7 +111,7 @@ def _finding(
         observed=(f"TLS 1.2 suites for {suites} keys only",),
         fix=f"add suites of that kind to the profile ({serving.profile.source}), or ask for the other algorithm in "
         f"{serving.config.source}",
-        evidence=tuple(dict.fromkeys(told.because for _, told in serving.leaves)),
+        evidence=tuple(dict.fromkeys(classified.because for _, classified in serving.leaves)),
         about=serving.endpoint,
     )
 

@@ -57,15 +57,15 @@ def _why(never_seen: list[str], unknown: list[str], governing: Governing) -> str
     """The reason why the coverage is incomplete, or ""."""
     if governing.own.source == MICROSHIFT_FILE:
         return "MicroShift keeps its certificates in files of its node: adhere certs reads them"
-    said = []
+    parts = []
     if never_seen:
         unread = SECRET in governing.snapshot.unreadable or not governing.snapshot.objects.get(SECRET)
-        said.append(
+        parts.append(
             f"names that were not found: {len(never_seen)}{', Secrets were not read (--secrets)' if unread else ''}"
         )
     if unknown:
-        said.append(f"seen and not judged: {len(unknown)}")
-    return "; ".join(said)
+        parts.append(f"seen and not judged: {len(unknown)}")
+    return "; ".join(parts)
 
 
 def _is_asked(name: WellKnown, governing: Governing) -> bool:

@@ -79,19 +79,19 @@ def placed(rule: ScanRule, about: Configuration) -> Iterator[tuple[Steps, Findin
         yield wrong.steps, _finding(rule, config.source, f"{wrong}", fix=fix)
     for field in config.unknown_fields:
         checked = "the enhancement's text" if config.shape == "document" else definition(PKI)
-        said = f"unknown field {field}, without effect (checked against {checked})"
+        text = f"unknown field {field}, without effect (checked against {checked})"
         meant = _meant(field)
         fix = f"did you mean {meant}? write that instead" if meant else f"remove it from {config.source}"
-        yield ("spec",), _finding(rule, config.source, said, severity="medium" if meant else "low", fix=fix)
+        yield ("spec",), _finding(rule, config.source, text, severity="medium" if meant else "low", fix=fix)
     yield from ((("spec",), each) for each in _deprecated(rule, about))
     if config.shape == "interim":
-        said = "lists its categories below spec.certificateManagement.custom, an early layout of the API"
-        found = _finding(rule, config.source, said, severity="info", fix="use the layout of the release's API")
+        text = "lists its categories below spec.certificateManagement.custom, an early layout of the API"
+        found = _finding(rule, config.source, text, severity="info", fix="use the layout of the release's API")
         yield ("spec", "certificateManagement", "custom"), found
     for each in [each for each in about.snapshot.objects.get(PKI, ()) if each.name != NAME][:_STRAYS]:
-        said = f"a PKI object has no effect unless its name is {NAME}"
+        text = f"a PKI object has no effect unless its name is {NAME}"
         fix = f"say it in PKI/{NAME}, and delete this one"
-        yield ("metadata", "name"), _finding(rule, str(each.reference), said, fix=fix)
+        yield ("metadata", "name"), _finding(rule, str(each.reference), text, fix=fix)
 
 
 def _meant(field: str) -> str:
@@ -106,15 +106,15 @@ def _deprecated(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
     for name, override in about.config.overrides.items():
         known = about.names.by_name(name)
         if known is not None and known.successor is not None:
-            said = f"{override.field} is for {name}, no longer issued: {known.successor} replaced it"
+            text = f"{override.field} is for {name}, no longer issued: {known.successor} replaced it"
             fix = f"name {known.successor} in the override instead"
-            yield _finding(rule, about.config.source, said, severity="low", fix=fix)
+            yield _finding(rule, about.config.source, text, severity="low", fix=fix)
 
 
 def check_definitions(rule: ScanRule, about: Configuration) -> Iterator[Finding]:
     """Every PKICertificateDefinition counts, and no two contradict each other."""
     for flaw in registered(about.snapshot).flaws:
-        yield _finding(rule, flaw.about, flaw.said, severity=flaw.severity, fix=flaw.fix)
+        yield _finding(rule, flaw.about, flaw.text, severity=flaw.severity, fix=flaw.fix)
 
 
 def _value(objects: tuple[KubeObject, ...], steps: Steps) -> object:
@@ -128,8 +128,8 @@ def _value(objects: tuple[KubeObject, ...], steps: Steps) -> object:
     return value
 
 
-def _finding(rule: ScanRule, about: str, said: str, *, severity: Severity | None = None, fix: str) -> Finding:
-    return rule.finding(about, f"{about}: {said}", fix, severity=severity)
+def _finding(rule: ScanRule, about: str, text: str, *, severity: Severity | None = None, fix: str) -> Finding:
+    return rule.finding(about, f"{about}: {text}", fix, severity=severity)
 
 
 OBJECT = ScanRule(id="pki-object", check=check_object)
@@ -156,14 +156,14 @@ def _judged(
     fix = f"make a ValidatingAdmissionPolicyBinding with policyName {shown(policy.name)} and validationActions [Deny]"
     gap = snapshot.gap(VALIDATING_ADMISSION_POLICY_BINDING)
     if not bound and gap:
-        said = f"it is unknown whether a binding refers to it: {gap}"
-        yield _of_policy(rule, policy, said, inconclusive=True)
+        text = f"it is unknown whether a binding refers to it: {gap}"
+        yield _of_policy(rule, policy, text, inconclusive=True)
     elif not bound:
         yield _of_policy(rule, policy, "no ValidatingAdmissionPolicyBinding refers to it: it refuses nothing", fix=fix)
     elif not any("Deny" in each.actions for each in bound):
         where = ", ".join(str(each.reference) for each in bound[:3])
-        said = f"its bindings only warn or audit ({where}): it refuses nothing"
-        yield _of_policy(rule, policy, said, low=True, fix="add Deny to spec.validationActions of the binding")
+        text = f"its bindings only warn or audit ({where}): it refuses nothing"
+        yield _of_policy(rule, policy, text, low=True, fix="add Deny to spec.validationActions of the binding")
 
 
 def _is_about_keys(policy: AdmissionPolicy) -> bool:
@@ -178,12 +178,12 @@ def _is_about_keys(policy: AdmissionPolicy) -> bool:
 
 
 def _of_policy(
-    rule: ScanRule, policy: KubeObject, said: str, *, low: bool = False, inconclusive: bool = False, fix: str = ""
+    rule: ScanRule, policy: KubeObject, text: str, *, low: bool = False, inconclusive: bool = False, fix: str = ""
 ) -> Finding:
     about = str(policy.reference)
     return rule.finding(
         about,
-        f"{about}: {said}",
+        f"{about}: {text}",
         fix or None,
         verdict="inconclusive" if inconclusive else "fail",
         severity="low" if low else None,

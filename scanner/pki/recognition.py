@@ -129,7 +129,7 @@ def _by_listener(held: HeldCertificate, names: Names) -> tuple[tuple[WellKnown, 
 
 def _by_subject(held: HeldCertificate, names: Names) -> tuple[tuple[WellKnown, ...], str]:
     """By what the certificate says, where it can be believed."""
-    if given_there(held.place, names) or inside(held.place, names):
+    if user_provided(held.place, names) or inside(held.place, names):
         return (), ""
     believed = _believed(held.place, names)
     found = tuple(each for each in _claimed(held.facts, names) if believed(each))
@@ -194,8 +194,8 @@ def _claimed(facts: CertificateFacts, names: Names) -> Iterator[WellKnown]:
         return
     issuer = common_name(facts.issuer)
     for known in {each.name: each for _, each in names.subjects.find(subject)}.values():
-        wanted = known.recognition.organizations
-        if (not wanted or set(wanted) <= set(owners)) and _signed_for(known, facts, issuer):
+        expected = known.recognition.organizations
+        if (not expected or set(expected) <= set(owners)) and _signed_for(known, facts, issuer):
             yield known
 
 
@@ -225,7 +225,7 @@ def _issuer(facts: CertificateFacts) -> str:
     return shown(common_name(facts.issuer) or "no readable issuer")
 
 
-def given_there(place: Place, names: Names) -> str | None:
+def user_provided(place: Place, names: Names) -> str | None:
     """The reason why a certificate at this place was not issued by the platform, or None."""
     secret, bundle = _path(place, "Secret"), _path(place, "ConfigMap")
     for each in names.outside:
@@ -251,9 +251,9 @@ def likely(facts: CertificateFacts) -> str:
     """The reason why an unknown certificate in a place of the platform is probably the platform's own; "" if there is
     none. Certificates of administrators are signed by another CA."""
     subject, issuer = common_name(facts.subject), common_name(facts.issuer)
-    for said, name in (("its name", subject), ("its signer's name", issuer)):
+    for what, name in (("its name", subject), ("its signer's name", issuer)):
         if name is not None and _OPERATORS.search(name):
-            return f"{said} has the spelling of operators ({shown(name)})"
+            return f"{what} has the spelling of operators ({shown(name)})"
     return "it is self-signed, not signed by a CA" if facts.self_issued else ""
 
 
@@ -369,9 +369,9 @@ def _odd(found: Iterable[WellKnown], facts: CertificateFacts) -> str:
 
 def _ungoverned(facts: CertificateFacts, place: Place, names: Names) -> tuple[bool | None, str]:
     """``governed`` and its reason for a certificate without a well-known name: False or unknown."""
-    given = given_there(place, names)
-    if given is not None:
-        return False, given
+    why = user_provided(place, names)
+    if why is not None:
+        return False, why
     if place.role == "trusted":
         return False, "a trusted CA that is not a signer of the platform"
     reference = place.reference

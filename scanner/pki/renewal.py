@@ -96,8 +96,8 @@ def _of_platform(rule: ScanRule, subject: Subject, end: datetime) -> Iterator[Fi
     if end < now:
         if subject.held.place.endpoint:
             return
-        said = f"it {expiry_text(end, now)}, and it was not renewed"
-        yield finding(rule, subject, "fail", "violation", said, severity="high", fix=fix_of(subject))
+        text = f"it {expiry_text(end, now)}, and it was not renewed"
+        yield finding(rule, subject, "fail", "violation", text, severity="high", fix=fix_of(subject))
         return
     found = renewal(names, facts.not_before, end)
     if found.rotates == "never":
@@ -107,8 +107,8 @@ def _of_platform(rule: ScanRule, subject: Subject, end: datetime) -> Iterator[Fi
     severity = expiry_severity(facts, now, subject.policy.thresholds, overdue=rule.severity if late else None)
     if severity and (late or not subject.held.place.endpoint):
         due = f"its renewal was due by {late.date().isoformat()}, and it " if late else "it "
-        said = f"{due}{expiry_text(end, now)}"
-        yield finding(rule, subject, "fail", "violation", said, severity=severity, fix=_ask(subject))
+        text = f"{due}{expiry_text(end, now)}"
+        yield finding(rule, subject, "fail", "violation", text, severity=severity, fix=_ask(subject))
 
 
 def _forgotten(rule: ScanRule, subject: Subject, end: datetime) -> Iterator[Finding]:
@@ -117,8 +117,8 @@ def _forgotten(rule: ScanRule, subject: Subject, end: datetime) -> Iterator[Find
     overdue: Severity | None = "low" if _old(subject, names) else None
     severity = expiry_severity(facts, now, subject.policy.thresholds, overdue=overdue)
     if severity and names and all(each.rotates == "never" for each in names):
-        said = f"no component renews it, and it {expiry_text(end, now)}"
-        yield finding(rule, subject, "fail", "needs-forced-rotation", said, severity=severity, fix=fix_of(subject))
+        text = f"no component renews it, and it {expiry_text(end, now)}"
+        yield finding(rule, subject, "fail", "needs-forced-rotation", text, severity=severity, fix=fix_of(subject))
 
 
 def _late(subject: Subject, found: Renewal, end: datetime) -> datetime | None:
@@ -155,9 +155,9 @@ def _nameless(rule: ScanRule, subject: Subject, end: datetime) -> Iterator[Findi
         return
     if subject.classified.governed is None and not subject.held.place.file:
         severity = "low"  # nothing says whether it is in use
-    said = f"it {expiry_text(end, now)}. {subject.outside}"
+    text = f"it {expiry_text(end, now)}. {subject.outside}"
     fix = "have its issuer renew it"
-    yield finding(rule, subject, "fail", "violation", said, severity=severity, fix=fix)
+    yield finding(rule, subject, "fail", "violation", text, severity=severity, fix=fix)
 
 
 def check_life(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
@@ -170,8 +170,8 @@ def check_life(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
     if least / _FAR <= days <= most * _FAR:
         return
     usual = f"{least} days" if least == most else f"{least} to {most} days"
-    said = f"it is valid for {_round(days)} days; {usual} are usual"
-    yield finding(rule, subject, "pass", "informational", said, expected=(usual,))
+    text = f"it is valid for {_round(days)} days; {usual} are usual"
+    yield finding(rule, subject, "pass", "informational", text, expected=(usual,))
 
 
 def _round(days: float) -> str:
@@ -194,8 +194,8 @@ def fix_of(subject: Subject) -> str:
         felt = f"; that breaks {breaks}" if breaks else ""
         if subject.held.facts.is_ca and not fits(here, secrets):
             # A bundle may be behind: the Secret may hold a newer signer, which is as it should be.
-            again = f"delete it, and its operator issues a new one{felt}"
-            return f"if {_which(here, secrets)} still has this certificate, {again}"
+            reissue = f"delete it, and its operator issues a new one{felt}"
+            return f"if {_which(here, secrets)} still has this certificate, {reissue}"
         return f"delete {_which(here, secrets)}, and its operator issues it again{felt}"
     if here and subject.held.place.role == "leaf" and names and all(each.rotates == "operator" for each in names):
         return f"delete Secret {here}, and its operator issues it again{f'; that breaks {breaks}' if breaks else ''}"

@@ -130,7 +130,7 @@ class _Level:
     """One level of the configuration."""
 
     field: str
-    said: str
+    text: str
     key: Key | None
     exact: bool
     unknown: str | None = None
@@ -141,10 +141,10 @@ def _resolved(config: PkiConfig, usage: Usage, name: str) -> Required:
     levels = list(_levels(config, usage, name))
     if not levels:
         return Required(because=(_silence(config),))  # an install-config speaks of signers only
-    winner, beaten = levels[-1], [None, *(level.said for level in levels)]
+    winner, beaten = levels[-1], [None, *(level.text for level in levels)]
     because = tuple(
-        Because(source=config.source, field=level.field, said=level.said, beat=beat, decides=level is winner)
-        for level, beat in zip(levels, beaten, strict=False)
+        Because(source=config.source, field=level.field, said=level.text, beat=overridden, decides=level is winner)
+        for level, overridden in zip(levels, beaten, strict=False)
     )
     return Required(key=winner.key, exact=winner.exact, unknown=winner.unknown, because=because)
 
@@ -153,7 +153,7 @@ def _levels(config: PkiConfig, usage: Usage, name: str) -> Iterator[_Level]:
     """From the weakest to the strongest."""
     if usage in config.platform:
         key = config.platform[usage]
-        yield _Level(field="", said=f"{key} or stronger ({config.platform_said})", key=key, exact=False)
+        yield _Level(field="", text=f"{key} or stronger ({config.platform_said})", key=key, exact=False)
     for rule in (config.defaults, config.categories.get(usage), config.overrides.get(name)):
         if rule is not None:
             yield _configured(rule)
@@ -162,8 +162,8 @@ def _levels(config: PkiConfig, usage: Usage, name: str) -> Iterator[_Level]:
 def _configured(rule: Rule) -> _Level:
     if isinstance(rule.key, Unknown):
         reason = f"the configuration is unknown: {rule.key.reason}"
-        return _Level(field=rule.field, said=shown(rule.key.reason), key=None, exact=True, unknown=reason)
-    return _Level(field=rule.field, said=str(rule.key), key=rule.key, exact=True)
+        return _Level(field=rule.field, text=shown(rule.key.reason), key=None, exact=True, unknown=reason)
+    return _Level(field=rule.field, text=str(rule.key), key=rule.key, exact=True)
 
 
 def _silence(config: PkiConfig) -> Because:

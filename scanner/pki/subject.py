@@ -51,8 +51,8 @@ class Subject:
     def outside(self) -> str:
         """The reason, as a sentence, why the PKI object does not govern it, or why that is unknown."""
         unclear = self.classified.governed is None
-        said = "It is unknown whether the PKI object governs it" if unclear else "It is outside of the PKI object"
-        return f"{said}: {self.classified.why}"
+        text = "It is unknown whether the PKI object governs it" if unclear else "It is outside of the PKI object"
+        return f"{text}: {self.classified.why}"
 
     @property
     def secret(self) -> str:
@@ -73,21 +73,21 @@ def finding(  # noqa: PLR0913 - the fields of a finding
     subject: Subject,
     verdict: Verdict,
     status: Status,
-    said: str,
+    text: str,
     *,
     severity: Severity | None = None,
     expected: Iterable[str] = (),
     fix: str | None = None,
     evidence: Iterable[str] = (),
 ) -> Finding:
-    """Build a finding on a certificate; ``said`` is a clause with the certificate as its subject."""
+    """Build a finding on a certificate; ``text`` is a clause with the certificate as its subject."""
     facts, classified = subject.held.facts, subject.classified
     return Finding(
         rule=rule.id,
         severity=severity or rule.severity,
         verdict=verdict,
         status=status,
-        message=f"{subject.called} ({classified.category}): {said}",
+        message=f"{subject.called} ({classified.category}): {text}",
         expected=tuple(expected),
         observed=(f"{facts.subject or 'no readable subject'}, SHA-256 {facts.sha256}"[:400],),
         fix=fix,

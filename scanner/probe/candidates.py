@@ -122,8 +122,8 @@ def _parted(codes: Iterable[int], kind: Callable[[int], object]) -> list[list[in
 
 
 def _all(version: int) -> Iterable[int]:
-    wanted = version >= codepoints.TLS13
-    return (s.code for s in codepoints.ALL_SUITES if is_tls13(s.code) == wanted)
+    in_tls13 = version >= codepoints.TLS13
+    return (s.code for s in codepoints.ALL_SUITES if is_tls13(s.code) == in_tls13)
 
 
 def _ordered(codes: Iterable[int], likely: Sequence[int]) -> list[int]:

@@ -289,19 +289,19 @@ async def _read_answer(line: Connection, answer: Answer) -> None:
     answer.end("fin")
 
 
-async def _read_plaintext(line: Connection, said: bytes, answer: Answer) -> None:
+async def _read_plaintext(line: Connection, data: bytes, answer: Answer) -> None:
     """Read plaintext until its protocol is recognised or no more is received."""
     try:
-        while not _is_enough(said) and (more := await line.receive()):
-            said += more
+        while not _is_enough(data) and (more := await line.receive()):
+            data += more
     finally:
-        protocol = starttls.recognise(said[:BANNER_READ])
-        ending: Ending = "plaintext" if protocol or _printable(said[:BANNER]) else "malformed"
-        answer.end(ending, said[:BANNER].decode("utf-8", "replace"), protocol)
+        protocol = starttls.recognise(data[:BANNER_READ])
+        ending: Ending = "plaintext" if protocol or _printable(data[:BANNER]) else "malformed"
+        answer.end(ending, data[:BANNER].decode("utf-8", "replace"), protocol)
 
 
-def _is_enough(said: bytes) -> bool:
-    return len(said) >= TELLING or b"\n" in said or starttls.recognise(said) is not None
+def _is_enough(data: bytes) -> bool:
+    return len(data) >= TELLING or b"\n" in data or starttls.recognise(data) is not None
 
 
 def _printable(data: bytes) -> bool:

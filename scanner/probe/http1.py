@@ -129,8 +129,8 @@ async def head(peer: Peer, authority: str, attempts: list[Attempt], identity: Id
     request = f"HEAD / HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: adhere\r\nConnection: close\r\n\r\n"
     offer = f"HEAD for {authority} as {peer.server_name}"
     with cut_off(offer, attempts):
-        said = await _exchange(peer, request.encode("ascii", "replace"), identity)
-    found = said if isinstance(said, Unknown) else _read(said)
+        response = await _exchange(peer, request.encode("ascii", "replace"), identity)
+    found = response if isinstance(response, Unknown) else _read(response)
     reply = found.reason if isinstance(found, Unknown) else found.partition(";")[0]
     attempts.append(Attempt(offer=offer, reply=reply, seconds=trio.current_time() - started))
     return found
@@ -262,7 +262,7 @@ def _line(answer: bytes) -> tuple[str | None, str]:
     status = _CLEAR_STATUS.match(answer)
     if status is None:
         return None, ""
-    said = f"{status[1].decode()} {status[2].decode()}"
+    line = f"{status[1].decode()} {status[2].decode()}"
     header = answer.partition(HEADER_END)[0]
     location = _LOCATION.search(header) if status[2].startswith(b"3") else None
-    return (f"{said} to {location[1].decode().lower()}", location[2].decode().lower()) if location else (said, "")
+    return (f"{line} to {location[1].decode().lower()}", location[2].decode().lower()) if location else (line, "")

@@ -64,15 +64,15 @@ async def heads(peer: Peer, authorities: Sequence[str], attempts: list[Attempt],
     Uses one connection as long as the server keeps it open, and a new one for the rest; once also if not even the first
     request was processed. Never raises for anything that the peer does.
     """
-    again = True
+    retry = True
     while left := [each for each in authorities if each not in every]:
-        again = await _connection(peer, left, attempts, every, again=again)
+        retry = await _connection(peer, left, attempts, every, retry=retry)
 
 
 async def _connection(
-    peer: Peer, authorities: Sequence[str], attempts: list[Attempt], every: dict[str, Known[str]], *, again: bool
+    peer: Peer, authorities: Sequence[str], attempts: list[Attempt], every: dict[str, Known[str]], *, retry: bool
 ) -> bool:
-    """Add answers for at least one of ``authorities``; for all if there is no such connection; for none if ``again``
+    """Add answers for at least one of ``authorities``; for all if there is no such connection; for none if ``retry``
     allows a retry. Returns whether a retry is still allowed."""
     await wait_for_turn(peer.where)
     started, why = trio.current_time(), "no answer in time"
@@ -95,11 +95,11 @@ async def _connection(
             unprocessed = isinstance(broken, _Unprocessed) and not found
     asked = authorities[: len(found) + 1] if opened else authorities
     replies = [_reply(each) for each in found] + ([why] if len(found) < len(asked) else [])
-    if not found and not (unprocessed and again):
+    if not found and not (unprocessed and retry):
         every.update(dict.fromkeys(asked, Unknown(why)))
     offer, reply = f"HTTP/2 HEAD for {', '.join(asked)} as {peer.server_name}", ", ".join(replies)
     attempts.append(Attempt(offer=offer, reply=reply, seconds=trio.current_time() - started))
-    return again and not unprocessed
+    return retry and not unprocessed
 
 
 class _Shared:
@@ -143,7 +143,7 @@ class _Shared:
             stream = self._h2.get_next_available_stream_id()
             self._h2.send_headers(stream, [*fields, ("user-agent", "adhere")], end_stream=True)
         except H2Error as error:  # the connection is closed or accepts no more streams
-            raise Broken("malformed", f"HTTP/2: {_said(error)}") from None
+            raise Broken("malformed", f"HTTP/2: {_shown(error)}") from None
         return stream
 
     async def _events(self) -> list[Event]:
@@ -181,7 +181,7 @@ class _Shared:
         try:
             events = self._h2.receive_data(frame)
         except Exception as error:  # noqa: BLE001 - its parsers may raise anything for hostile bytes
-            raise Broken("malformed", f"HTTP/2: {_said(error)}") from None
+            raise Broken("malformed", f"HTTP/2: {_shown(error)}") from None
         self._early += sum(isinstance(each, InformationalResponseReceived) for each in events)
         if self._early > _MOST_EARLY:
             raise Broken("malformed", _TOO_MUCH)
@@ -217,5 +217,5 @@ def _reply(found: Known[str]) -> str:
     return found.reason if isinstance(found, Unknown) else found.partition(";")[0]
 
 
-def _said(error: Exception) -> str:
+def _shown(error: Exception) -> str:
     return shown(str(error).encode()) or type(error).__name__

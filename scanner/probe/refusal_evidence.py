@@ -75,7 +75,7 @@ def ask_control(offer: Offer, refusals: RefusalEvidence, *, likely: bool = True)
     ``likely`` to be accepted, an alert is not repeated.
     """
     failed: list[Reply] = []
-    again = ("fin", "rst", "silence", "alert") if likely else ("fin", "rst", "silence")
+    repeated_endings = ("fin", "rst", "silence", "alert") if likely else ("fin", "rst", "silence")
     while True:
         reply = yield offer
         if reply.accepted:
@@ -83,7 +83,7 @@ def ask_control(offer: Offer, refusals: RefusalEvidence, *, likely: bool = True)
                 refusals.doubt(earlier)
             return reply
         failed.append(reply)
-        if reply.ending not in again or reply.ending_kind in refusals.lasting:
+        if reply.ending not in repeated_endings or reply.ending_kind in refusals.lasting:
             return reply
         if len(failed) == CONTROL_TRIES:
             if len({one.ending_kind for one in failed}) == 1:
@@ -120,19 +120,19 @@ def ask_with_control(
         reply = yield offer
         return reply, refusals.outcome(reply)
     if outcome is Outcome.REFUSED and reply.ending in CLOSES:
-        return (yield from ask_again(offer, refusals, reply))
+        return (yield from repeat_offer(offer, refusals, reply))
     if outcome is not Outcome.UNDECIDED or control is None:
         return reply, outcome
     return (yield from _repeat(offer, control, refusals, reply))
 
 
-def ask_again(offer: Offer, refusals: RefusalEvidence, reply: Reply) -> Plan[tuple[Reply, Outcome]]:
+def repeat_offer(offer: Offer, refusals: RefusalEvidence, reply: Reply) -> Plan[tuple[Reply, Outcome]]:
     """Repeat an offer; if it ends differently, its first ending was an accident."""
-    again = yield offer
-    outcome = refusals.outcome(again)
-    if again.ending_kind != reply.ending_kind and outcome is not Outcome.UNDECIDED:
+    repeated = yield offer
+    outcome = refusals.outcome(repeated)
+    if repeated.ending_kind != reply.ending_kind and outcome is not Outcome.UNDECIDED:
         refusals.doubt(reply)
-    return again, outcome
+    return repeated, outcome
 
 
 def _repeat(offer: Offer, control: Offer, refusals: RefusalEvidence, reply: Reply) -> Plan[tuple[Reply, Outcome]]:
@@ -145,7 +145,7 @@ def _repeat(offer: Offer, control: Offer, refusals: RefusalEvidence, reply: Repl
         if seen == refusals.repeats(reply):
             refusals.learnt.add(reply.ending_kind)
             return reply, Outcome.REFUSED
-        again, outcome = yield from ask_again(offer, refusals, reply)
-        if again.ending_kind != reply.ending_kind:
-            return again, outcome
+        retried, outcome = yield from repeat_offer(offer, refusals, reply)
+        if retried.ending_kind != reply.ending_kind:
+            return retried, outcome
     return reply, Outcome.UNDECIDED

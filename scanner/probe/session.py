@@ -112,7 +112,7 @@ class Session:
         """Suites that need no further answer once one of them is selected."""
         return self.question.allowed if self.question.mode == "verdict" else frozenset()
 
-    def wants(self, version: int) -> bool:
+    def needs_suites(self, version: int) -> bool:
         """True if the suites of ``version`` matter; of a forbidden version only its support does."""
         return self.question.mode == "inventory" or version >= self.question.min_version
 
@@ -160,7 +160,7 @@ class Session:
 
 def first_offer(session: Session, version: int) -> Offer:
     """The widest hello of ``version``: forbidden suites first, allowed ones last."""
-    codes = _in_order(version, session.stop if session.wants(version) else frozenset())
+    codes = _in_order(version, session.stop if session.needs_suites(version) else frozenset())
     offer = Offer(version_name(version), version, codes, candidates.groups(version) if version > SSL3 else ())
     return lean(offer, few=session.few) if session.lean else sparing(offer) if session.few else offer
 
@@ -194,9 +194,9 @@ def leaner(session: Session, wide: Offer, refusal: Reply) -> Plan[tuple[Offer, R
         answer = yield from ask_control(small, session.refusals, likely=False)
     if not selects(answer, SSL3, wide.version):
         return small, answer
-    again = yield from ask_contradicted(wide, refusal, session.refusals)
-    if again is not None and selects(again, SSL3, wide.version):
-        return wide, again
+    contradicted = yield from ask_contradicted(wide, refusal, session.refusals)
+    if contradicted is not None and selects(contradicted, SSL3, wide.version):
+        return wide, contradicted
     if wide.version > SSL3:
         medium = replace(sparing(wide), name=f"{wide.name}, few groups", shares=small.shares)
         reply = yield from ask_control(medium, session.refusals, likely=False)
@@ -242,8 +242,8 @@ def as_long_as(offers: Iterable[Offer], control: Offer) -> Offer:
 
     From ``_SAFE`` on a server name lengthens both alike. SSLv3 has no padding: such a control is not changed.
     """
-    wanted = max(_SAFE, *map(length, offers))
-    while control.version > SSL3 and (missing := wanted - length(control)) > 0:
+    length_needed = max(_SAFE, *map(length, offers))
+    while control.version > SSL3 and (missing := length_needed - length(control)) > 0:
         control = replace(control, name="control, as long", padding=control.padding + max(missing, _STEP))
     return control
 

@@ -253,8 +253,8 @@ def _opinion(answer: Mapping[str, Any], program: str) -> Opinion:
     )
 
 
-def _answers(told: Mapping[str, list[str]], code: Callable[[str], int]) -> Answers:
-    accepted, refused = _codes(told["accepted"], code), _codes(told["refused"], code)
+def _answers(answer: Mapping[str, list[str]], code: Callable[[str], int]) -> Answers:
+    accepted, refused = _codes(answer["accepted"], code), _codes(answer["refused"], code)
     return Answers(
         accepted=accepted,
         refused=frozenset(refused) - frozenset(accepted),
@@ -294,7 +294,7 @@ def _flaws(seen: Mapping[str, Any], failed: Mapping[str, str]) -> Iterable[tuple
                 yield flaw, Unknown(f"sslyze failed ({failed[command]})")
 
 
-def _flaw(told: object) -> Known[bool]:
-    if isinstance(told, bool):
-        return told
-    return _ROBOT.get(str(told), Unknown("sslyze got inconsistent answers"))
+def _flaw(answer: object) -> Known[bool]:
+    if isinstance(answer, bool):
+        return answer
+    return _ROBOT.get(str(answer), Unknown("sslyze got inconsistent answers"))

@@ -96,8 +96,8 @@ def _answer(result: sslyze.ServerScanResult, commands: list[str]) -> dict[str, A
     reached = result.connectivity_result
     if result.scan_result is None or reached is None:
         trace = result.connectivity_error_trace
-        said = list(trace.format_exception_only())[-1] if trace is not None else "no connection"
-        return {"failure": _short(said)}
+        reason = list(trace.format_exception_only())[-1] if trace is not None else "no connection"
+        return {"failure": _short(reason)}
     seen: dict[str, Any] = {}
     failed: dict[str, str] = {}
     for command in commands:

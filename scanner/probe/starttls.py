@@ -164,7 +164,7 @@ _GREETING: Final = "greeting"
 _REPLY_LINE = re.compile(rb"([1-5]\d\d)(?:([ -]).*)?", re.DOTALL)
 
 
-def _reply(inbox: _Inbox, wanted: int, to: str) -> Generator[bytes, bytes, list[bytes]]:
+def _reply(inbox: _Inbox, expected: int, to: str) -> Generator[bytes, bytes, list[bytes]]:
     """One reply of one or more lines (RFC 959 section 4.2, RFC 5321 section 4.2.1), which must have the expected
     code."""
     lines = [(yield from inbox.line())]
@@ -177,7 +177,7 @@ def _reply(inbox: _Inbox, wanted: int, to: str) -> Generator[bytes, bytes, list[
         # In FTP lines between the first and the last may be anything, so only "code, space" ends the reply.
         if lines[-1].startswith(code) and lines[-1][3:4] in (b" ", b""):
             break
-    if int(code) != wanted:
+    if int(code) != expected:
         # A greeting may say that there is no service now or for us (RFC 5321 section 3.1, RFC 959 section 5.4).
         raise (Declined if to == _GREETING else Refused)(f"{to}: {shown(lines[-1])}")
     return lines
@@ -273,11 +273,11 @@ def _ber_message(inbox: _Inbox) -> Generator[bytes, bytes, bytes]:
     return (yield from inbox.exactly(size))
 
 
-def _ber(reader: Reader, wanted: int) -> Reader:
+def _ber(reader: Reader, expected: int) -> Reader:
     """A reader of the next element, which must have the tag."""
     tag, size = reader.u8(), reader.u8()
-    if tag != wanted:
-        raise Malformed(f"tag 0x{tag:02x} instead of 0x{wanted:02x}")
+    if tag != expected:
+        raise Malformed(f"tag 0x{tag:02x} instead of 0x{expected:02x}")
     if size & 0x80:
         size = int.from_bytes(reader.take(_ber_octets(size)), "big")
     return Reader(reader.take(size))
@@ -326,8 +326,8 @@ def _xml_safe(name: str) -> str:
 
 def _find_element(data: bytes, names: tuple[str, ...]) -> tuple[str, int, int] | None:
     """Name, start and end of the first complete element with one of ``names``; None if there is none yet."""
-    wanted = "|".join(names).encode()
-    opening = re.search(rb"<(?:[\w.-]+:)?(" + wanted + rb")(?=[\s/>])[^<>]*>", data)
+    expected = "|".join(names).encode()
+    opening = re.search(rb"<(?:[\w.-]+:)?(" + expected + rb")(?=[\s/>])[^<>]*>", data)
     if opening is None:
         return None
     name = opening[1]
@@ -433,7 +433,7 @@ def recognise(first_bytes: bytes) -> str | None:
     return next((protocol for protocol, pattern in _SPOKEN if pattern.match(first_bytes)), None)
 
 
-def shown(said: bytes) -> str:
+def shown(data: bytes) -> str:
     """The start of received bytes on one line, with everything that is not printable ASCII escaped."""
-    text = b" ".join(said[:400].split()).decode("latin-1")[:120]
+    text = b" ".join(data[:400].split()).decode("latin-1")[:120]
     return "".join(char if " " <= char <= "~" else f"\\x{ord(char):02x}" for char in text)

@@ -36,7 +36,7 @@ def enumerate_version(session: Session, version: int, offer: Offer, reply: Reply
     session.accepted(offer, reply)
     session.sorted.add(version)
     tally = session.tally(version)
-    if not session.wants(version):
+    if not session.needs_suites(version):
         tally.unasked = "the version itself is forbidden"
         return
     if _few_groups(offer):
@@ -118,35 +118,39 @@ def _second_look(session: Session, version: int, offer: Offer, removal: Removal)
     """
     tally = session.tally(version)
     refused = [code for code in removal.refused[0].suites if code in tally.refused] if removal.refused else []
-    again = candidates.in_other_order(refused) if version < TLS13 else []
+    reordered = candidates.in_other_order(refused) if version < TLS13 else []
     apart = [code for code in candidates.credential_suites(version) if code not in tally.accepted]
-    if len(again) + len(apart) > removal.read:
-        yield from _once_more(session, version, offer, removal, again, [])
+    if len(reordered) + len(apart) > removal.read:
+        yield from _once_more(session, version, offer, removal, reordered, [])
         for part in batched(apart, max(removal.read, LEAN_PART if session.lean else PART)):
             yield from _once_more(session, version, offer, removal, [], part)
     else:
-        yield from _once_more(session, version, offer, removal, again, apart)
-    if removal.refused and not tally.refused.keys().isdisjoint(refused) and not set(again).isdisjoint(tally.accepted):
+        yield from _once_more(session, version, offer, removal, reordered, apart)
+    if (
+        removal.refused
+        and not tally.refused.keys().isdisjoint(refused)
+        and not set(reordered).isdisjoint(tally.accepted)
+    ):
         yield from _split(session, version, offer, removal, *removal.refused)
 
 
 def _once_more(
-    session: Session, version: int, offer: Offer, removal: Removal, again: list[int], apart: Sequence[int]
+    session: Session, version: int, offer: Offer, removal: Removal, reordered: list[int], apart: Sequence[int]
 ) -> Plan[None]:
     tally, room = session.tally(version), len(offer.suites)
     usual = {removal.refused[1].ending_kind} if removal.refused else set[str]()
     refusals = replace(session.refusals, learnt={*AT_ONCE, *usual}) if apart else session.refusals
     before, why = tally.unasked, None
     make, pick = suites_offer(offer, note=" with credentials" if apart else " again"), _suite_of(version)
-    while again or apart:
-        rest = [code for code in (*again, *apart) if code not in tally.accepted]
+    while reordered or apart:
+        rest = [code for code in (*reordered, *apart) if code not in tally.accepted]
         one = Removal(rest, tally, depth=removal.read)
         known = refusals if apart else session.refusals
         last = yield from enumerate_codes(one, make, pick, known, None if apart else offer, room=room)
         if last is None:
             break
         if not apart or last.ending == "silence":
-            for code in again:
+            for code in reordered:
                 tally.refused.pop(code, None)
             return
         without = without_srp(apart) if last.ending_kind == NO_USER else ()

@@ -15,7 +15,14 @@ from dataclasses import replace
 from scanner.probe import candidates
 from scanner.probe.evidence import Evidence
 from scanner.probe.offers import Offer, Plan, Reply
-from scanner.probe.refusal_evidence import AT_ONCE, Outcome, ask_again, ask_contradicted, ask_control, ask_with_control
+from scanner.probe.refusal_evidence import (
+    AT_ONCE,
+    Outcome,
+    ask_contradicted,
+    ask_control,
+    ask_with_control,
+    repeat_offer,
+)
 from scanner.probe.session import (
     PROTOCOL_VERSION,
     Question,
@@ -104,9 +111,9 @@ def _tls13(session: Session, wide: Offer, reply: Reply) -> Plan[tuple[Outcome, R
         offer = _with_shares(wide)
         answers.append((yield offer))
         if answers[-1].accepted:
-            again = yield from ask_contradicted(wide, reply, session.refusals)
-            if again is not None:
-                offer, answers = wide, [again]
+            contradicted = yield from ask_contradicted(wide, reply, session.refusals)
+            if contradicted is not None:
+                offer, answers = wide, [contradicted]
         elif answers[-1].ending_kind != PROTOCOL_VERSION and answers[-1].ending != "silence":
             offer, last = yield from leaner(session, offer, answers[-1])
             answers.append(last)
@@ -216,7 +223,7 @@ def _open(session: Session, version: int) -> Plan[tuple[Offer, Reply, Outcome]]:
         return offer, reply, Outcome.UNDECIDED
     if (yield from _deepen(session, offer)) and reply.ending == "alert":
         # After one more offer, a listener that refuses every second connection would refuse both.
-        reply, _ = yield from ask_again(offer, session.refusals, reply)
+        reply, _ = yield from repeat_offer(offer, session.refusals, reply)
     return (yield from _ask_the_rest(session, offer, reply))
 
 
@@ -232,9 +239,9 @@ def _deepen(session: Session, offer: Offer) -> Plan[bool]:
             break
         codes = [code for code in candidates.suites(offer.version) if code not in known.suites]
         deep = all_before(known, codes[:size])
-        again, asked = (yield from ask_control(deep, session.refusals)), True
-        if again.accepted:
-            session.accepted(deep, again)
+        repeated, asked = (yield from ask_control(deep, session.refusals)), True
+        if repeated.accepted:
+            session.accepted(deep, repeated)
             break
     return asked
 
@@ -303,9 +310,9 @@ def _contradicted(
 ) -> Plan[tuple[Offer, Reply, Outcome]]:
     """Repeat the refused first offer of a version after a later one was accepted."""
     if answers and asked.version == offer.version:
-        again = yield from ask_contradicted(offer, answers[0], session.refusals)
-        if again is not None and selects(again, SSL3, offer.version):
-            return offer, again, Outcome.ACCEPTED
+        contradicted = yield from ask_contradicted(offer, answers[0], session.refusals)
+        if contradicted is not None and selects(contradicted, SSL3, offer.version):
+            return offer, contradicted, Outcome.ACCEPTED
     return asked, answer, Outcome.ACCEPTED
 
 
@@ -319,8 +326,8 @@ def _rest_of_version(session: Session, offer: Offer) -> list[Offer]:
     version, size = offer.version, session.part
     whole = not session.lean and len(offer.suites) <= 2 * size
     if whole:
-        again = candidates.in_other_order(offer.suites)
-        first, rest = [offer.suites], [*again, *(code for code in offer.suites[size:] if code not in again)]
+        reordered = candidates.in_other_order(offer.suites)
+        first, rest = [offer.suites], [*reordered, *(code for code in offer.suites[size:] if code not in reordered)]
     else:
         kinds = candidates.by_certificate(candidates.suites(version))
         first, rest = [part for kind in kinds for part in batched(kind, size)], []

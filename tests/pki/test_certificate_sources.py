@@ -18,7 +18,7 @@ from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.held_certificate import HeldCertificate
 from scanner.model.observation import Observation, Reach
 from scanner.model.pki_config import key_of
-from scanner.pki.certificate_sources import READS, SOURCES, held, served, signers
+from scanner.pki.certificate_sources import READS, SOURCES, in_snapshot, served, signers
 from scanner.tls.certificate import parse_certificate
 from tests.certs import Authority
 from tests.pki.objects import coded, secret, snapshot
@@ -32,17 +32,17 @@ TRUST_BUNDLE = "config.openshift.io/inject-trusted-cabundle"
 
 def places(found: Snapshot) -> list[tuple[str, str]]:
     """Role and place of each."""
-    return [(each.place.role, str(each.place)) for each in held(found)]
+    return [(each.place.role, str(each.place)) for each in in_snapshot(found)]
 
 
 def one(found: Snapshot) -> HeldCertificate:
-    (only,) = held(found)
+    (only,) = in_snapshot(found)
     return only
 
 
 def test_a_secret_has_a_chain_and_a_bundle() -> None:
     raw = secret("shop", "web", CHAIN, data={"ca.crt": coded(ROOT.pem)}, key_matches=True)
-    leaf, middle, root = held(snapshot("", raw))
+    leaf, middle, root = in_snapshot(snapshot("", raw))
     assert (leaf.place.role, str(leaf.place)) == ("leaf", "Secret/shop/web data[tls.crt]")
     assert (middle.place.role, str(middle.place)) == ("issuer", "Secret/shop/web data[tls.crt] 2")
     assert (root.place.role, str(root.place)) == ("trusted", "Secret/shop/web data[ca.crt]")
@@ -54,9 +54,11 @@ def test_a_secret_has_a_chain_and_a_bundle() -> None:
 
 def test_what_cannot_be_read_in_two_places_is_not_one_certificate() -> None:
     raws = (secret("a", name, [], data={"tls.crt": coded(b"hello")}) for name in ("b", "c"))
-    first, second = (each.facts.sha256 for each in held(snapshot("", *raws)))
+    first, second = (each.facts.sha256 for each in in_snapshot(snapshot("", *raws)))
     assert first != second
-    same = [each.facts.sha256 for each in held(snapshot("", *(secret("a", name, CHAIN[:1]) for name in ("b", "c"))))]
+    same = [
+        each.facts.sha256 for each in in_snapshot(snapshot("", *(secret("a", name, CHAIN[:1]) for name in ("b", "c"))))
+    ]
     assert len(set(same)) == len(same) // 2
 
 
@@ -130,7 +132,7 @@ clusters:
 - {{name: "", cluster: {{server: "https://api:6443", certificate-authority-data: {coded(ROOT.pem)}}}}}
 """
     metadata = {"name": "cluster-info", "namespace": "kube-public"}
-    (only,) = held(snapshot("", {"kind": "ConfigMap", "metadata": metadata, "data": {"kubeconfig": kubeconfig}}))
+    (only,) = in_snapshot(snapshot("", {"kind": "ConfigMap", "metadata": metadata, "data": {"kubeconfig": kubeconfig}}))
     assert (only.facts.der, only.place.role) == (ROOT.der, "trusted")
     assert only.place.field == "data[kubeconfig] cluster  certificate-authority-data"
 
@@ -165,7 +167,9 @@ def test_a_route_has_what_its_user_wrote() -> None:
         "destinationCACertificate": ROOT.pem.decode(), "key": "[private key removed]",
     }  # fmt: skip
     found = list(
-        held(snapshot("", {"kind": "Route", "metadata": {"name": "r", "namespace": "shop"}, "spec": {"tls": tls}}))
+        in_snapshot(
+            snapshot("", {"kind": "Route", "metadata": {"name": "r", "namespace": "shop"}, "spec": {"tls": tls}})
+        )
     )
     assert [(each.place.role, each.place.field) for each in found] == [
         ("leaf", "spec.tls.certificate"),
@@ -273,14 +277,14 @@ def test_signers_that_are_known_everywhere_are_those_whose_ca_is_put_into_object
 
 def test_a_bundle_without_end_is_bounded() -> None:
     block = b"-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n"
-    found = list(held(snapshot("", secret("a", "b", [block * 1002]))))
+    found = list(in_snapshot(snapshot("", secret("a", "b", [block * 1002]))))
     assert len(found) == 1001
     assert found[-1].facts.unreadable["subject"] == "more than 1000 certificates: the others were not read"
 
 
 def test_a_kind_that_nobody_read_is_our_mistake() -> None:
     with pytest.raises(NotRead):
-        list(held(Snapshot(taken_at=snapshot().taken_at, origin=snapshot().origin, objects={})))
+        list(in_snapshot(Snapshot(taken_at=snapshot().taken_at, origin=snapshot().origin, objects={})))
 
 
 def test_every_source_is_in_the_table() -> None:
@@ -310,13 +314,17 @@ def test_hostile_objects_never_crash(raw: dict[str, Any]) -> None:
     empty = snapshot()
     objects = {kind: (KubeObject(raw, kind),) for kind in empty.objects}
     found = Snapshot(taken_at=empty.taken_at, origin=empty.origin, objects=objects)
-    assert all(each.place.reference for each in held(found))
+    assert all(each.place.reference for each in in_snapshot(found))
 
 
 def test_what_is_read_is_declared() -> None:
     assert SECRET in READS
     assert (
-        list(held(Snapshot(taken_at=snapshot().taken_at, origin=snapshot().origin, objects=dict.fromkeys(READS, ()))))
+        list(
+            in_snapshot(
+                Snapshot(taken_at=snapshot().taken_at, origin=snapshot().origin, objects=dict.fromkeys(READS, ()))
+            )
+        )
         == []
     )
 
@@ -357,7 +365,7 @@ def test_what_a_user_gave_is_known_again_where_it_is_served() -> None:
     given = SERVED_ROOT.leaf(names=("web.example",))
     tls = {"certificate": given.pem.decode()}
     route = {"kind": "Route", "metadata": {"name": "r", "namespace": "shop"}, "spec": {"tls": tls}}
-    who = {each.facts.sha256: each.place.user_provided or "" for each in held(snapshot("", route))}
+    who = {each.facts.sha256: each.place.user_provided or "" for each in in_snapshot(snapshot("", route))}
     seen = Observation(
         instance=SEEN.instance, at=SEEN.at, reach=Reach.TLS, chain=(parse_certificate(given.der), SERVED_LEAF)
     )

@@ -221,7 +221,7 @@ def before(key: Key | None, **changes: object) -> tuple[Past, ...]:
     rule = Rule(key=key, field="spec.defaults.key") if key else None
     config = replace(CONFIG, defaults=rule, since=None, reason=None if key else "absent", platform={})
     until = CHANGED - timedelta(days=1)
-    past = Past(config=config, since=until - timedelta(days=1000), until=until, said="the snapshot of then")
+    past = Past(config=config, since=until - timedelta(days=1000), until=until, text="the snapshot of then")
     return (replace(past, **changes),)  # type: ignore[arg-type] # its fields
 
 

@@ -39,7 +39,7 @@ async def test_the_secret_that_a_service_names(*, no_secrets: bool) -> None:
             no_secrets=no_secrets,
             secrets=partial(secret_references, names=load_names()),
         )
-    held = list(certificate_sources.held(found))
+    held = list(certificate_sources.in_snapshot(found))
     asked = [path for path in api.paths() if "/secrets" in path]
     if no_secrets:
         assert (held, asked) == ([], [])

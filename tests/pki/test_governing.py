@@ -155,7 +155,7 @@ def test_without_an_object_it_was_always_so() -> None:
     history = past([snapshot_of_history(40)], NOW)
     found = in_force(history, day(-1000), HOUR)
     assert found is not None
-    assert (found.config.reason, found.said) == ("absent", "the snapshot of 2026-02-10")
+    assert (found.config.reason, found.text) == ("absent", "the snapshot of 2026-02-10")
     assert in_force(history, day(41), HOUR) is None
 
 

@@ -40,9 +40,9 @@ def _of_service(view: Index, service: ServiceReference, origin: Origin, subject:
         yield Omission("calls of the API server with an invalid Service name or port")
         return
     found = view.services.get(namespace, name)
-    wanted = found.port(number) if found else None
-    if found and wanted and not found.raw.is_external_name:
-        yield from view.through(found, wanted, verified(origin, found.dns, subject))
+    service_port = found.port(number) if found else None
+    if found and service_port and not found.raw.is_external_name:
+        yield from view.through(found, service_port, verified(origin, found.dns, subject))
     else:
         yield _missing(namespace, name, number, origin, subject)
 

@@ -30,17 +30,17 @@ only the last is probed."""
 
 def _api_server(view: Index) -> Iterator[Found]:
     service = view.services.get(*NAME)
-    wanted = service.port(443) or next(iter(service.ports), None) if service else None
-    if not service or not wanted:
+    service_port = service.port(443) or next(iter(service.ports), None) if service else None
+    if not service or not service_port:
         return
     claims = list(_claims(view))
-    backends = view.services.backends(service, wanted)
+    backends = view.services.backends(service, service_port)
     for claim in claims:
         if backends:
-            yield from view.through(service, wanted, claim)
+            yield from view.through(service, service_port, claim)
         elif service.addresses:
             owner = Owner(kind="Service", name=service.name, namespace=service.namespace)
-            yield PlacedClaim(claim, Place(service.addresses[0], wanted.number, owner=owner, sampled=True))
+            yield PlacedClaim(claim, Place(service.addresses[0], service_port.number, owner=owner, sampled=True))
 
 
 def _claims(view: Index) -> Iterator[Claim]:
@@ -63,8 +63,8 @@ def names(snapshot: Snapshot, cuts: Cuts) -> dict[str, Origin]:
         name_of = server_name(host_of(url))
         if cluster and name_of:
             found.setdefault(name_of, Origin(role="api-server", reference=cluster.reference, part=field))
-    given = api_server_config(config).named_certificates if config else ()
-    own = [name for each in given for name in each.names]
+    certificates = api_server_config(config).named_certificates if config else ()
+    own = [name for each in certificates for name in each.names]
     for name_of in map(server_name, cuts.first(own, MAX_NAMES, "names of the API server", config) if config else ()):
         if config and name_of:
             found.setdefault(name_of, Origin(role="api-server", reference=config.reference, part="namedCertificates"))

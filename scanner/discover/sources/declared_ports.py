@@ -124,16 +124,16 @@ def _port_claims(containers: tuple[Container, ...], owner: Owner, names: Mapping
     return _PortClaims([(each, each.claim) for each in ports.values()], elsewhere, omitted)
 
 
-def _declared(ports: dict[int, _Port], said: ContainerPort, where: Callable[..., Origin]) -> Omission | None:
+def _declared(ports: dict[int, _Port], declared: ContainerPort, where: Callable[..., Origin]) -> Omission | None:
     """Add a port that a container declares, or return the reason why not."""
-    if said.number is None:
+    if declared.number is None:
         return Omission("invalid ports")
-    if said.protocol != "TCP":
-        return Omission(f"{said.protocol if said.protocol in ('UDP', 'SCTP') else 'other'} ports")
-    met = ports.setdefault(said.number, _Port(said.number))
-    met.say(hints.certainty(said.number, said.name, ""), where(role="port", part=str(said.number)))
-    if said.on_node:
-        met.on_node.append((said.on_node, said.host))
+    if declared.protocol != "TCP":
+        return Omission(f"{declared.protocol if declared.protocol in ('UDP', 'SCTP') else 'other'} ports")
+    met = ports.setdefault(declared.number, _Port(declared.number))
+    met.say(hints.certainty(declared.number, declared.name, ""), where(role="port", part=str(declared.number)))
+    if declared.on_node:
+        met.on_node.append((declared.on_node, declared.host))
     return None
 
 
@@ -173,20 +173,22 @@ def _service_ports(view: Index) -> Iterator[Found]:
         if service.raw.is_external_name:
             yield Omission("Services of type ExternalName")
             continue
-        for wanted in service.ports:
-            if wanted.protocol == "TCP":
-                yield from view.through(service, wanted, _claim(service, wanted))
+        for service_port in service.ports:
+            if service_port.protocol == "TCP":
+                yield from view.through(service, service_port, _claim(service, service_port))
             else:
-                yield Omission(f"{wanted.protocol if wanted.protocol in ('UDP', 'SCTP') else 'other'} ports")
+                yield Omission(
+                    f"{service_port.protocol if service_port.protocol in ('UDP', 'SCTP') else 'other'} ports"
+                )
 
 
-def _claim(service: Service, wanted: ServicePort) -> Claim:
+def _claim(service: Service, service_port: ServicePort) -> Claim:
     # The target port's number decides: 443 leads to 8080 if TLS is terminated before it.
-    number = wanted.target if isinstance(wanted.target, int) else wanted.number
+    number = service_port.target if isinstance(service_port.target, int) else service_port.number
     return Claim(
-        certainty=hints.certainty(number, wanted.name, wanted.app_protocol),
-        origin=Origin(role="port", reference=service.raw.reference, part=wanted.name or str(wanted.number)),
-        app_protocol=wanted.app_protocol,
+        certainty=hints.certainty(number, service_port.name, service_port.app_protocol),
+        origin=Origin(role="port", reference=service.raw.reference, part=service_port.name or str(service_port.number)),
+        app_protocol=service_port.app_protocol,
     )
 
 
@@ -199,13 +201,15 @@ def _find_annotated(view: Index) -> Iterator[Found]:
             ports = [
                 each for each in service.ports if each.protocol == "TCP" and not hints.is_plain(each.number, each.name)
             ]
-            for wanted in ports:
-                yield from view.through(service, wanted, _claim_of_name(service, wanted, alone=len(ports) == 1))
+            for service_port in ports:
+                yield from view.through(
+                    service, service_port, _claim_of_name(service, service_port, alone=len(ports) == 1)
+                )
 
 
-def _claim_of_name(service: Service, wanted: ServicePort, *, alone: bool) -> Claim:
+def _claim_of_name(service: Service, service_port: ServicePort, *, alone: bool) -> Claim:
     """The claim of the annotation. It does not say which port has the certificate, and one port may be plaintext."""
-    hinted = hints.certainty(wanted.number, wanted.name, wanted.app_protocol) == "hinted"
+    hinted = hints.certainty(service_port.number, service_port.name, service_port.app_protocol) == "hinted"
     origin = Origin(role="service-ca", reference=service.raw.reference)
     return Claim(certainty="declared" if alone or hinted else "candidate", origin=origin, name=service.dns)
 

@@ -186,9 +186,9 @@ def _at(view: Index, gateway: Gateway, number: int, claim: Claim) -> Iterator[Fo
     """``claim`` at the Services of the Gateway; else behind its addresses; else at its addresses."""
     chosen = view.services.select(gateway.namespace or "", LabelSelector({"matchLabels": {GATEWAY_NAME: gateway.name}}))
     for service in chosen:
-        wanted = service.port(number)
-        if wanted:
-            yield from view.through(service, wanted, claim)
+        service_port = service.port(number)
+        if service_port:
+            yield from view.through(service, service_port, claim)
             return
     found = [each for each in _hosts(view, gateway) if each]
     if not found:
@@ -208,10 +208,10 @@ def _backends(view: Index, routes: list[GatewayRoute]) -> Iterator[Found]:
         origin, hosts = Origin(role="backend", reference=route.reference), route.every_hostname
         for namespace, name, number in _services(view, route):
             service = view.services.get(namespace, name)
-            wanted = service.port(number) if service else None
-            if service and wanted:
+            service_port = service.port(number) if service else None
+            if service and service_port:
                 name_of = server_name(hosts[0]) if hosts else None
-                yield from view.through(service, wanted, backend(origin, name_of, route.namespace))
+                yield from view.through(service, service_port, backend(origin, name_of, route.namespace))
 
 
 def _services(view: Index, route: GatewayRoute) -> Iterator[tuple[str, str, int]]:
@@ -239,8 +239,8 @@ def _policies(view: Index) -> Iterator[Found]:
                 claim = backend(origin, server_name(policy.validation.hostname), policy.namespace)
                 claim.naming = "only" if claim.name else "soft"
                 claim.subject = policy
-                for wanted in _policy_ports(service, target):
-                    yield from view.through(service, wanted, claim)
+                for service_port in _policy_ports(service, target):
+                    yield from view.through(service, service_port, claim)
 
 
 def _policy_ports(service: Service, target: PolicyTarget) -> list[ServicePort]:

@@ -77,9 +77,9 @@ def _at(view: Index, proxy: HTTPProxy, envoys: list[Service], claim: Claim) -> I
             yield from behind
             return
     for service in envoys:
-        wanted = service.port(443)
-        if wanted:
-            yield from view.through(service, wanted, claim)
+        service_port = service.port(443)
+        if service_port:
+            yield from view.through(service, service_port, claim)
             return
     owner = Owner(kind="HTTPProxy", name=proxy.name, namespace=proxy.namespace)
     for host in hosts:
@@ -107,11 +107,15 @@ def _backends(view: Index, proxy: HTTPProxy) -> Iterator[Found]:
     chosen += [(each, passed) for each in proxy.tcp_proxy.services]
     for each, through in view.cuts.first(chosen, MAX_SERVICES, "services of one HTTPProxy", proxy):
         service = view.services.get(proxy.namespace or "", each.name)
-        wanted = service.port(port(each.raw_port)) if service else None
-        if service and wanted and (through or upstream_protocol(each, service.raw, wanted.number) in TLS_PROTOCOLS):
+        service_port = service.port(port(each.raw_port)) if service else None
+        if (
+            service
+            and service_port
+            and (through or upstream_protocol(each, service.raw, service_port.number) in TLS_PROTOCOLS)
+        ):
             name = server_name(each.validation.subject_name) or fqdn
             origin = Origin(role="backend", reference=proxy.reference)
-            yield from view.through(service, wanted, backend(origin, name, proxy.namespace))
+            yield from view.through(service, service_port, backend(origin, name, proxy.namespace))
 
 
 SOURCE = Source(name="HTTPProxies", reads=(HTTP_PROXY, CONTOUR_CONFIGURATION, *READS), find=_find)

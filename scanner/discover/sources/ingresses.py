@@ -38,8 +38,8 @@ def ingress_claims(view: Index, ingress: Ingress, origin: Origin) -> Iterator[Fo
 
 
 def _names(view: Index, ingress: Ingress) -> list[str | None]:
-    given = dict.fromkeys(host for each in ingress.tls for host in each.hosts)
-    chosen = view.cuts.first(given, MAX_NAMES, "hosts of one Ingress", ingress)
+    hosts = dict.fromkeys(host for each in ingress.tls for host in each.hosts)
+    chosen = view.cuts.first(hosts, MAX_NAMES, "hosts of one Ingress", ingress)
     return list(dict.fromkeys(map(server_name, chosen)))
 
 

@@ -38,9 +38,9 @@ def _services(view: Index) -> Iterator[Found]:
             claim = _of_scrape(monitor, scrape)
             for service in chosen:
                 by_name = service.port(scrape.port) if scrape.port else None
-                wanted = by_name or service.targeting(scrape.target_port)
-                if wanted:
-                    yield from view.through(service, wanted, claim)
+                service_port = by_name or service.targeting(scrape.target_port)
+                if service_port:
+                    yield from view.through(service, service_port, claim)
 
 
 def _pods(view: Index) -> Iterator[Found]:
@@ -51,7 +51,7 @@ def _pods(view: Index) -> Iterator[Found]:
             for pod in chosen:
                 number = pod.port_number(scrape.port or scrape.port_number or scrape.target_port)
                 if number:
-                    yield from view.said_of(pod, number, claim)
+                    yield from view.at_pod(pod, number, claim)
 
 
 def _secure(view: Index, kind: Kind) -> Iterator[tuple[Monitor, list[Scrape]]]:
@@ -84,8 +84,8 @@ def _selected(
 
 
 def _of_scrape(monitor: Monitor, scrape: Scrape) -> Claim:
-    wanted = scrape.port or port(scrape.port_number) or scrape.target_port
-    origin = Origin(role="port", reference=monitor.reference, part=str(wanted)[:300])
+    port_name = scrape.port or port(scrape.port_number) or scrape.target_port
+    origin = Origin(role="port", reference=monitor.reference, part=str(port_name)[:300])
     return _claim(monitor, origin, "declared", server_name(scrape.tls_config.server_name))
 
 
@@ -152,8 +152,8 @@ def _in_cluster(host: str, probe: Probe) -> tuple[str, ...]:
 def _targets(view: Index, probe: Probe) -> list[_Target]:
     """Distinct static targets that are probed by TLS, by the scheme of a URL, else by the module."""
     named = bool(_TLS_MODULE.search(probe.module.lower()))
-    given = dict.fromkeys(probe.static)
-    chosen = view.cuts.first(given, MAX_MATCHES, "static targets of one Probe", probe)
+    targets = dict.fromkeys(probe.static)
+    chosen = view.cuts.first(targets, MAX_MATCHES, "static targets of one Probe", probe)
     return list(dict.fromkeys(filter(None, (_target(each, by_module=named) for each in chosen))))
 
 

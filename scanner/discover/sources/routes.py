@@ -82,8 +82,8 @@ def _backends(view: Index, route: Route, termination: str) -> Iterator[Found]:
     for each in (route.to, *others):
         service = view.services.get(route.namespace or "", each.service)
         if service:
-            for wanted in _ports(service, route):
-                yield from view.through(service, wanted, _behind(route, service, termination))
+            for target_port in _ports(service, route):
+                yield from view.through(service, target_port, _behind(route, service, termination))
 
 
 def _behind(route: Route, service: Service, termination: str) -> Claim:
@@ -98,9 +98,9 @@ def _behind(route: Route, service: Service, termination: str) -> Claim:
 
 
 def _ports(service: Service, route: Route) -> list[ServicePort]:
-    wanted = route.target_port
-    if wanted is not None:
-        found = service.targeting(wanted)
+    target_port = route.target_port
+    if target_port is not None:
+        found = service.targeting(target_port)
         return [found] if found else []
     ports = [each for each in service.ports if each.protocol == "TCP"]
     likely = [each for each in ports if hints.certainty(each.number, each.name, each.app_protocol) == "hinted"]

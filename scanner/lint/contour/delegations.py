@@ -125,8 +125,8 @@ def check_target(subject: Subject) -> Iterator[Flaw]:
                 correction='targetNamespaces: ["<namespace>"]',
             )
         for index, name in enumerate(each.targets[:_MOST_TARGETS]):
-            again = name == "*" and index > each.targets.index("*")
-            flaw = None if again else _target_flaw(subject, each, name, unseen)
+            is_redundant = name == "*" and index > each.targets.index("*")
+            flaw = None if is_redundant else _target_flaw(subject, each, name, unseen)
             if flaw is not None:
                 yield replace(flaw, at=(*each.steps, "targetNamespaces", index))
     for question, missing in unseen.items():

@@ -333,11 +333,11 @@ def _not_judged(declared: Declared) -> Mapping[Identity, list[KubeObject | Missi
     cluster with a route without TLS, and objects that may exist."""
     above: dict[Identity, list[Identity]] = {}
     found: dict[Identity, KubeObject | Missing] = {}
-    given = frozenset(identity(each.object) for each in declared.given)
+    judged = frozenset(identity(each.object) for each in declared.given)
     for proxy in declared.every(HTTP_PROXY):
         for place, each in _included(declared, proxy):
             above.setdefault(place, []).extend([] if _is_root(proxy) else [identity(proxy)])
-            if each.gap if isinstance(each, Missing) else place not in given and _is_open(each):
+            if each.gap if isinstance(each, Missing) else place not in judged and _is_open(each):
                 found[place] = each
     return _reached(found.items(), lambda each: above.get(each, []))
 

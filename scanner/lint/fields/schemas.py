@@ -365,9 +365,9 @@ def _fits(subject: Subject) -> bool:
     return next(iter(differences(subject.object.raw, shape_of(subject.object))), None) is None
 
 
-def shape_of(given: KubeObject) -> Record:
+def shape_of(found: KubeObject) -> Record:
     """The shape of an object of its kind and version. Raises ``KeyError`` for a kind without a schema."""
-    return _shape(given.kind, given.api_version.rpartition("/")[2])
+    return _shape(found.kind, found.api_version.rpartition("/")[2])
 
 
 @cache
