@@ -12,8 +12,8 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from scanner.cluster.api_versions import misnamed
+from scanner.cluster.key_removal import route_without_key
 from scanner.cluster.retention import Pruner
-from scanner.cluster.secrets import route_without_key
 from scanner.cluster.snapshot_objects import kept
 from scanner.errors import InputError
 from scanner.files.source_positions import Located, Steps, shown

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 
+from scanner.cluster.key_removal import route_without_key, without_key
 from scanner.cluster.retention import OTHERS, SHAPES, Pruner
-from scanner.cluster.secrets import route_without_key, without_key
 from scanner.errors import InputError
 from scanner.files import yaml_values
 from scanner.kube.kinds import ROUTE, SECRET, Kind

@@ -32,7 +32,7 @@ from scanner.demo.objects import FORBIDDEN, store
 from scanner.demo.objects.platform import KUBERNETES
 from scanner.demo.objects.published import OUTSIDE
 from scanner.demo.tls_server import TlsSettings, tls_handler
-from scanner.demo.workloads import (
+from scanner.demo.workload_types import (
     API_PORT,
     COMPLIES,
     GATEWAY,

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Literal
 
 from scanner.demo.certificates import CertificateSpec
-from scanner.demo.workloads import (
+from scanner.demo.workload_types import (
     APPS,
     BASE_DOMAIN,
     EXCLUDED_PLAINTEXT,

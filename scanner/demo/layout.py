@@ -15,7 +15,7 @@ from itertools import count
 
 from scanner.demo.certificates import Signers
 from scanner.demo.cluster_workloads import WORKLOADS
-from scanner.demo.workloads import MASTER, NODES, Outcome, Port, Serves, Workload
+from scanner.demo.workload_types import MASTER, NODES, Outcome, Port, Serves, Workload
 
 BLOCKS = range(10, 100)
 """N, in the order of trying."""

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from scanner.expect import (
     binding,
-    certificates,
+    certificate_expectation,
     contour,
     gateway,
     implementations,
@@ -181,7 +181,7 @@ class Expectations:
         asked, client_source = _client_certificate(partial)
         return Expectation(
             profile=partial.profile,
-            certificate=certificates.expected(self._facts, partial),
+            certificate=certificate_expectation.expected(self._facts, partial),
             client_certificate=asked,
             client_source=client_source,
             client_trust=server_trust(self._facts, partial),

@@ -2,7 +2,7 @@
 for a Certificate.
 
 A Secret is read without its private key. The reader stores facts about it under ``adhere``
-(``scanner/cluster/secrets.py``).
+(``scanner/cluster/key_removal.py``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Look up the objects that others refer to, and check that a Secret can be served.
 
 A Secret is without its key here: ``adhere.keyMatches`` says whether the key belongs to the certificate
-(``scanner/cluster/secrets.py``).
+(``scanner/cluster/key_removal.py``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scanner.kube.kinds import CERTIFICATE, CONFIG_MAP, SECRET, Kind
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.secrets import Certificate, Secret
-from scanner.lint.certificates import chain_of, entry, leaf_flaws, leaf_of, other_format
+from scanner.lint.referenced_certificates import chain_of, entry, leaf_flaws, leaf_of, other_format
 from scanner.model.certificate_faults import covers
 from scanner.model.declared import Declared, Missing
 from scanner.model.object_rule import Flaw, Subject, undecided

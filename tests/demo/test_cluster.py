@@ -24,7 +24,7 @@ from scanner.demo.cluster import ClusterListener, DemoCluster, demo_cluster, soc
 from scanner.demo.layout import lay_out
 from scanner.demo.listening import bind, bind_exactly
 from scanner.demo.objects import objects
-from scanner.demo.workloads import Outcome
+from scanner.demo.workload_types import Outcome
 from scanner.discover import discover
 from scanner.errors import ResourceError
 from scanner.kube import kinds

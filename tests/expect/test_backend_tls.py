@@ -12,10 +12,10 @@ from scanner.kube.kinds import CONFIG_MAP
 from scanner.model.expectation import Upstream
 from scanner.model.scan_policy import ScanPolicy
 from tests.expect.stories import endpoint, snapshot_of
+from tests.expect.test_client_trust_gateways import CA, WEB, v1
+from tests.expect.test_client_trust_gateways import policy as policy_of
 from tests.expect.test_declared_certificate import CATALOGUE, made
-from tests.expect.test_declared_secrets import GATEWAY_API, grant
-from tests.expect.test_upstream_trust import CA, WEB, v1
-from tests.expect.test_upstream_trust import policy as policy_of
+from tests.expect.test_declared_certificate_secrets import GATEWAY_API, grant
 from tests.origins import origin
 
 CONTOUR = "projectcontour.io/gateway-controller"

@@ -19,7 +19,7 @@ from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.scan_policy import Override, ScanPolicy, Selector
 from tests.expect.stories import endpoint, snapshot_of
-from tests.expect.test_certificates import config_map
+from tests.expect.test_certificate_expectation import config_map
 from tests.expect.test_declared_certificate import made
 
 VAULT = "Deployment/openshift-vault/vault:8200"

@@ -11,7 +11,7 @@ import pytest
 from scanner.expect.client_trust import clients
 from scanner.model.expectation import Client
 from tests.expect.stories import endpoint, snapshot_of
-from tests.expect.test_certificates import config_map, pem
+from tests.expect.test_certificate_expectation import config_map, pem
 from tests.origins import origin
 
 WEB = "Deployment/shop/web:8443#web.shop.svc"

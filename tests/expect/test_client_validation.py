@@ -13,7 +13,7 @@ from scanner.model.expectation import Expectation
 from scanner.model.scan_policy import ScanPolicy
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_declared_certificate import CATALOGUE, ROUTED, ROUTER, controller, made, route
-from tests.expect.test_declared_secrets import GATEWAY_API, proxy
+from tests.expect.test_declared_certificate_secrets import GATEWAY_API, proxy
 
 HERE = {"address": "10.0.0.9", "segment": "Frontend"}
 VALIDATION = {"validation": {"caCertificateRefs": [{"name": "clients"}]}}

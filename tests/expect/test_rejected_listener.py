@@ -8,8 +8,8 @@ import pytest
 
 from tests.expect.stories import endpoint
 from tests.expect.test_declared_certificate import secret
-from tests.expect.test_declared_secrets import gateway, listener, proxy
-from tests.expect.test_missing_grant import LISTENER, SAYS, at, owed
+from tests.expect.test_declared_certificate_grants import LISTENER, SAYS, at, owed
+from tests.expect.test_declared_certificate_secrets import gateway, listener, proxy
 
 WEB = {"name": "web"}
 OTHER = {"name": "other"}

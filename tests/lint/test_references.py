@@ -12,7 +12,7 @@ from scanner.cluster.snapshot_objects import kept
 from scanner.kube.kinds import CERTIFICATE, CONFIG_MAP, SECRET, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable
-from scanner.lint.certificates import authority_flaws, leaf_flaws
+from scanner.lint.referenced_certificates import authority_flaws, leaf_flaws
 from scanner.lint.references import editable, look_up, name_flaws, secret_flaws
 from scanner.model.declared import Declared, Missing
 from scanner.model.finding import Verdict

@@ -59,10 +59,7 @@ def test_replicas_that_differ_are_told_apart() -> None:
 
 def test_adherence_is_said_once_where_it_is_the_same_for_all() -> None:
     assert _text(cluster_samples.report(), 120).count("StrictAllComponents") == 1
-    assert (
-        _text(cluster_samples.report(), 80).count("  spec.tlsAdherence of the cluster: StrictAllComponents")
-        == 1
-    )
+    assert _text(cluster_samples.report(), 80).count("  spec.tlsAdherence of the cluster: StrictAllComponents") == 1
     rows = [row for row in cluster_samples.rows() if row["component"] in ("kubelet", "etcd")]
     for row in rows[:3]:
         row["expected"]["adherence"] = "LegacyAdheringComponentsOnly"

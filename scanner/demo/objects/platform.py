@@ -11,7 +11,7 @@ from typing import Any
 from scanner.demo.api.store import Object
 from scanner.demo.cluster_workloads import WORKLOADS
 from scanner.demo.layout import Layout
-from scanner.demo.workloads import API_PORT, APPS, BASE_DOMAIN, KUBELET_PORT, MASTER, NODES
+from scanner.demo.workload_types import API_PORT, APPS, BASE_DOMAIN, KUBELET_PORT, MASTER, NODES
 from scanner.kube import kinds
 from scanner.kube.kinds import Kind
 

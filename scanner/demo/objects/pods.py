@@ -8,7 +8,7 @@ from typing import Any
 from scanner.demo.api.store import Object
 from scanner.demo.cluster_workloads import WORKLOADS
 from scanner.demo.layout import Layout, Replica
-from scanner.demo.workloads import API_PORT, GATEWAY_PORT, Port, ServiceSpec, Workload
+from scanner.demo.workload_types import API_PORT, GATEWAY_PORT, Port, ServiceSpec, Workload
 
 _OWNER_KINDS = {"StaticPod": "Node", "DaemonSet": "DaemonSet", "Deployment": "ReplicaSet"}
 _SERVING_CERT = "service.beta.openshift.io/serving-cert-secret-name"

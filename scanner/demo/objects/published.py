@@ -17,7 +17,7 @@ from scanner.demo.certificates import Signer
 from scanner.demo.cluster_workloads import ROUTERS, ROUTES, Router, RouteSpec
 from scanner.demo.layout import Layout
 from scanner.demo.objects.platform import conditions
-from scanner.demo.workloads import BASE_DOMAIN, GATEWAY, GATEWAY_PORT
+from scanner.demo.workload_types import BASE_DOMAIN, GATEWAY, GATEWAY_PORT
 
 _AEAD = (
     "ECDHE-ECDSA-AES128-GCM-SHA256",

@@ -25,9 +25,9 @@ from scanner.kube.kinds import (
 )
 from scanner.kube.objects import KubeObject
 from scanner.kube.secrets import Secret
-from scanner.lint.certificates import authority_flaws, entry, of_text, other_format
 from scanner.lint.contour import contour_configuration
 from scanner.lint.contour.contour_configuration import watched
+from scanner.lint.referenced_certificates import authority_flaws, entry, of_text, other_format
 from scanner.lint.references import READS as SECRETS
 from scanner.lint.references import absent, secret_flaws, secret_of, served_flaws
 from scanner.model.declared import Declared, Missing

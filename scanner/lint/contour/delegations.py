@@ -22,7 +22,6 @@ from scanner.kube.kinds import (
 from scanner.kube.rbac import Binding
 from scanner.lint import authorization
 from scanner.lint.authorization import Identity, Request, access, account, allows
-from scanner.lint.certificates import leaf_of
 from scanner.lint.contour import contour_configuration
 from scanner.lint.contour.contour_configuration import configurations, unseen
 from scanner.lint.contour.contour_secrets import (
@@ -35,6 +34,7 @@ from scanner.lint.contour.contour_secrets import (
     permission,
     unusable,
 )
+from scanner.lint.referenced_certificates import leaf_of
 from scanner.lint.references import READS as SECRETS
 from scanner.lint.references import secret_of
 from scanner.model.declared import Declared, Missing

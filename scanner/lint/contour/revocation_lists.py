@@ -12,8 +12,8 @@ from scanner.kube.contour import ClientValidation, HTTPProxy, secret_name
 from scanner.kube.kinds import HTTP_PROXY
 from scanner.kube.objects import KubeObject
 from scanner.kube.secrets import RevocationList, Secret
-from scanner.lint.certificates import display_name, entry, of_text
 from scanner.lint.contour.contour_secrets import CRL, READS, TLS, permission
+from scanner.lint.referenced_certificates import display_name, entry, of_text
 from scanner.lint.references import secret_of
 from scanner.model.certificate_faults import date, short
 from scanner.model.declared import Missing

@@ -20,8 +20,8 @@ from scanner.kube.contour import (
 from scanner.kube.kinds import EXTENSION_SERVICE, HTTP_PROXY, SERVICE
 from scanner.kube.objects import KubeObject
 from scanner.kube.service import Service
-from scanner.lint.certificates import authority_flaws, entry, of_text
 from scanner.lint.contour.contour_secrets import READS, ca_flaws, permission
+from scanner.lint.referenced_certificates import authority_flaws, entry, of_text
 from scanner.lint.references import secret_of
 from scanner.model.declared import Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided

@@ -23,11 +23,11 @@ from scanner.kube.kinds import BACKEND_TLS_POLICY, GATEWAY, NAMESPACE, SERVICE, 
 from scanner.kube.objects import KubeObject, Reference
 from scanner.kube.schema import TextShape
 from scanner.kube.service import Service, ServicePort
-from scanner.lint.certificates import leaf_flaws
 from scanner.lint.fields.constraints import LABELS
 from scanner.lint.gateway.listener_certificates import client_reference, secret_at
 from scanner.lint.gateway.listeners import all_listeners
 from scanner.lint.gateway.route_attachment import of_route, on_listener
+from scanner.lint.referenced_certificates import leaf_flaws
 from scanner.lint.references import READS as SECRETS
 from scanner.lint.references import editable, look_up, secret_flaws
 from scanner.model.declared import Declared, Missing

@@ -10,7 +10,7 @@ from scanner.files.source_positions import shown
 from scanner.kube.gateway import FrontendValidation, Gateway, ObjectReference
 from scanner.kube.gateway_routes import BackendTLSPolicy
 from scanner.kube.kinds import BACKEND_TLS_POLICY, CONFIG_MAP, GATEWAY, SECRET
-from scanner.lint.certificates import authority_flaws
+from scanner.lint.referenced_certificates import authority_flaws
 from scanner.lint.references import READS as SECRETS
 from scanner.lint.references import look_up
 from scanner.model.declared import Missing

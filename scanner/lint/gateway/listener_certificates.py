@@ -13,9 +13,9 @@ from scanner.kube.kinds import NAMESPACE, SECRET
 from scanner.kube.meta import of_type
 from scanner.kube.objects import KubeObject
 from scanner.kube.references import Link, links, of_listener
-from scanner.lint.certificates import chain_of, leaf_flaws, unreadable_flaws
 from scanner.lint.gateway.listeners import listeners
 from scanner.lint.gateway.route_attachment import of_route, on_listener
+from scanner.lint.referenced_certificates import chain_of, leaf_flaws, unreadable_flaws
 from scanner.lint.references import READS as SECRETS
 from scanner.lint.references import editable, look_up, name_flaws, secret_flaws
 from scanner.model.declared import Declared, Missing

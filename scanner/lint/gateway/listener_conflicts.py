@@ -24,9 +24,9 @@ from scanner.kube.hostnames import overlap, within
 from scanner.kube.kinds import ENVOY_PROXY, GATEWAY, GATEWAY_CLASS, NAMESPACE, Kind
 from scanner.kube.meta import of_type
 from scanner.kube.objects import KubeObject
-from scanner.lint.certificates import leaf_of
 from scanner.lint.gateway.listener_certificates import secrets_of
 from scanner.lint.gateway.listeners import all_listeners, listeners
+from scanner.lint.referenced_certificates import leaf_of
 from scanner.lint.references import READS as SECRETS
 from scanner.model.declared import Declared, Missing
 from scanner.model.finding import Severity

@@ -6,7 +6,7 @@ from scanner.lint.kubernetes.cert_manager import CERTIFICATE_MADE
 from scanner.lint.kubernetes.ingress_rules import CERTIFICATE, CLASS, HOSTS, ONE_CERTIFICATE
 from scanner.lint.kubernetes.monitors import MONITOR, MONITOR_SCHEME, MONITOR_TLS
 from scanner.lint.kubernetes.probes import PROBES, PROTOCOL
-from scanner.lint.kubernetes.secrets import EXPOSED, REUSE, SECRET_CERTIFICATE
+from scanner.lint.kubernetes.secret_rules import EXPOSED, REUSE, SECRET_CERTIFICATE
 from scanner.lint.kubernetes.webhooks import API, BUNDLE, TARGET
 from scanner.model.object_rule import ObjectRule
 

@@ -14,8 +14,8 @@ from scanner.kube.kinds import INGRESS, INGRESS_CLASS, SECRET
 from scanner.kube.objects import KubeObject
 from scanner.kube.references import links
 from scanner.kube.secrets import issued_by
-from scanner.lint.certificates import leaf_of
 from scanner.lint.contour.contour_secrets import is_served_by_contour
+from scanner.lint.referenced_certificates import leaf_of
 from scanner.lint.references import READS, look_up, secret_of, served_flaws
 from scanner.model.declared import Declared, Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided

@@ -13,7 +13,6 @@ from scanner.kube.secrets import ConfigMap
 from scanner.kube.service import Service
 from scanner.kube.service_callers import KeyReference, Monitor, Scrape, TLSConfig
 from scanner.lint import references
-from scanner.lint.certificates import authority_flaws
 from scanner.lint.kubernetes.ports import (
     EVERYWHERE,
     MOST,
@@ -27,6 +26,7 @@ from scanner.lint.kubernetes.ports import (
     of_port,
     selected,
 )
+from scanner.lint.referenced_certificates import authority_flaws
 from scanner.lint.references import look_up
 from scanner.model.declared import Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided

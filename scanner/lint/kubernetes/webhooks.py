@@ -12,7 +12,7 @@ from scanner.kube.kinds import API_SERVICE, CUSTOM_RESOURCE_DEFINITION, SERVICE
 from scanner.kube.objects import KubeObject
 from scanner.kube.service import Service
 from scanner.kube.service_callers import CALLS, APIService, Call, CustomResourceDefinition, calls
-from scanner.lint.certificates import display_name, is_remainder, of_text
+from scanner.lint.referenced_certificates import display_name, is_remainder, of_text
 from scanner.model.certificate_faults import date
 from scanner.model.declared import Missing
 from scanner.model.finding import Severity

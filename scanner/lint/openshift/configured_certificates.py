@@ -14,7 +14,7 @@ from scanner.kube.kinds import API_SERVER, CONFIG_MAP, HOSTED_CLUSTER, INFRASTRU
 from scanner.kube.objects import KubeObject
 from scanner.kube.openshift import Infrastructure, OAuth, Provider
 from scanner.lint import references
-from scanner.lint.certificates import authority_flaws, chain_of, display_name, leaf_flaws, leaf_of
+from scanner.lint.referenced_certificates import authority_flaws, chain_of, display_name, leaf_flaws, leaf_of
 from scanner.lint.references import TLS, editable, look_up, name_flaws, secret_flaws
 from scanner.model.declared import Declared, Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided

@@ -22,8 +22,8 @@ from scanner.kube.kinds import CONFIG_MAP, CONSOLE, INGRESS_CONFIG, INGRESS_CONT
 from scanner.kube.meta import are_disjoint, is_empty, selects
 from scanner.kube.objects import KubeObject
 from scanner.lint import references
-from scanner.lint.certificates import chain_of
 from scanner.lint.openshift.configured_certificates import OPAQUE, bundle_flaws, named_secret, serving_flaws
+from scanner.lint.referenced_certificates import chain_of
 from scanner.lint.references import look_up, name_flaws
 from scanner.model.declared import Declared, Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided

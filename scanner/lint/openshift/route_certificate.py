@@ -12,7 +12,7 @@ from scanner.kube.kinds import ROUTE, SERVICE
 from scanner.kube.objects import KubeObject, Steps
 from scanner.kube.secrets import SERVICE_CA, KeyHolder, Secret, service_ca_secret
 from scanner.lint import references
-from scanner.lint.certificates import (
+from scanner.lint.referenced_certificates import (
     chain_of,
     display_name,
     entry,

@@ -16,9 +16,9 @@ from scanner.kube.kinds import CLUSTER_VERSION, FEATURE_GATE, INGRESS, ROUTE
 from scanner.kube.meta import Condition
 from scanner.kube.openshift import ClusterVersion
 from scanner.lint import references
-from scanner.lint.certificates import chain_of
 from scanner.lint.fields.unknown_fields import nearest
 from scanner.lint.openshift.route_certificate import EXTERNAL
+from scanner.lint.referenced_certificates import chain_of
 from scanner.lint.references import secret_of
 from scanner.model.declared import Missing
 from scanner.model.finding import Severity

@@ -10,7 +10,7 @@ from scanner.lint.contour.delegations import BROAD, CREATORS, SECRET_OF_DELEGATI
 from scanner.lint.contour.removed_apis import FORMER_API
 from scanner.lint.contour.root_proxies import ROOT
 from scanner.model.object_rule import ObjectRule
-from tests.lint.contour.test_delegation import ANNOTATED, CONFIGURED, FALLBACK, PROXY, REFERENCE, ROUTE, delegation
+from tests.lint.contour.test_delegations import ANNOTATED, CONFIGURED, FALLBACK, PROXY, REFERENCE, ROUTE, delegation
 from tests.lint.examples import WHOLE, linted
 
 CRL = "-----BEGIN X509 CRL-----\\nMIIB\\n-----END X509 CRL-----\\n"

@@ -16,7 +16,16 @@ from scanner.lint.contour.root_proxies import FQDN
 from scanner.lint.contour.upstream_tls import ANNOTATION, IGNORED, UNVERIFIED
 from scanner.lint.contour.virtual_hosts import CLIENT_VALIDATION, FALLS_BACK, PLAINTEXT, SETTINGS, VERSION
 from scanner.model.object_rule import ObjectRule
-from tests.lint.contour.test_delegation import ANNOTATED, CONFIGURED, FILE, INGRESS, PROXY, REFERENCE, ROUTE, delegation
+from tests.lint.contour.test_delegations import (
+    ANNOTATED,
+    CONFIGURED,
+    FILE,
+    INGRESS,
+    PROXY,
+    REFERENCE,
+    ROUTE,
+    delegation,
+)
 from tests.lint.contour.test_shared import CRL, PAIR, found, secret
 from tests.lint.examples import WHOLE, empty, linted, manifests
 

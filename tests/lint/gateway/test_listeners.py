@@ -121,7 +121,9 @@ def test_listener_sets_that_are_taken_share_its_ports(allowed: str, count: int) 
     team = core("Namespace", "team", "", namespace="").replace("{name: team}", "{name: team, labels: {team: a}}")
     found = said(listener_conflicts.CONFLICT, gateway, listeners, team)
     combination = "Combination of port, protocol and hostname must be unique for each listener"
-    assert [message for _, _, message in found] == [f"conflict with listener a of Gateway/shop/edge: {combination}"] * count
+    assert [message for _, _, message in found] == [
+        f"conflict with listener a of Gateway/shop/edge: {combination}"
+    ] * count
 
 
 @pytest.mark.parametrize(("hostname", "severity"), [("a.example", "medium"), ("b.example", "info")])

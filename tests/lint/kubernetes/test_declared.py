@@ -10,7 +10,7 @@ import pytest
 from scanner.lint.kubernetes.ingress_rules import CERTIFICATE, HOSTS
 from scanner.lint.kubernetes.monitors import MONITOR, MONITOR_SCHEME
 from scanner.lint.kubernetes.probes import PROBES, PROTOCOL
-from scanner.lint.kubernetes.secrets import REUSE
+from scanner.lint.kubernetes.secret_rules import REUSE
 from scanner.lint.kubernetes.webhooks import API, BUNDLE
 from scanner.model.object_rule import ObjectRule
 from tests.lint.examples import WHOLE, linted

@@ -10,7 +10,7 @@ from scanner.model.endpoint import Endpoint
 from scanner.model.scan_policy import ScanPolicy
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_declared_certificate import CATALOGUE, made
-from tests.expect.test_declared_secrets import GATEWAY_API
+from tests.expect.test_declared_certificate_secrets import GATEWAY_API
 
 HERE = {"address": "10.0.0.9", "segment": "Frontend"}
 

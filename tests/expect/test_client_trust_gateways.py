@@ -12,9 +12,9 @@ from scanner.expect.client_trust import clients
 from scanner.kube.kinds import CONFIG_MAP
 from scanner.model.expectation import Client
 from tests.expect.stories import endpoint, snapshot_of
-from tests.expect.test_certificates import config_map, pem
+from tests.expect.test_certificate_expectation import config_map, pem
 from tests.expect.test_declared_certificate import made
-from tests.expect.test_declared_secrets import GATEWAY_API
+from tests.expect.test_declared_certificate_secrets import GATEWAY_API
 from tests.origins import origin
 
 WEB = "Deployment/shop/web:8443#web.shop.svc"

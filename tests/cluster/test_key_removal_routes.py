@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from scanner.cluster.key_removal import route_without_key
 from scanner.cluster.lint_input import read_manifests
 from scanner.cluster.retention import Pruner
-from scanner.cluster.secrets import route_without_key
 from scanner.cluster.snapshot_objects import kept
 from scanner.kube.kinds import ROUTE
 from tests.certs import Authority

@@ -14,7 +14,7 @@ from scanner.kube.objects import KubeObject
 from scanner.kube.references import referenced_names
 from scanner.kube.secrets import Secret
 from scanner.lint import references
-from scanner.lint.certificates import (
+from scanner.lint.referenced_certificates import (
     Fault,
     chain_of,
     entry,
@@ -141,7 +141,7 @@ _OF_SECRETS: Final[Mapping[str, tuple[Steps, Severity | None, str]]] = {
         "written by kubectl apply; tools that hide the data of Secrets may show annotations",
     ),
 }
-"""Marks that were set when the Secret was read (``scanner/cluster/secrets.py``)."""
+"""Marks that were set when the Secret was read (``scanner/cluster/key_removal.py``)."""
 _ELSEWHERE: Final = (ROUTE, ("spec", "tls", "key"))
 """Reported by ``route-inline-key``."""
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from scanner.cluster.key_removal import APPLIED
 from scanner.cluster.retention import LAST_APPLIED, Pruner
-from scanner.cluster.secrets import APPLIED
 from scanner.cluster.snapshot_objects import kept
 from scanner.kube.kinds import SECRET
 from scanner.kube.objects import KubeObject

@@ -14,7 +14,7 @@ from scanner.model.scan_policy import ScanPolicy
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_binding import api_server, version
 from tests.expect.test_declared_certificate import CATALOGUE, made
-from tests.expect.test_declared_secrets import GATEWAY_API, listener
+from tests.expect.test_declared_certificate_secrets import GATEWAY_API, listener
 
 OPENSHIFT = "openshift.io/gateway-controller/v1"
 PROXY = "Deployment/edge/gw-envoy:443"

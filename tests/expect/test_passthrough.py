@@ -13,7 +13,7 @@ from scanner.model.expectation import PassedOn
 from scanner.model.scan_policy import ScanPolicy
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_declared_certificate import CATALOGUE, made
-from tests.expect.test_declared_secrets import GATEWAY_API
+from tests.expect.test_declared_certificate_secrets import GATEWAY_API
 
 NEAR = "Deployment/edge/proxy:8443#web.example"
 WEB = "Deployment/shop/web:8443"

@@ -14,7 +14,15 @@ from scanner.model.expectation import Expectation
 from scanner.model.scan_policy import ScanPolicy
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_declared_certificate import CATALOGUE, FACTS, made, secret
-from tests.expect.test_declared_secrets import GATEWAY_API, PROXY, delegation, gateway, grant, listener, proxy
+from tests.expect.test_declared_certificate_secrets import (
+    GATEWAY_API,
+    PROXY,
+    delegation,
+    gateway,
+    grant,
+    listener,
+    proxy,
+)
 
 SHARED = {"name": "shared", "namespace": "certs"}
 HELD = secret("certs", "shared")

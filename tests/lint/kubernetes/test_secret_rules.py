@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, pkcs12
 
-from scanner.lint.kubernetes.secrets import EXPOSED, REUSE, SECRET_CERTIFICATE
+from scanner.lint.kubernetes.secret_rules import EXPOSED, REUSE, SECRET_CERTIFICATE
 from scanner.model.object_rule import ObjectRule
 from tests.lint.examples import authority, leaf, linted
 from tests.lint.kubernetes.test_declared import ENTRY, HIGH, INFO, LOW, MEDIUM, ingress, pod, secret, webhook, workload
