@@ -30,7 +30,6 @@ from scanner.pki.definitions import with_registered
 from scanner.pki.governing import Governing
 from scanner.pki.inventory import Entry, Inventory, collect
 from scanner.pki.listener_profile import Serving
-from scanner.pki.name_coverage import name_coverage
 from scanner.pki.object_rules import Configuration
 from scanner.pki.renewal import renewal
 from scanner.pki.rules import of_listener, of_objects
@@ -228,7 +227,7 @@ class Certificates:
 
     def names_seen(self, cluster: str | None = None) -> NamesRow | None:
         """Return the coverage of the names that the cluster's own configuration governs; None if it governs none."""
-        return name_coverage(self._names, self._governing, self.inventory.entries(), cluster)
+        return self.inventory.name_coverage(cluster)
 
     def configuration(self) -> str:
         """Return the cluster's own PKI configuration in one line."""

@@ -1,4 +1,5 @@
-"""The inventory: every certificate once, with its places, its classification and its required key. Pure.
+"""The inventory: every certificate once, with its places, its classification and its required key, and the coverage of
+the names that the PKI object governs. Pure.
 
 With 50,000 certificates only facts stay in memory: no DER, and the first few places of each.
 """
@@ -9,15 +10,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from fnmatch import fnmatchcase
 
+from scanner.kube.kinds import INFRASTRUCTURE, NAMESPACE, SECRET
 from scanner.kube.maybe import Unknown
+from scanner.kube.openshift import Infrastructure
+from scanner.kube.snapshot import Snapshot
 from scanner.model.expectation import Because
 from scanner.model.finding import Finding
 from scanner.model.held_certificate import HeldCertificate
+from scanner.model.inventory import NamesRow
 from scanner.model.pki_config import Key, key_of
 from scanner.model.scan_policy import ScanPolicy
-from scanner.model.well_known import Names
-from scanner.pki.governing import Governing
+from scanner.model.well_known import Names, WellKnown
+from scanner.pki.governing import MICROSHIFT_FILE, Governing
 from scanner.pki.inventory_index import InventoryIndex
 from scanner.pki.recognition import Classified, classify, made_by_name
 from scanner.pki.resolution import required
@@ -193,6 +199,38 @@ class Inventory:
         """Number of certificates by category and key: ``("signer", "RSA 2048")``."""
         return Counter((each.classified.category, str(each.key or "unreadable")) for each in self.entries())
 
+    def name_coverage(self, cluster: str | None = None) -> NamesRow | None:
+        """Coverage of the names that the cluster's own configuration governs; None if it requires nothing of any.
+        ``cluster``: its name, if a report has several.
+
+        A scan without Secrets sees few names. A required key for a name that was never seen makes the scan incomplete.
+        """
+        governing = self._governing
+        asked = [each for each in self._names.all if _is_asked(each, governing)]
+        if not asked:
+            return None
+        judged, seen = set[str](), set[str]()
+        for entry in self.entries():
+            called = {each.name for each in entry.classified.names}
+            seen |= called
+            if any(one.rule == "pki-key" and one.verdict in ("pass", "fail") for one in entry.findings):
+                judged |= called
+        elsewhere = {each.name for each in asked if each.name not in seen and _is_elsewhere(each, governing.snapshot)}
+        never = [each.name for each in asked if each.name not in seen | elsewhere]
+        if governing.own.source == MICROSHIFT_FILE:
+            never, elsewhere = [], set()
+        unknown = [each.name for each in asked if each.name in seen - judged]
+        why = _incomplete(never, unknown, governing)
+        return NamesRow(
+            cluster=cluster,
+            judged=[each.name for each in asked if each.name in judged],
+            unknown=unknown,
+            never_seen=never,
+            elsewhere=[each.name for each in asked if each.name in elsewhere],
+            why=why,
+            complete=not why,
+        )
+
 
 def _tells_more(new: Classified, old: Classified) -> bool:
     """True if ``new`` is more informative: a well-known name, then known to be governed or not, then unknown."""
@@ -217,3 +255,57 @@ def collect(inventory: Inventory, found: Iterable[HeldCertificate]) -> Inventory
     for each in found:
         inventory.add(each)
     return inventory
+
+
+# --- Coverage of names ------------------------------------------------------------------------------------------------
+
+
+def _incomplete(never_seen: list[str], unknown: list[str], governing: Governing) -> str:
+    """The reason why the coverage is incomplete, or ""."""
+    if governing.own.source == MICROSHIFT_FILE:
+        return "MicroShift keeps its certificates in files of its node: adhere certs reads them"
+    parts = []
+    if never_seen:
+        unread = SECRET in governing.snapshot.unreadable or not governing.snapshot.objects.get(SECRET)
+        parts.append(
+            f"names that were not found: {len(never_seen)}{', Secrets were not read (--secrets)' if unread else ''}"
+        )
+    if unknown:
+        parts.append(f"seen and not judged: {len(unknown)}")
+    return "; ".join(parts)
+
+
+def _is_asked(name: WellKnown, governing: Governing) -> bool:
+    """True if the configuration requires a key for this name. Names of the installation that operators replace on the
+    first day count only with an override."""
+    config = governing.own
+    if name.owner.name == "hypershift" and not governing.hosted:
+        return False
+    if governing.of(name.namespace).config is not config:
+        return False  # a guest's control plane
+    if name.name not in config.overrides and (name.rotates == "day-1" or name.successor is not None):
+        return False
+    return required(config, name.category, (name.name,)).asks
+
+
+def _is_elsewhere(name: WellKnown, snapshot: Snapshot) -> bool:
+    """True if the cluster cannot have it in an object or listener: it is on nodes or with users, for another platform,
+    or its Secrets were searched and do not exist."""
+    platform = _platform(snapshot)
+    if name.kept_elsewhere or (name.only_on and platform and platform != name.only_on):
+        return True
+    secrets = name.recognition.secrets
+    if not secrets:
+        return False
+    gap, found = snapshot.gap(NAMESPACE), {each.name for each in snapshot.objects.get(NAMESPACE, ())}
+    namespaces = [path.partition("/")[0] for path in secrets]
+    if gap is None and found and not any(fnmatchcase(one, each) for one in found for each in namespaces):
+        return True
+    requested = [f"{namespace}/{secret}" for namespace, secret in snapshot.requested.get(SECRET, ())]
+    present = [path for path in secrets if gap is not None or path.partition("/")[0] in found or "*" in path]
+    return bool(requested) and all(any(fnmatchcase(one, path) for one in requested) for path in present)
+
+
+def _platform(snapshot: Snapshot) -> str:
+    every = snapshot.objects.get(INFRASTRUCTURE, ())
+    return next((Infrastructure.of(each).platform for each in every), "")
