@@ -45,11 +45,11 @@ def _case(name: str, written: Callable[[Path], int]) -> None:
         print(f"{name}, {written(Path(directory)) / 1e6:.1f} MB")
         floor, _ = timed(lambda: _events(Path(directory)))
         print(f"libyaml's events alone: {floor:.1f} s of CPU")
-        spent, given = timed(lambda: read_manifests([directory], LINT_READS))
+        spent, found = timed(lambda: read_manifests([directory], LINT_READS))
         print(
-            f"reading: {spent:.1f} s of CPU, {spent / floor:.1f} times the events; {len(given.given)} objects to judge"
+            f"reading: {spent:.1f} s of CPU, {spent / floor:.1f} times the events; {len(found.objects)} objects to judge"
         )
-        spent, report = timed(lambda: _report(given))
+        spent, report = timed(lambda: _report(found))
         told = ", ".join(f"{verdict} {count}" for verdict, count in report.counts().items())
         print(f"rules: {spent:.1f} s of CPU, {spent / floor:.1f} times the events; {told}")
         for each in LINT_FORMATS.values():
@@ -63,8 +63,8 @@ def _events(directory: Path) -> int:
     return sum(1 for path in directory.rglob("*.yaml") for _ in yaml.parse(path.read_bytes(), Loader=yaml.CSafeLoader))
 
 
-def _report(given: Manifests) -> LintReport:
-    return lint_report(declared(given, None), given, started=datetime.now(UTC), sources=(), arguments=())
+def _report(manifests: Manifests) -> LintReport:
+    return lint_report(declared(manifests, None), manifests, started=datetime.now(UTC), sources=(), arguments=())
 
 
 def _command(directory: str) -> None:

@@ -19,7 +19,7 @@ from scanner.kube.snapshot import Origin, Snapshot, Unreadable, union
 from scanner.lint import READS, RULES, Linted, Placed, lint
 from scanner.lint.manifest_rules import DUPLICATE, KIND_UNKNOWN, UNREADABLE, lint_duplicates, split_duplicates
 from scanner.lint.openshift.route_access import CUSTOM_HOST, custom_host_reviews, route_reviews
-from scanner.model.declared import DEFAULT, Declared, Given, Identity, Place, identity
+from scanner.model.declared import DEFAULT, Declared, Identity, LintSubject, Place, identity
 from scanner.model.finding import Finding
 from scanner.model.lint_report import (
     NOT_GIVEN,
@@ -52,15 +52,15 @@ def declared(
 ) -> Declared:
     """Return the objects to judge: the manifests, with the cluster for lookups; without manifests, the cluster's own
     objects. ``user``, in ``groups``: who will apply them."""
-    given, twice = split_duplicates(manifests.given if manifests else ())
+    subjects, twice = split_duplicates(manifests.objects if manifests else ())
     sealed = manifests.sealed if manifests else {}
     objects: dict[Kind, list[KubeObject]] = {kind: [] for kind in LINT_READS}
-    for each in given:
+    for each in subjects:
         objects.setdefault(each.object.kind, []).append(each.object)
     before: dict[Identity, KubeObject] = {}
     if cluster is not None:
         # Under one name, what is about to be applied counts.
-        names = {identity(each.object) for each in given} | twice.keys() | sealed.keys()
+        names = {identity(each.object) for each in subjects} | twice.keys() | sealed.keys()
         for kind in LINT_READS:
             every = cluster.objects.get(kind, ())
             for old in every:
@@ -74,14 +74,14 @@ def declared(
         origin=cluster.origin if cluster else Origin(name="manifests", replayed=True),
         objects={kind: tuple(found) for kind, found in objects.items()},
         absent=cluster.absent if cluster else frozenset(),
-        unreadable=cluster.unreadable if cluster else {kind: _not_given(kind) for kind in LINT_READS},
+        unreadable=cluster.unreadable if cluster else {kind: _not_in_manifests(kind) for kind in LINT_READS},
         requested=cluster.requested if cluster else {},
     )
     if manifests is None:
-        given = tuple(Given(object=each) for kind in LINT_READS for each in known.every(kind))
+        subjects = tuple(LintSubject(object=each) for kind in LINT_READS for each in known.every(kind))
     answers = reviews(cluster) if cluster else {}
     return Declared(
-        given=given,
+        subjects=subjects,
         known=known,
         twice=twice,
         sealed=sealed,
@@ -95,8 +95,8 @@ def declared(
 
 def referred(manifests: Manifests | None, kind: Kind, cluster: Snapshot) -> Iterator[tuple[str, str]]:
     """Yield the Secrets or ConfigMaps that the objects refer to, by namespace and name."""
-    given = (each.object for each in manifests.given) if manifests else ()
-    every = chain(given, chain.from_iterable(cluster.objects.values()))
+    objects = (each.object for each in manifests.objects) if manifests else ()
+    every = chain(objects, chain.from_iterable(cluster.objects.values()))
     return references.referenced_names(map(configured, every), kind)
 
 
@@ -105,13 +105,13 @@ def reviewed(
 ) -> Iterator[Review]:
     """Yield the access reviews: whether the router may read the Secrets of Routes, and whether ``user`` may apply
     them."""
-    routes = [each.object for each in manifests.given if each.object.kind == ROUTE] if manifests else None
+    routes = [each.object for each in manifests.objects if each.object.kind == ROUTE] if manifests else None
     for route in cluster.objects.get(ROUTE, ()) if routes is None else routes:
         yield from route_reviews(route)
         yield from custom_host_reviews(route, user, groups) if user else ()
 
 
-def _not_given(kind: Kind) -> Unreadable:
+def _not_in_manifests(kind: Kind) -> Unreadable:
     return Unreadable(kind=kind, gap="not-saved", reason=NOT_GIVEN)
 
 
@@ -149,11 +149,11 @@ def _merged(found: Iterable[Linted]) -> Iterable[Linted]:
     """Merge the results for each object."""
     by_object: dict[int, Linted] = {}
     for each in found:
-        first = by_object.get(id(each.given))
+        first = by_object.get(id(each.subject))
         if first is not None:
             passed, findings = (*first.passed, *each.passed), (*first.findings, *each.findings)
             each = replace(first, passed=passed, findings=findings)  # noqa: PLW2901 - what it becomes
-        by_object[id(each.given)] = each
+        by_object[id(each.subject)] = each
     return by_object.values()
 
 
@@ -164,22 +164,22 @@ def _of_pki(declared: Declared) -> Iterator[Linted]:
         PKI_CERTIFICATE_DEFINITION: (DEFINITIONS, _pki_definition),
         INSTALL_CONFIG: (INSTALLATION, _install_config),
     }
-    for given in declared.given:
-        if given.object.kind in about:
-            rule, check = about[given.object.kind]
-            found = tuple(_placed(given, steps, each) for steps, each in check(declared, given))
-            yield Linted(given=given, passed=() if found else (rule.id,), findings=found)
+    for subject in declared.subjects:
+        if subject.object.kind in about:
+            rule, check = about[subject.object.kind]
+            found = tuple(_placed(subject, steps, each) for steps, each in check(declared, subject))
+            yield Linted(subject=subject, passed=() if found else (rule.id,), findings=found)
 
 
-def _pki_object(declared: Declared, given: Given) -> Iterator[tuple[Steps, Finding]]:
-    known = _of_kinds(declared, (given.object,))
+def _pki_object(declared: Declared, subject: LintSubject) -> Iterator[tuple[Steps, Finding]]:
+    known = _of_kinds(declared, (subject.object,))
     names = registered(known).categories
-    config = of_spec(given.object.raw, ("spec",), source=str(given.object.reference), registered=names)
+    config = of_spec(subject.object.raw, ("spec",), source=str(subject.object.reference), registered=names)
     return placed(OBJECT, Configuration(config=config, snapshot=known, names=_names()))
 
 
-def _pki_definition(declared: Declared, given: Given) -> Iterator[tuple[Steps, Finding]]:
-    known, about = _of_kinds(declared, ()), str(given.object.reference)
+def _pki_definition(declared: Declared, subject: LintSubject) -> Iterator[tuple[Steps, Finding]]:
+    known, about = _of_kinds(declared, ()), str(subject.object.reference)
     config = Configuration(config=PkiConfig(source=about), snapshot=known, names=_names())
     for each in DEFINITIONS.check(DEFINITIONS, config):
         if each.about == about:
@@ -192,8 +192,8 @@ def _names() -> Names:
     return load_names()
 
 
-def _install_config(_: Declared, given: Given) -> Iterator[tuple[Steps, Finding]]:
-    return before_installation(INSTALLATION, given.located) if given.located else iter(())
+def _install_config(_: Declared, subject: LintSubject) -> Iterator[tuple[Steps, Finding]]:
+    return before_installation(INSTALLATION, subject.located) if subject.located else iter(())
 
 
 def _of_kinds(declared: Declared, objects: tuple[KubeObject, ...]) -> Snapshot:
@@ -201,9 +201,9 @@ def _of_kinds(declared: Declared, objects: tuple[KubeObject, ...]) -> Snapshot:
     return replace(declared.known, objects={PKI: objects, PKI_CERTIFICATE_DEFINITION: definitions})
 
 
-def _placed(given: Given, steps: Steps, finding: Finding) -> Placed:
-    about = str(given.object.reference) + (f" {dotted(steps)}" if steps else "")
-    return Placed(finding=replace(finding, about=about), place=given.place(steps), field=dotted(steps))
+def _placed(subject: LintSubject, steps: Steps, finding: Finding) -> Placed:
+    about = str(subject.object.reference) + (f" {dotted(steps)}" if steps else "")
+    return Placed(finding=replace(finding, about=about), place=subject.place(steps), field=dotted(steps))
 
 
 def _unread(rule: ScanRule, bad: Bad) -> LintFindingRow:
@@ -224,10 +224,10 @@ def _gap(each: Unreadable) -> UnreadableRow:
 
 
 def _row(linted: Linted) -> ObjectRow:
-    named = linted.given.object.reference
+    named = linted.subject.object.reference
     return ObjectRow(
         object=OwnerRow(kind=named.kind, namespace=named.namespace, name=named.name),
-        place=_place(linted.given.place()),
+        place=_place(linted.subject.place()),
         verdict=linted.verdict,
         passed=list(linted.passed),
         findings=[_finding(each) for each in linted.findings],

@@ -20,7 +20,7 @@ from scanner.files.source_positions import Located, Steps, shown
 from scanner.kube.kinds import INSTALL_CONFIG, ROUTE, SECRET, Kind
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.tls_profile import nested_profiles
-from scanner.model.declared import DEFAULT, Given, Identity, Place, identity
+from scanner.model.declared import DEFAULT, Identity, LintSubject, Place, identity
 
 TEMPLATES: Final = frozenset({"template.openshift.io/v1", "v1"})
 """``v1`` until OpenShift 3."""
@@ -178,7 +178,7 @@ class Bad:
 class Manifests:
     """The objects to lint."""
 
-    given: list[Given] = field(default_factory=list)
+    objects: list[LintSubject] = field(default_factory=list)
     bad: list[Bad] = field(default_factory=list)
     misnamed: list[Bad] = field(default_factory=list)
     """Objects with an unknown apiVersion or kind that is similar to a known one."""
@@ -260,7 +260,7 @@ class Objects:
             found = KubeObject(
                 kept if raw.text("metadata", "name") else {"metadata": {"name": "cluster"}}, INSTALL_CONFIG
             )
-            self._found.given.append(Given(object=found, located=where.document))
+            self._found.objects.append(LintSubject(object=found, located=where.document))
             return
         meant = [_meant(raw, each) for each in _TYPE_KEYS]
         wrong = [each for each in meant if each not in _TYPE_KEYS]
@@ -329,11 +329,11 @@ class Objects:
             message = f"{kind.name}/{shown(found.name)} has a namespace that is not text"
             self._found.bad.append(Bad(where.place("metadata", "namespace"), message, "put it in quotes"))
             return
-        if len(self._found.given) >= MAX_OBJECTS:
+        if len(self._found.objects) >= MAX_OBJECTS:
             raise InputError(
                 f"{where.document.file}: more than {MAX_OBJECTS:,} objects", hint="lint them in several runs"
             )
-        self._found.given.append(Given(object=found, located=where.document, above=where.above))
+        self._found.objects.append(LintSubject(object=found, located=where.document, above=where.above))
 
     def _kept(self, kind: Kind, whole: dict[str, object]) -> KubeObject | None:
         """The object without private keys, which may be in any field by mistake, and findings quote fields. Of a

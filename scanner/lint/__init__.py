@@ -19,7 +19,7 @@ from scanner.lint.gateway import GATEWAY_RULES
 from scanner.lint.kubernetes import KUBERNETES_RULES
 from scanner.lint.kubernetes.cert_manager import makes_its_own, stands_for_secret
 from scanner.lint.openshift import OPENSHIFT_RULES
-from scanner.model.declared import Declared, Given, Place
+from scanner.model.declared import Declared, LintSubject, Place
 from scanner.model.finding import Finding, Verdict
 from scanner.model.object_rule import ANY, Flaw, ObjectRule, Subject, Unseen
 
@@ -51,7 +51,7 @@ class Placed:
 class Linted:
     """The findings of all rules on one object."""
 
-    given: Given
+    subject: LintSubject
     passed: tuple[str, ...]
     """Ids of the rules without a finding."""
     findings: tuple[Placed, ...]
@@ -69,34 +69,34 @@ def lint(declared: Declared, rules: Iterable[ObjectRule] = RULES) -> Iterator[Li
     for rule in rules:
         for kind in rule.subjects:
             by_kind.setdefault(kind, []).append(rule)
-    for given in declared.given:
-        applying = by_kind.get(given.object.kind) or (by_kind.get(ANY) if given.object.kind not in READS else None)
+    for subject in declared.subjects:
+        applying = by_kind.get(subject.object.kind) or (by_kind.get(ANY) if subject.object.kind not in READS else None)
         if applying:
-            yield _linted(given, declared, applying)
+            yield _linted(subject, declared, applying)
 
 
-def _linted(given: Given, declared: Declared, rules: Iterable[ObjectRule]) -> Linted:
-    subject, passed, findings = Subject(given.object, declared), [], []
+def _linted(subject: LintSubject, declared: Declared, rules: Iterable[ObjectRule]) -> Linted:
+    about, passed, findings = Subject(subject.object, declared), [], []
     for rule in rules:
         found = [
-            _placed(rule, given, flaw) for flaw in islice(rule.check(subject), MOST) if not _is_answered(given, flaw)
+            _placed(rule, subject, flaw) for flaw in islice(rule.check(about), MOST) if not _is_answered(subject, flaw)
         ]
         findings += found
         passed += [] if found else [rule.id]
-    return Linted(given=given, passed=tuple(passed), findings=tuple(findings))
+    return Linted(subject=subject, passed=tuple(passed), findings=tuple(findings))
 
 
-def _is_answered(given: Given, flaw: Flaw) -> bool:
+def _is_answered(subject: LintSubject, flaw: Flaw) -> bool:
     """True if the question is about a Secret that cert-manager will create as this reference needs it."""
     if flaw.unseen is None:
         return False
     if flaw.unseen.promised:
-        return stands_for_secret(given.object, flaw.at)
+        return stands_for_secret(subject.object, flaw.at)
     # For an Ingress that is in the cluster already, cert-manager may have failed to create the Secret.
-    return given.located is not None and makes_its_own(given.object, flaw.at)
+    return subject.located is not None and makes_its_own(subject.object, flaw.at)
 
 
-def _placed(rule: ObjectRule, given: Given, flaw: Flaw) -> Placed:
+def _placed(rule: ObjectRule, subject: LintSubject, flaw: Flaw) -> Placed:
     where = dotted(flaw.at)
     finding = Finding(
         rule=rule.id,
@@ -108,8 +108,8 @@ def _placed(rule: ObjectRule, given: Given, flaw: Flaw) -> Placed:
         observed=flaw.observed,
         fix=flaw.fix,
         evidence=flaw.evidence,
-        about=str(given.object.reference) + (f" {where}" if where else ""),
+        about=str(subject.object.reference) + (f" {where}" if where else ""),
     )
     return Placed(
-        finding=finding, place=given.place(flaw.at), field=where, correction=flaw.correction, unseen=flaw.unseen
+        finding=finding, place=subject.place(flaw.at), field=where, correction=flaw.correction, unseen=flaw.unseen
     )

@@ -367,4 +367,4 @@ def _is_new(declared: Declared, grant: Grant) -> bool:
 
 
 def _manifests(declared: Declared) -> frozenset[ObjectIdentity]:
-    return frozenset(identity(each.object) for each in declared.given if each.located is not None)
+    return frozenset(identity(each.object) for each in declared.subjects if each.located is not None)

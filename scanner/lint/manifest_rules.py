@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from scanner.lint import Linted, Placed
-from scanner.model.declared import Declared, Given, Identity, identity, listed
+from scanner.model.declared import Declared, Identity, LintSubject, identity, listed
 from scanner.model.finding import Finding
 from scanner.model.rule import ScanRule
 
@@ -23,7 +23,7 @@ def check_kind(rule: ScanRule, place: str, message: str, hint: str) -> Iterator[
     yield rule.finding(place, f"was not checked: {message}", hint or None)
 
 
-def check_duplicates(rule: ScanRule, definitions: Sequence[Given]) -> Iterator[Finding]:
+def check_duplicates(rule: ScanRule, definitions: Sequence[LintSubject]) -> Iterator[Finding]:
     """No object is defined twice with different content."""
     *first, last = definitions
     about = str(last.object.reference)
@@ -41,13 +41,15 @@ KIND_UNKNOWN = ScanRule(id="kind-unknown", check=check_kind)
 DUPLICATE = ScanRule(id="object-twice", check=check_duplicates)
 
 
-def split_duplicates(given: Iterable[Given]) -> tuple[tuple[Given, ...], dict[Identity, tuple[Given, ...]]]:
+def split_duplicates(
+    subjects: Iterable[LintSubject],
+) -> tuple[tuple[LintSubject, ...], dict[Identity, tuple[LintSubject, ...]]]:
     """Objects with one definition, and the different definitions of the others. Equal definitions count as one.
 
     The order is that of the file names, whatever the order of the arguments.
     """
-    named: dict[Identity, list[Given]] = {}
-    for each in sorted(given, key=lambda each: each.located.file if each.located else ""):
+    named: dict[Identity, list[LintSubject]] = {}
+    for each in sorted(subjects, key=lambda each: each.located.file if each.located else ""):
         others = named.setdefault(identity(each.object), [])
         if all(each.object.raw != other.object.raw for other in others[:_COMPARED]):
             others.append(each)
@@ -59,5 +61,5 @@ def lint_duplicates(declared: Declared) -> Iterator[Linted]:
     """Apply ``object-twice`` to each object with different definitions."""
     for several in declared.twice.values():
         findings = DUPLICATE.check(DUPLICATE, several)
-        for given, finding in zip((several[-1], *several[:-1]), findings, strict=True):
-            yield Linted(given=given, passed=(), findings=(Placed(finding=finding, place=given.place(), field=""),))
+        for each, finding in zip((several[-1], *several[:-1]), findings, strict=True):
+            yield Linted(subject=each, passed=(), findings=(Placed(finding=finding, place=each.place(), field=""),))

@@ -63,7 +63,7 @@ def _owners(declared: Declared) -> Mapping[tuple[str | None, str], KubeObject]:
 
 def _manifests(declared: Declared) -> frozenset[int]:
     """Objects of manifests, by ``id``. A Certificate that is in the cluster already may have failed."""
-    return frozenset(id(each.object) for each in declared.given if each.located is not None)
+    return frozenset(id(each.object) for each in declared.subjects if each.located is not None)
 
 
 def editable(declared: Declared, name: str, namespace: str | None) -> str:

@@ -55,7 +55,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class LintSubject:
     """One object to lint."""
 
     object: KubeObject
@@ -83,7 +83,7 @@ def identity(each: KubeObject) -> Identity:
     return each.kind, each.namespace if each.kind.namespaced else None, each.name
 
 
-def listed(several: Iterable[Given]) -> str:
+def listed(several: Iterable[LintSubject]) -> str:
     """The places of objects as text; of many the first."""
     places = [str(each.place() or each.object.reference) for each in islice(several, _SHOWN + 1)]
     return ", ".join(places[:_SHOWN]) + (" and others" if len(places) > _SHOWN else "")
@@ -121,10 +121,10 @@ class Declared(Once):
     """Input of lint: the objects to lint, and those to which they may refer. ``once`` is for indexes, which would
     cost each of 10,000 subjects a loop over all others."""
 
-    given: tuple[Given, ...]
+    subjects: tuple[LintSubject, ...]
     known: Snapshot
     """All known objects, those to lint first. A kind that may have more is in ``unreadable``."""
-    twice: Mapping[Identity, tuple[Given, ...]] = field(default_factory=dict)
+    twice: Mapping[Identity, tuple[LintSubject, ...]] = field(default_factory=dict)
     """Objects with several different definitions, which are not to be linted and not in ``known``."""
     sealed: Mapping[Identity, Place] = field(default_factory=dict)
     """Places of encrypted objects. Objects of the cluster with their names are in ``before``."""
@@ -173,10 +173,10 @@ class Declared(Once):
 
 def _namespaces(declared: Declared) -> frozenset[str | None]:
     """Namespaces of the objects to lint, which must exist to apply them."""
-    return frozenset(each.object.namespace for each in declared.given if each.object.kind.namespaced)
+    return frozenset(each.object.namespace for each in declared.subjects if each.object.kind.namespaced)
 
 
-def _definitions(several: tuple[Given, ...]) -> str:
+def _definitions(several: tuple[LintSubject, ...]) -> str:
     return f"defined more than once, with different content: {listed(several)}"
 
 

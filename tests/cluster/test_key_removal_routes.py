@@ -57,7 +57,7 @@ def test_nothing_is_said_of_a_route_without_certificates() -> None:
 def test_it_is_so_in_a_snapshot_and_of_a_manifest(tmp_path: Path) -> None:
     raw = route(certificate=CERTIFICATE, key=KEY)
     (tmp_path / "route.json").write_text(json.dumps(raw))
-    (given,) = read_manifests([str(tmp_path)], [ROUTE]).given
+    (given,) = read_manifests([str(tmp_path)], [ROUTE]).objects
     of_cluster = kept(ROUTE, raw, Pruner())
     assert of_cluster is not None
     for found in (given.object, of_cluster):

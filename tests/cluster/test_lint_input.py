@@ -35,7 +35,7 @@ def found_in(path: Path, content: str | bytes) -> Manifests:
 def told(found: Manifests) -> tuple[list[str], list[str]]:
     """Names, and what is wrong with its place, without the directory."""
     bad = [f"{Path(each.place.file).name}:{each.place.line}:{each.place.column}: {each.message}" for each in found.bad]
-    return [each.object.name for each in found.given], bad
+    return [each.object.name for each in found.objects], bad
 
 
 TEMPLATE = "apiVersion: template.openshift.io/v1\nkind: Template\nmetadata: {name: a}\n"
@@ -146,7 +146,7 @@ BEYOND: list[tuple[str, str]] = [
 @pytest.mark.parametrize("text", [each[1] for each in BEYOND], ids=[each[0] for each in BEYOND])
 def test_what_was_not_looked_at_is_taken_for_nothing(tmp_path: Path, text: str) -> None:
     found = found_in(tmp_path, text)
-    assert (found.given, [each.is_object for each in found.bad].count(True)) == ([], 1)
+    assert (found.objects, [each.is_object for each in found.bad].count(True)) == ([], 1)
 
 
 MISNAMED: list[tuple[str, str]] = [
@@ -213,7 +213,7 @@ def test_what_sops_has_encrypted_is_not_judged(
     tmp_path: Path, text: str, skipped: int, others: int, given: int
 ) -> None:
     found = found_in(tmp_path, text)
-    assert (len(found.skipped), found.others, len(found.given)) == (skipped, others, given)
+    assert (len(found.skipped), found.others, len(found.objects)) == (skipped, others, given)
     assert all("is encrypted with SOPS" in each.reason for each in found.skipped)
     assert (found.bad, found.misnamed) == ([], [])
 
@@ -259,7 +259,7 @@ def test_a_list_in_a_list_says_where_its_items_stand(tmp_path: Path) -> None:
     line = (
         "- {apiVersion: v1, kind: List, items: [{apiVersion: route.openshift.io/v1, kind: Route, metadata: {name: a}}]}"
     )
-    (each,) = found_in(tmp_path, f"apiVersion: v1\nkind: List\nitems:\n{line}\n").given
+    (each,) = found_in(tmp_path, f"apiVersion: v1\nkind: List\nitems:\n{line}\n").objects
     assert str(each.place(("metadata", "name"))).endswith(f":4:{line.index('a}') + 1}")
 
 
@@ -296,18 +296,18 @@ def test_templates_of_a_chart_that_are_named_one_by_one_are_said_once(tmp_path: 
 def test_a_list_says_where_each_item_stands(tmp_path: Path) -> None:
     item = "- {apiVersion: route.openshift.io/v1, kind: Route, metadata: {name: %s}}\n"
     found = found_in(tmp_path, "apiVersion: v1\nkind: List\nitems:\n" + item % "a" + item % "b")
-    places = [each.place(("metadata", "name")) for each in found.given]
+    places = [each.place(("metadata", "name")) for each in found.objects]
     assert [place and place[1:] for place in places] == [(4, 69), (5, 69)]
 
 
 def test_objects_that_nobody_looks_at_are_counted(tmp_path: Path) -> None:
     found = found_in(tmp_path, "apiVersion: v1\nkind: Pod\n---\nvalues: 1\n---\n" + route("a"))
-    assert (found.others, found.not_objects, len(found.given)) == (1, 1, 1)
+    assert (found.others, found.not_objects, len(found.objects)) == (1, 1, 1)
 
 
 def test_no_key_is_kept(tmp_path: Path) -> None:
     secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {tls.key: secret-words}\n"
-    (each,) = found_in(tmp_path, secret).given
+    (each,) = found_in(tmp_path, secret).objects
     assert "secret-words" not in repr(each.object.raw)
 
 
@@ -316,7 +316,7 @@ def test_no_key_is_kept_wherever_somebody_put_it(tmp_path: Path, field: str) -> 
     block = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIKEYMATERIAL\n-----END EC PRIVATE KEY-----\n"
     text = "apiVersion: route.openshift.io/v1\nkind: Route\n" + field % json.dumps(block)
     text += "" if "metadata" in field else "\nmetadata: {name: a}\n"
-    (each,) = found_in(tmp_path, text.replace("metadata: {x:", "metadata: {name: a, x:")).given
+    (each,) = found_in(tmp_path, text.replace("metadata: {x:", "metadata: {name: a, x:")).objects
     assert "KEYMATERIAL" not in repr(each.object.raw)
 
 
@@ -491,4 +491,4 @@ def test_no_object_is_too_odd(tmp_path_factory: pytest.TempPathFactory, values: 
         f"apiVersion: {value!r}\nkind: {name}\nmetadata: {value!r}\nitems: {value!r}\n" for value in values
     )
     found = found_in(tmp_path_factory.mktemp("odd"), text.encode("utf-8", "replace"))
-    assert all(each.object.name for each in found.given)
+    assert all(each.object.name for each in found.objects)

@@ -79,7 +79,7 @@ def test_objects_of_a_template_are_looked_at_where_they_stand(tmp_path: Path) ->
     file = tmp_path / "a.yaml"
     file.write_text(TEMPLATE)
     found = read_manifests([str(file)], (ROUTE, GATEWAY))
-    (each,) = found.given
+    (each,) = found.objects
     assert each.object.text("spec", "host") == "shop.example.com"
     assert each.place(("spec", "host")) == (str(file), 11, 16)
     (skipped,) = found.skipped

@@ -82,13 +82,13 @@ def seen(plane_of_gateways: ControlPlane, tmp_path_factory: pytest.TempPathFacto
     for one in found:
         for each in one.findings:
             if each.finding.verdict == "fail":
-                key = _key(one.given.object, each.field)
+                key = _key(one.subject.object, each.field)
                 texts = messages.setdefault(key, {}).setdefault(each.finding.rule, [])
                 texts.append("\n".join((each.finding.message, *each.finding.evidence)))
     return {
         key: Seen(wrong=wrong, messages=messages.get(key, {}))
         for one in found
-        for key, wrong in _statuses(one.given.object)
+        for key, wrong in _statuses(one.subject.object)
     }
 
 

@@ -120,7 +120,7 @@ def failing(found: Iterable[Linted], reference: str) -> dict[str, list[str]]:
     """By rule, what it says against an object."""
     rules: dict[str, list[str]] = {}
     for one in found:
-        if str(one.given.object.reference) == reference:
+        if str(one.subject.object.reference) == reference:
             for each in one.findings:
                 assert each.finding.verdict == "fail", each.finding.message
                 rules.setdefault(each.finding.rule, []).append(each.finding.message)

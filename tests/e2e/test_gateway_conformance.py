@@ -231,7 +231,7 @@ def judged(suite: Path, manifest: Path, directory: Path) -> list[Linted]:
     made.write_text("\n---\n".join(map(json.dumps, MADE)), encoding="utf-8")
     given = read_manifests([str(each) for each in (suite / "base/manifests.yaml", made, manifest)], READS)
     assert not given.bad
-    found = ((each.given.place(), each) for each in lint(declared(given, empty()), RULES))
+    found = ((each.subject.place(), each) for each in lint(declared(given, empty()), RULES))
     return [each for place, each in found if place and place.file == str(manifest)]
 
 
@@ -240,7 +240,7 @@ def failed(found: list[Linted]) -> Iterator[tuple[str, str]]:
     for each in found:
         for placed in each.findings:
             if placed.finding.verdict == "fail" or placed.unseen:
-                yield each.given.object.name, placed.finding.rule
+                yield each.subject.object.name, placed.finding.rule
 
 
 def expected(name: str) -> set[tuple[str, str]]:

@@ -212,7 +212,7 @@ def _time(value: datetime) -> str:
 def failures(found: Iterable[Linted]) -> Iterator[tuple[tuple[str, str, str], Placed]]:
     """Kind, namespace and name of each object, and each finding of it that fails."""
     for each in found:
-        thing = each.given.object
+        thing = each.subject.object
         for placed in each.findings:
             if placed.finding.verdict == "fail":
                 yield (thing.kind.name, thing.namespace or "", thing.name), placed
@@ -223,7 +223,7 @@ def tells(condition: Condition, found: Iterable[Linted], rules: frozenset[str]) 
     listener, at none, or at another one and naming this."""
     of_object = [each for each in found if _is_about(each, condition)]
     for each in found:
-        names = [one.text("name") for one in each.given.object.each("spec", "listeners")]
+        names = [one.text("name") for one in each.subject.object.each("spec", "listeners")]
         for placed in each.findings:
             if placed.finding.rule not in rules or not (placed.finding.verdict == "fail" or placed.unseen):
                 continue
@@ -238,6 +238,6 @@ def tells(condition: Condition, found: Iterable[Linted], rules: frozenset[str]) 
 
 
 def _is_about(each: Linted, condition: Condition) -> bool:
-    thing = each.given.object
+    thing = each.subject.object
     said = (thing.kind.name, thing.namespace or "", thing.name)
     return said == (condition.kind, condition.namespace, condition.name)

@@ -53,7 +53,7 @@ def known(*objects: KubeObject, gaps: bool = False) -> Declared:
         objects={kind: tuple(each for each in objects if each.kind == kind) for kind in READS},
         unreadable=unreadable,
     )
-    return Declared(given=(), known=snapshot)
+    return Declared(subjects=(), known=snapshot)
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ def test_the_cost_of_many_definitions_of_one_name_is_linear(tmp_path: Path) -> N
         found, findings = read_manifests([str(file)], LINT_READS), list[Finding]()
 
         def run() -> None:
-            once, twice = split_duplicates(found.given)
+            once, twice = split_duplicates(found.objects)
             assert not once
             findings.extend(each for several in twice.values() for each in check_duplicates(DUPLICATE, several))
 

@@ -62,7 +62,7 @@ def places() -> tuple[tuple[int, int, Steps], ...]:
     return tuple(
         (number, item, steps)
         for number, (_, example) in enumerate(read())
-        for item, each in enumerate(example.given)
+        for item, each in enumerate(example.objects)
         for steps in fields(each.object.raw)
     )
 
@@ -71,14 +71,14 @@ def check(place: tuple[int, int, Steps], value: object) -> None:
     """Lint an example with another value in one field."""
     number, item, (*above, last) = place
     whole, example = read()[number]
-    raw: Any = deepcopy(example.given[item].object.raw)
+    raw: Any = deepcopy(example.objects[item].object.raw)
     parent = raw
     for step in above:
         parent = parent[step]
     parent[last] = value
-    given = list(example.given)
+    given = list(example.objects)
     given[item] = replace(given[item], object=KubeObject(raw, given[item].object.kind))
-    for one in lint(declared(replace(example, given=given), empty() if whole else None, "eve")):
+    for one in lint(declared(replace(example, objects=given), empty() if whole else None, "eve")):
         assert all(each.finding.message for each in one.findings)
 
 

@@ -31,7 +31,7 @@ def known(*objects: KubeObject, gap: Kind | None = None) -> Declared:
         objects={kind: tuple(each for each in objects if each.kind == kind) for kind in kinds},
         unreadable={gap: Unreadable(kind=gap, gap="not-saved", reason="not given")} if gap else {},
     )
-    return Declared(given=(), known=snapshot)
+    return Declared(subjects=(), known=snapshot)
 
 
 def secret(*, type_: str = "kubernetes.io/tls", **data: bytes) -> KubeObject:

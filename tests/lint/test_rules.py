@@ -12,7 +12,7 @@ from scanner.kube.kinds import Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot
 from scanner.lint import READS, RULES, lint
-from scanner.model.declared import Declared, Given
+from scanner.model.declared import Declared, LintSubject
 from scanner.model.object_rule import ObjectRule
 from tests.cluster.test_retention import JSON
 from tests.lint.examples import authority, examples, linted
@@ -91,5 +91,5 @@ def test_no_object_is_too_odd(objects: list[tuple[Kind, object, object, str]]) -
         objects={kind: tuple(each for each in made if each.kind == kind) for kind in READS},
         unreadable={},
     )
-    found = list(lint(Declared(given=tuple(Given(object=each) for each in made), known=snapshot)))
+    found = list(lint(Declared(subjects=tuple(LintSubject(object=each) for each in made), known=snapshot)))
     assert all(each.finding.message for one in found for each in one.findings)

@@ -20,7 +20,7 @@ def _services(declared: Declared) -> int:
 def test_what_is_worked_out_of_everything_is_worked_out_once() -> None:
     asked.clear()
     known = Snapshot(taken_at=datetime(2026, 1, 1, tzinfo=UTC), origin=Origin(name="any"), objects={SERVICE: ()})
-    one, other = Declared(given=(), known=known), Declared(given=(), known=known)
+    one, other = Declared(subjects=(), known=known), Declared(subjects=(), known=known)
     assert [one.once(_services), one.once(_services), other.once(_services)] == [0, 0, 0]
     assert len(asked) == 2, "once for each"
 

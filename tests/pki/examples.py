@@ -77,7 +77,7 @@ def _snapshot(directory: Path, documents: list[str], making: Making) -> Snapshot
     return Snapshot(
         taken_at=making.now,
         origin=Origin(name="example"),
-        objects={kind: tuple(each.object for each in given.given if each.object.kind == kind) for kind in _KINDS},
+        objects={kind: tuple(each.object for each in given.objects if each.object.kind == kind) for kind in _KINDS},
     )
 
 

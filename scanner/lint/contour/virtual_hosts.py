@@ -333,7 +333,7 @@ def _not_judged(declared: Declared) -> Mapping[Identity, list[KubeObject | Missi
     cluster with a route without TLS, and objects that may exist."""
     above: dict[Identity, list[Identity]] = {}
     found: dict[Identity, KubeObject | Missing] = {}
-    judged = frozenset(identity(each.object) for each in declared.given)
+    judged = frozenset(identity(each.object) for each in declared.subjects)
     for proxy in declared.every(HTTP_PROXY):
         for place, each in _included(declared, proxy):
             above.setdefault(place, []).extend([] if _is_root(proxy) else [identity(proxy)])

@@ -140,7 +140,7 @@ def _route_names(subject: Subject) -> Iterator[Flaw]:
 
 
 def _judged(declared: Declared) -> frozenset[HolderKey]:
-    return frozenset(key_of(each.object) for each in declared.given)
+    return frozenset(key_of(each.object) for each in declared.subjects)
 
 
 def check_faults(subject: Subject) -> Iterator[Flaw]:

@@ -436,7 +436,7 @@ def test_the_others_are_told(tmp_path: Path, names: str, said: str) -> None:
 def test_what_is_included_from_the_cluster(tmp_path: Path) -> None:
     """Only the root is judged, so the finding is on the root."""
     (tmp_path / "cluster").mkdir()
-    cluster = manifests(tmp_path / "cluster", proxy(OPEN)).given
+    cluster = manifests(tmp_path / "cluster", proxy(OPEN)).objects
     known = replace(empty(), objects={**empty().objects, HTTP_PROXY: tuple(each.object for each in cluster)})
     findings, _ = linted(tmp_path, including(WITH_TLS), [PLAINTEXT], known)
     ((placed,),) = (each.findings for each in findings)

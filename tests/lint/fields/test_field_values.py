@@ -353,7 +353,7 @@ def test_a_missing_field_is_compared_with_few_unknown_ones(monkeypatch: pytest.M
     monkeypatch.setattr(field_values, "nearest", never)
     names = {f"listene{number}": number for number in range(200)}
     gateway = KubeObject({"spec": {**names, "gatewayClassName": "a"}}, GATEWAY)
-    (missing,) = VALUES.check(Subject(gateway, Declared(given=(), known=empty())))
+    (missing,) = VALUES.check(Subject(gateway, Declared(subjects=(), known=empty())))
     assert missing.at == ("spec", "listeners")
     assert compared == [f"listene{number}" for number in range(20)]
 

@@ -171,7 +171,7 @@ def test_where_it_belongs_in_the_installed_release(tmp_path: Path, release: str,
     )
     text = HEADS["Gateway"] + "spec: {tls: {frontendValidation: {}}}"
     found = linted(tmp_path, f"{text}\n---\n{crd}", [UNKNOWN_FIELDS])[0]
-    gateway = next(one for one in found if one.given.object.kind == GATEWAY)
+    gateway = next(one for one in found if one.subject.object.kind == GATEWAY)
     assert [each.finding.expected for each in gateway.findings] == [(right,)]
 
 

@@ -325,7 +325,9 @@ def test_a_listener_with_a_certificate_lacks_the_mode_alone(tmp_path: Path) -> N
 def test_a_parent_that_is_misspelt_is_one_finding(tmp_path: Path) -> None:
     text = of("ListenerSet", "team", "parentRefs: [{name: edge}], listeners: [{name: a, port: 80, protocol: HTTP}]")
     found = linted(tmp_path, f"{WHOLE}\n{ONE}{text}", RULES)[0]
-    told = [each.finding.rule for one in found for each in one.findings if one.given.object.kind.name == "ListenerSet"]
+    told = [
+        each.finding.rule for one in found for each in one.findings if one.subject.object.kind.name == "ListenerSet"
+    ]
     assert told == ["field-unknown"]
 
 

@@ -12,7 +12,7 @@ from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot
 from scanner.lint import READS, lint
 from scanner.lint.gateway import GATEWAY_RULES
-from scanner.model.declared import Declared, Given
+from scanner.model.declared import Declared, LintSubject
 from scanner.model.object_rule import ObjectRule
 from tests.lint.examples import authority, examples, manifests
 
@@ -46,12 +46,12 @@ def known(objects: list[KubeObject]) -> Declared:
     """A cluster with these and nothing else."""
     found = {kind: tuple(each for each in objects if each.kind == kind) for kind in READS}
     snapshot = Snapshot(taken_at=authority().now, origin=Origin(name="odd"), objects=found)
-    return Declared(given=tuple(Given(object=each) for each in objects), known=snapshot)
+    return Declared(subjects=tuple(LintSubject(object=each) for each in objects), known=snapshot)
 
 
 @pytest.mark.parametrize("rule", GATEWAY_RULES, ids=lambda rule: rule.id)
 def test_every_field_may_be_anything(rule: ObjectRule, tmp_path: Path) -> None:
-    objects = [each.object for each in manifests(tmp_path, examples(rule, "fails")[0]).given]
+    objects = [each.object for each in manifests(tmp_path, examples(rule, "fails")[0]).objects]
     count = 0
     for index, each in enumerate(objects):
         for place in places(each.raw):

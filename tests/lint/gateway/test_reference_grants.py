@@ -11,7 +11,7 @@ from scanner.kube.kinds import GATEWAY, REFERENCE_GRANT
 from scanner.kube.objects import KubeObject
 from scanner.lint import RULES, Linted, lint
 from scanner.lint.gateway import reference_grants
-from scanner.model.declared import Declared, Given
+from scanner.model.declared import Declared, LintSubject
 from tests.growth import assert_linear, calls
 from tests.lint.examples import WHOLE, empty, linted
 from tests.lint.gateway.cases import core, listening, of, said, secret, verdicts
@@ -52,7 +52,7 @@ def cost_of_refused_references(number: int) -> int:
         for n in range(number)
     )
     known = replace(empty(), objects={**empty().objects, REFERENCE_GRANT: tuple(grants), GATEWAY: using})
-    given = Declared(given=tuple(Given(object=each) for each in using), known=known)
+    given = Declared(subjects=tuple(LintSubject(object=each) for each in using), known=known)
     linted: list[Linted] = []
     cost = calls(lambda: linted.extend(lint(given, [reference_grants.NOT_GRANTED])))
     assert sum(len(each.findings) for each in linted) == number

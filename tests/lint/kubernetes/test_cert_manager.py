@@ -172,6 +172,6 @@ MAKERS = {
 def test_an_annotation_that_names_an_issuer_makes_the_secret(tmp_path: Path, text: str, unseen: list[str]) -> None:
     found, given = linted(tmp_path, text, RULES)
     assert sorted({each.unseen.name for one in found for each in one.findings if each.unseen}) == unseen
-    cluster = replace(empty(), objects={**empty().objects, given.given[0].object.kind: (given.given[0].object,)})
+    cluster = replace(empty(), objects={**empty().objects, given.objects[0].object.kind: (given.objects[0].object,)})
     of_cluster = lint(declared(None, cluster), RULES)
     assert any(each.finding.verdict != "pass" for one in of_cluster for each in one.findings)

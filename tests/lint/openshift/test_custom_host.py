@@ -144,7 +144,7 @@ def _allowed(questions: list[Review]) -> list[KubeObject]:
 )
 def test_what_is_asked(tmp_path: Path, text: str, asked: list[str]) -> None:
     given = manifests(tmp_path, text)
-    (each,) = [each.object for each in given.given]
+    (each,) = [each.object for each in given.objects]
     assert [*custom_host_reviews(each, "eve", ("dev",))] == [question(verb, "dev") for verb in asked]
     there = replace(empty(), objects={**empty().objects, ROUTE: (each,)})
     own = [each for each in reviewed(None, there, user="eve") if each.user == "eve"]

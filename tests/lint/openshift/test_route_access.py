@@ -95,7 +95,7 @@ def test_an_answer_among_the_manifests_is_none(tmp_path: Path) -> None:
 )
 def test_what_is_asked(tmp_path: Path, tls: str, asked: tuple[str, ...]) -> None:
     given = manifests(tmp_path, route(tls=tls))
-    (each,) = [each.object for each in given.given]
+    (each,) = [each.object for each in given.objects]
     assert [*route_reviews(each)] == [question(verb) for verb in asked]
     there = replace(empty(), objects={**empty().objects, ROUTE: (each,)})
     assert [*reviewed(None, there)] == [question(verb) for verb in asked]

@@ -351,7 +351,7 @@ def test_no_key_is_ever_printed(tmp_path: Path) -> None:
     given = read_manifests([str(file)], READS)
     found = list(lint(declared(given, None), RULES))
     assert any(each.finding.rule == "route-inline-key" for one in found for each in one.findings)
-    assert "PRIVATE KEY-----" not in repr([one.findings for one in found]) + repr(given.given[0].object)
+    assert "PRIVATE KEY-----" not in repr([one.findings for one in found]) + repr(given.objects[0].object)
 
 
 SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop}\nspec: {ports: [{port: 443}]}\n---\n"
