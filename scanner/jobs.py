@@ -76,7 +76,7 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Owed:
+class TargetRequirements:
     """Requirements on all targets of a list, from the command line."""
 
     profile: Profile

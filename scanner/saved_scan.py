@@ -21,7 +21,7 @@ from scanner.assessment import READS, Assessment, Viewpoint, assess, surrounding
 from scanner.cross_endpoint import CrossEndpoint, cross_endpoint, with_finding
 from scanner.errors import InputError, ResourceError, UsageError
 from scanner.files.regular_file import content, opened
-from scanner.jobs import Owed, Surroundings
+from scanner.jobs import Surroundings, TargetRequirements
 from scanner.judge import RULES, judge, judgement
 from scanner.judge.network_policy import NetworkPolicies, explain
 from scanner.judge.sslyze_result import DEEP_RULES, apply_sslyze_result
@@ -210,7 +210,7 @@ class Rejudged:
     view: Viewpoint
     clusters: Mapping[str, Assessment]
     """Clusters by name; none for a list of targets."""
-    of_targets: Owed | None
+    of_targets: TargetRequirements | None
     """Requirements on the targets of a list; None for clusters."""
     out_of_scope: int = 0
     """Number of endpoints that the policy of the viewpoint excludes."""
@@ -384,12 +384,12 @@ def _assessed(directory: str, head: Head, view: Viewpoint) -> dict[str, Assessme
     return {name: assess(snapshot, view, kept.values()) for name, snapshot in kept.items()}
 
 
-def _required_of_targets(head: Head, view: Viewpoint) -> Owed:
+def _required_of_targets(head: Head, view: Viewpoint) -> TargetRequirements:
     """Return the requirements on the targets of the saved scan. Raises ``InputError`` without a profile."""
     profile: Profile | None = view.profile or head.profile
     if profile is None:
         raise InputError(f"{HEAD}: profile: a list of targets needs one", hint="was the file changed?")
-    return Owed(
+    return TargetRequirements(
         profile=profile,
         profile_source="--profile" if view.profile else "the saved scan",
         anchors=head.anchors,

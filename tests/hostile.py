@@ -35,7 +35,7 @@ from scanner import cli
 from scanner.demo.behaviours import abort, alert, read_hello, say, silent
 from scanner.demo.listening import Handler, listening
 from scanner.demo.tls_server import TlsSettings, tls_handler
-from scanner.jobs import Owed, of_targets
+from scanner.jobs import TargetRequirements, of_targets
 from scanner.judge.chain import MOST
 from scanner.kube.profile_catalogue import load_profile
 from scanner.model.endpoint import Target
@@ -279,7 +279,7 @@ async def _scanned(names: tuple[str, ...], directory: Path) -> dict[str, Any]:
     async with _open({"good": good, **{name: LISTENERS[name]() for name in names}}) as where:
         _SCANNER.set(True)
         anchors = (_root().der, *(each.public_bytes(Encoding.DER) for each in _slow()))
-        owed = Owed(profile=load_profile("intermediate@4.22"), anchors=anchors)
+        owed = TargetRequirements(profile=load_profile("intermediate@4.22"), anchors=anchors)
         settings = Settings(mode="inventory", limits=Limits(timeout=2, deadline=30, per_host=50))
         targets = [Target(host=host, port=port, server_name="localhost") for host, port in where.values()]
         with RowFile(directory / "rows.jsonl") as rows:

@@ -10,7 +10,7 @@ import pytest
 
 from scanner.assessment import Assessment, Viewpoint, assess, names_seen, surroundings
 from scanner.demo.tls_server import TlsSettings
-from scanner.jobs import Job, Owed, Surroundings, at, of_targets
+from scanner.jobs import Job, Surroundings, TargetRequirements, at, of_targets
 from scanner.kube.profile_catalogue import load_profile
 from scanner.model.endpoint import Target
 from scanner.probe.limits import Gate, Limits
@@ -36,7 +36,7 @@ async def test_what_was_served_during_the_scan_is_in_its_report(tmp_path: Path) 
     with RowFile(tmp_path / "rows") as rows:
         async with tls_listener() as server:
             target = Target(host=server.sockaddr[0], port=server.sockaddr[1])
-            jobs = of_targets([target], Owed(profile=load_profile("intermediate@4.22")))
+            jobs = of_targets([target], TargetRequirements(profile=load_profile("intermediate@4.22")))
             heard = (replace(job, serve=cluster.certificates.serve) for job in jobs)
             report = await scan(
                 heard, Settings(limits=limits), rows, lambda _: None, Gate(limits), surroundings([cluster])

@@ -17,7 +17,7 @@ from scanner.assessment import Assessment, Viewpoint
 from scanner.certificates import Certificates
 from scanner.config.component_catalogue import load_catalogue
 from scanner.discover import Discovery
-from scanner.doctor import INJECTED_MAPS, NO_EVENTS, READS, STEPS, Hear, Served, diagnose, diagnosis_of, injected
+from scanner.doctor import INJECTED_MAPS, NO_EVENTS, READS, STEPS, ReadEvents, Served, diagnose, diagnosis_of, injected
 from scanner.expect import Expectations
 from scanner.kube import kinds
 from scanner.kube.cluster_facts import cluster_facts
@@ -142,10 +142,10 @@ def look(
     *,
     maps: Known[tuple[KubeObject, ...]] = Unknown("not read"),
     seen: list[Served] | None = None,
-    hear: Hear = lambda _: NO_EVENTS,
+    read_events: ReadEvents = lambda _: NO_EVENTS,
     **said: Any,  # noqa: ANN401
 ) -> Diagnosis:
-    (found,) = diagnose(surveyed(objects, name, **said), maps=maps, seen=seen, hear=hear)
+    (found,) = diagnose(surveyed(objects, name, **said), maps=maps, seen=seen, read_events=read_events)
     return found
 
 
@@ -154,10 +154,10 @@ def outcomes(found: Diagnosis) -> list[str]:
 
 
 def said(found: Diagnosis, number: int) -> str:
-    return "\n".join(found.steps[number].answer.said)
+    return "\n".join(found.steps[number].answer.lines)
 
 
-def heard(honours: Honours | None, component: str = "kube-apiserver", **fields: Any) -> Served:  # noqa: ANN401
+def served_as(honours: Honours | None, component: str = "kube-apiserver", **fields: Any) -> Served:  # noqa: ANN401
     given = {"binding": "must-follow", "namespace": "", **fields}
     return Served(id=API, component=component, honours=honours, **given)
 
@@ -170,7 +170,7 @@ def warning(
     return KubeObject({**raw, **more}, EVENT)
 
 
-def hears(*found: KubeObject, missed: Mapping[str, str] | None = None) -> Hear:
+def events_of(*found: KubeObject, missed: Mapping[str, str] | None = None) -> ReadEvents:
     return lambda _: Events(found=found, missed=missed or {})
 
 
@@ -178,7 +178,7 @@ HEALTHY = list(CLUSTER.values())
 
 
 def test_a_healthy_component_passes_every_step_that_can_be_looked_at() -> None:
-    found = look(HEALTHY, seen=[heard("yes")])
+    found = look(HEALTHY, seen=[served_as("yes")])
     assert outcomes(found) == ["ok", "ok", "ok", "not-applicable", "ok", "ok", "not-read", "ok"]
     assert (found.conclusion, found.stopped_at, found.operator) == ("ok", None, "kube-apiserver")
     assert "7" in said(found, ROLLOUT)
@@ -198,14 +198,14 @@ def test_a_healthy_component_passes_every_step_that_can_be_looked_at() -> None:
         (changed("apiserver", "spec", "tlsSecurityProfile", to={"type": "Newest"}), PROFILE, "unknown type 'Newest'"),
         (
             changed("observed", "spec", "observedConfig", "servingInfo", "minTLSVersion", to="VersionTLS12"),
-            OBSERVED, "APIServer/cluster asks for TLSv1.3",
+            OBSERVED, "APIServer/cluster requires TLSv1.3",
         ),
-        (changed("observed", "spec", "observedConfig", to=None), OBSERVED, "observed nothing"),
-        (changed("observed", "spec", "observedConfig", to=["?"]), OBSERVED, "observed nothing"),
-        (changed("observed", "spec", "managementState", to="Unmanaged"), OBSERVED, "no controller applies it"),
+        (changed("observed", "spec", "observedConfig", to=None), OBSERVED, "observed no profile"),
+        (changed("observed", "spec", "observedConfig", to=["?"]), OBSERVED, "observed no profile"),
+        (changed("observed", "spec", "managementState", to="Unmanaged"), OBSERVED, "no controller applies the profile"),
         (
             changed("observed", "spec", "unsupportedConfigOverrides", to=FORCED),
-            OBSERVED, "beats the profile",
+            OBSERVED, "overrides the profile",
         ),
         (
             changed("operator", "status", "conditions", to=[ILL]),
@@ -220,7 +220,7 @@ def test_a_healthy_component_passes_every_step_that_can_be_looked_at() -> None:
                 "operator", "status", "conditions",
                 to=[{"type": "Progressing", "status": "True", "lastTransitionTime": "2026-11-21T02:00:00Z"}],
             ),
-            REPORTED, "longer than any rollout",
+            REPORTED, "longer than a rollout",
         ),
         (
             changed(
@@ -272,19 +272,19 @@ def test_what_is_on_its_way_or_missing_is_unknown(objects: list[Any], step: int)
     found = look(objects)
     assert found.steps[step].answer.outcome == "unknown"
     assert found.conclusion == "unknown"
-    assert look(objects, seen=[heard("yes")]).conclusion == "ok", "what is served proves that it arrived"
+    assert look(objects, seen=[served_as("yes")]).conclusion == "ok", "what is served proves that it arrived"
 
 
 def test_an_operator_that_counts_no_revisions_is_not_called_a_workload() -> None:
     found = look(changed("observed", "status", "nodeStatuses", to=[]))
     assert found.steps[ROLLOUT].answer.outcome == "not-read"
-    assert "KubeAPIServer/cluster has no status.nodeStatuses" in said(found, ROLLOUT)
+    assert "KubeAPIServer/cluster has no revisions in status.nodeStatuses" in said(found, ROLLOUT)
 
 
 def test_kinds_that_may_not_be_read_are_unknown_and_say_which_role_may() -> None:
     found = look(HEALTHY, unreadable={"kubeapiservers.operator.openshift.io": "403"})
     assert found.steps[OBSERVED].answer.outcome == "unknown"
-    assert "adhere rbac prints the role that may" in said(found, OBSERVED)  # what a scan reads, too
+    assert "adhere rbac prints the role that allows it" in said(found, OBSERVED)  # what a scan reads, too
     registry = "Deployment/openshift-image-registry/image-registry:5000"
     gap = {"configs.imageregistry.operator.openshift.io": "403"}
     assert "adhere rbac --with doctor" in said(look(HEALTHY, registry, unreadable=gap), OBSERVED)
@@ -321,14 +321,14 @@ def test_of_a_custom_profile_nothing_may_be_missing() -> None:
     )
     found = look(objects)
     assert found.stopped_at == OBSERVED + 1
-    assert "without: TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384" in said(found, OBSERVED)
+    assert "missing suites: TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384" in said(found, OBSERVED)
 
 
 def test_an_operator_that_is_degraded_for_another_reason_stops_nothing() -> None:
     objects = changed("operator", "status", "conditions", to=[{"type": "Degraded", "status": "True"}])
-    found = look(objects, seen=[heard("yes")])
+    found = look(objects, seen=[served_as("yes")])
     assert found.conclusion == "ok"
-    assert "not because of this" in said(found, REPORTED)
+    assert "without effect on TLS" in said(found, REPORTED)
 
 
 # --- adherence -------------------------------------------------------------------------------------------------------
@@ -336,9 +336,9 @@ def test_an_operator_that_is_degraded_for_another_reason_stops_nothing() -> None
 
 def test_under_legacy_nothing_holds_those_that_wait_for_strict() -> None:
     objects = changed("apiserver", "spec", "tlsAdherence", to="LegacyAdheringComponentsOnly")
-    found = look(objects, NETWORK, seen=[heard("no", "multus-admission", binding="not-enforced")])
+    found = look(objects, NETWORK, seen=[served_as("no", "multus-admission", binding="not-enforced")])
     assert (found.bound, found.conclusion) == (False, "ok")
-    assert "nothing holds this component" in said(found, ADHERENCE)
+    assert "is not enforced on this component" in said(found, ADHERENCE)
     assert found.steps[SERVED].answer.outcome == "not-applicable"
     assert look(objects).bound, "kube-apiserver follows under either spelling"
 
@@ -443,7 +443,7 @@ def test_configuration_of_its_own_is_named() -> None:
     found = look([*HEALTHY, *NODES, pool("old"), config], KUBELET)
     assert "KubeletConfig/old spec.tlsSecurityProfile: Old" in said(found, OBSERVED)
     assert found.steps[OBSERVED].commands == ("oc get kubeletconfig old -o yaml",)
-    assert found.owes == "openshift/4.22/old"
+    assert found.required == "openshift/4.22/old"
 
 
 # --- what is served --------------------------------------------------------------------------------------------------
@@ -454,12 +454,12 @@ def test_configuration_of_its_own_is_named() -> None:
     [
         (None, "not-read"),
         ([], "unknown"),
-        ([heard("yes", "etcd")], "unknown"),
-        ([heard("yes"), heard("yes")], "ok"),
-        ([heard("yes"), heard("not-determined")], "unknown"),
-        ([heard("not-determined"), heard("no", why=("tls-version: it accepts TLS 1.0",))], "stopped"),
-        ([heard(None)], "not-applicable"),
-        ([heard("yes"), heard("no", binding="not-enforced")], "ok"),
+        ([served_as("yes", "etcd")], "unknown"),
+        ([served_as("yes"), served_as("yes")], "ok"),
+        ([served_as("yes"), served_as("not-determined")], "unknown"),
+        ([served_as("not-determined"), served_as("no", why=("tls-version: it accepts TLS 1.0",))], "stopped"),
+        ([served_as(None)], "not-applicable"),
+        ([served_as("yes"), served_as("no", binding="not-enforced")], "ok"),
     ],
 )
 def test_what_a_saved_scan_saw(seen: list[Served] | None, outcome: str) -> None:
@@ -510,8 +510,8 @@ def test_no_object_can_crash_it(odd: object) -> None:
 def test_plain_kubernetes_has_no_steps_but_what_is_served() -> None:
     absent = frozenset(each for each in kinds.KINDS if each.group.endswith("openshift.io"))
     found = look([], KUBEADM, distribution="kubernetes", absent=absent, version="v1.35.2")
-    first = ["what kubeadm's ConfigMap asks for", "what its processes run with"]
-    assert [each.name for each in found.steps] == [*first, "events and logs", "what is served"]
+    first = ["kubeadm ConfigMap", "process settings"]
+    assert [each.name for each in found.steps] == [*first, "events and logs", "served configuration"]
     assert outcomes(found)[0] == "not-applicable"
     assert "plain Kubernetes has no operator that applies a profile" in said(found, 0)
     assert found.conclusion == "unknown"
@@ -536,7 +536,7 @@ def kubeadm_config(arguments: Mapping[str, Mapping[str, str]], version: str = "v
 
 TLS13_ONLY = {"tls-min-version": "VersionTLS13"}
 TOLD = "ConfigMap/kube-system/kubeadm-config"
-UNSET, WEAKER = "not set, which means Go's defaults", "weaker than mozilla/5.8/intermediate, with"
+UNSET, WEAKER = "not set, so Go's defaults apply", "weaker than mozilla/5.8/intermediate, with"
 API_SERVER_ON, SCHEDULER_ON, ETCD_ON = (
     f"StaticPod/kube-system/{name}" for name in ("kube-apiserver:6443", "kube-scheduler:10259", "etcd:2379")
 )
@@ -595,17 +595,17 @@ def kubelets(*nodes: str) -> Diagnosis:
         (
             API_SERVER_ON, {}, ("ok", "ok"),
             (f"{TOLD} apiServer.extraArgs: {UNSET}\n{WEAKER} 4 more cipher suites\n"
-            "its processes run with what is required all the same: kubeadm's next upgrade undoes that"),
+            "its processes have the required settings, but the next kubeadm upgrade overwrites them"),
             ("Pod/kube-system/kube-apiserver-cp: VersionTLS13, Go's default cipher suites; "
-            f"{TOLD} apiServer.extraArgs says {UNSET}, which kubeadm's next upgrade writes"),
+            f"the next kubeadm upgrade overwrites this ({TOLD} apiServer.extraArgs: {UNSET})"),
         ),
         (
             ETCD_ON, {"etcd": {"cipher-suites": "TLS_RSA_WITH_AES_128_CBC_SHA"}}, ("ok", "ok"),
             (f"{TOLD} etcd.local.extraArgs: no minimum version, 1 cipher suite\n{WEAKER} 1 more cipher suite\n"
-            "its processes run with what is required all the same: kubeadm's next upgrade undoes that"),
+            "its processes have the required settings, but the next kubeadm upgrade overwrites them"),
             ("Pod/kube-system/etcd-cp: TLS1.2, 2 cipher suites; "
-            f"{TOLD} etcd.local.extraArgs says no minimum version, 1 cipher suite, "
-            "which kubeadm's next upgrade writes"),
+            f"the next kubeadm upgrade overwrites this ({TOLD} etcd.local.extraArgs: "
+            "no minimum version, 1 cipher suite)"),
         ),
     ],
 )  # fmt: skip
@@ -636,7 +636,7 @@ def test_without_kubeadms_config_map_flags_are_held_to_the_profile() -> None:
     ("node", "outcome", "runs"),
     [
         ("same", "ok", "configz of Node/same: VersionTLS12, 2 cipher suites"),
-        ("cp", "not-read", "no configz was read (adhere rbac --with configz)"),
+        ("cp", "not-read", "not read without --configz (role: adhere rbac --with configz)"),
         (
             "weak", "stopped",
             ("configz of Node/weak: VersionTLS10, 1 cipher suite: weaker than TLSv1.2 or later "
@@ -660,7 +660,7 @@ def test_an_external_etcd_is_not_kubeadms() -> None:
     held["data"]["ClusterConfiguration"] = json.dumps(document)
     found = of_kubeadm(ETCD_ON, held)
     assert outcomes(found)[:2] == ["not-applicable", "ok"]
-    assert "etcd is external: its operator configures it" in said(found, 0)
+    assert "kubeadm does not configure an external etcd" in said(found, 0)
     assert said(found, 1) == "Pod/kube-system/etcd-cp: TLS1.2, 2 cipher suites"
     assert found.steps[1].commands == ("kubectl -n kube-system get pods -l component=etcd -o yaml",)
     of_api_server = of_kubeadm(API_SERVER_ON, held)
@@ -707,7 +707,7 @@ def test_processes_that_are_read_in_part_are_no_success(node: str, outcome: str)
     """One of two kubelets' configz is known: nothing says what the other runs with."""
     found = kubelets(node, "cp")
     assert outcomes(found)[:2] == ["ok", outcome]
-    assert "what runs at 1 of its listeners could not be read" in said(found, 1)
+    assert "the settings of 1 of its listeners could not be read" in said(found, 1)
     assert outcomes(kubelets("same"))[1] == "ok"
 
 
@@ -743,7 +743,7 @@ LATER = {**PKI_OBJECT, "metadata": {"name": "cluster", "creationTimestamp": "202
 """Asked for after the certificates were made."""
 MET = {**PKI_OBJECT, "spec": {"defaults": {"key": {"algorithm": "ECDSA", "ecdsa": {"curve": "P256"}}}}}
 NEVER_RENEWED = bundled_signer("localhost-serving-signer", "localhost-serving-ca")
-KEYS = "keys of its certificates"
+KEYS = "certificate keys"
 
 
 def keys_step(found: Diagnosis) -> Step:
@@ -768,60 +768,60 @@ IS_NOT = "kube-control-plane-signer (signer): its key is ECDSA P256, and RSA 409
 @pytest.mark.parametrize(
     ("objects", "events", "outcome", "said"),
     [
-        ([*HEALTHY, MET, bundled_signer()], (), "ok", (f"{P256}2020-01-01: 1 as required",)),
+        ([*HEALTHY, MET, bundled_signer()], (), "ok", (f"{P256}2020-01-01: 1 complying",)),
         (
             [*HEALTHY, PKI_OBJECT, bundled_signer()], (), "stopped",
-            (f"{RSA_4096}2020-01-01: 1 not as required", f"{IS_NOT}; it was issued after this was configured"),
+            (f"{RSA_4096}2020-01-01: 1 violating", f"{IS_NOT}; it was issued after this was configured"),
         ),
         (
             [*HEALTHY, LATER, bundled_signer()], (), "unknown",
-            (f"{RSA_4096}2026-11-20: 1 not as required until its rotation",
+            (f"{RSA_4096}2026-11-20: 1 violating until the next rotation",
              f"{IS_NOT}; it was issued before that, and should have been renewed by 2026-10-30"),
         ),
         (
             [*HEALTHY, LATER, bundled_signer(made=MADE + timedelta(days=40))], (), "unknown",
-            (f"{RSA_4096}2026-11-20: 1 not as required until its rotation",
+            (f"{RSA_4096}2026-11-20: 1 violating until the next rotation",
              f"{IS_NOT}; it was issued before that, and is renewed by 2026-12-09"),
         ),
         (
             [*HEALTHY, LATER, NEVER_RENEWED], (), "stopped",
-            (f"{RSA_4096}2026-11-20: 1 not as required, and nothing renews it",
+            (f"{RSA_4096}2026-11-20: 1 violating until a forced rotation",
              ("kube-apiserver-localhost-signer (signer): its key is ECDSA P256, and RSA 4096 is required; "
              "it was issued before that, and no component renews it")),
         ),
         (
             [*HEALTHY, MET, bundled_signer()], (GENERATION,), "unknown",
-            (f"{P256}2020-01-01: 1 as required", SAID_BY_EVENT),
+            (f"{P256}2020-01-01: 1 complying", SAID_BY_EVENT),
         ),
         (
             [*HEALTHY, PKI_OBJECT, bundled_signer()], (GENERATION,), "stopped",
-            (f"{RSA_4096}2020-01-01: 1 not as required", f"{IS_NOT}; it was issued after this was configured",
+            (f"{RSA_4096}2020-01-01: 1 violating", f"{IS_NOT}; it was issued after this was configured",
              SAID_BY_EVENT),
         ),
         (
             [*degraded("failed to generate the serving certificate"), MET, bundled_signer()], (), "stopped",
-            (f"{P256}2020-01-01: 1 as required",
+            (f"{P256}2020-01-01: 1 complying",
              "ClusterOperator/kube-apiserver Degraded=True Odd: failed to generate the serving certificate"),
         ),
         (
             [*degraded("x509: certificate signed by unknown authority"), MET, bundled_signer()], (), "ok",
-            (f"{P256}2020-01-01: 1 as required",),
+            (f"{P256}2020-01-01: 1 complying",),
         ),
         (
             [*HEALTHY, MET], (), "not-applicable",
-            (f"{P256}2020-01-01: nothing is required of a key of it that was seen",),
+            (f"{P256}2020-01-01: no requirement applies to the keys that were read",),
         ),
     ],
 )  # fmt: skip
 def test_keys_against_the_pki_object(
     objects: list[Any], events: tuple[KubeObject, ...], outcome: str, said: tuple[str, ...]
 ) -> None:
-    found = look(objects, hear=hears(*events), seen=[heard("yes")])
+    found = look(objects, read_events=events_of(*events), seen=[served_as("yes")])
     if outcome == "not-applicable":
         assert KEYS not in [each.name for each in found.steps]
         return
     step = keys_step(found)
-    assert (step.answer.said, step.answer.outcome) == (said, outcome)
+    assert (step.answer.lines, step.answer.outcome) == (said, outcome)
     assert found.conclusion == outcome, "what is served proves nothing about keys"
     assert step.commands == (
         "oc get pki cluster -o yaml",
@@ -833,14 +833,14 @@ def test_keys_against_the_pki_object(
 
 def test_without_a_pki_object_a_degraded_operator_has_no_step_of_keys() -> None:
     assert KEYS not in [each.name for each in look(HEALTHY).steps]
-    found = look(degraded("failed to generate the serving certificate"), hear=hears(GENERATION))
+    found = look(degraded("failed to generate the serving certificate"), read_events=events_of(GENERATION))
     assert KEYS not in [each.name for each in found.steps]
     assert found.stopped_at == REPORTED + 1
 
 
 def test_events_of_other_namespaces_say_nothing_of_its_keys() -> None:
     elsewhere = warning("no", "shop", reason="CertificateGenerationFailed")
-    assert keys_step(look([*HEALTHY, MET, bundled_signer()], hear=hears(elsewhere))).answer.outcome == "ok"
+    assert keys_step(look([*HEALTHY, MET, bundled_signer()], read_events=events_of(elsewhere))).answer.outcome == "ok"
 
 
 def test_a_guest_cluster_has_no_operators_of_its_control_plane() -> None:
@@ -867,7 +867,7 @@ def test_a_hosted_control_plane_is_told_apart_and_owes_what_its_object_says() ->
         "status": {"version": {"history": [{"state": "Completed", "version": "4.22.1"}]}},
     }
     cluster = surveyed([*HEALTHY, hosted], API, "Deployment/clusters-prod/kube-apiserver:6443")
-    seen = [heard("yes"), heard("no", namespace="clusters-prod")]
+    seen = [served_as("yes"), served_as("no", namespace="clusters-prod")]
     own, theirs = sorted(diagnose(cluster, seen=seen), key=lambda each: each.place)
     assert (own.component, own.place, own.conclusion) == ("kube-apiserver", "", "ok")
     assert (theirs.place, theirs.stopped_at) == ("HostedCluster/clusters/prod", SERVED + 1)
@@ -899,7 +899,7 @@ def test_microshift_has_its_file() -> None:
 
 def test_one_listener_is_looked_at_alone() -> None:
     assessment = surveyed(HEALTHY, API, METRICS)
-    found = diagnosis_of(assessment, assessment.discovery.endpoints[1], seen=[heard("no", "metrics-server")])
+    found = diagnosis_of(assessment, assessment.discovery.endpoints[1], seen=[served_as("no", "metrics-server")])
     assert (found.component, found.listeners, found.stopped_at) == ("metrics-server", 1, SERVED + 1)
     assert [each.component for each in diagnose(assessment)] == ["kube-apiserver", "metrics-server"]
     assert [each.component for each in diagnose(assessment, "metrics-server")] == ["metrics-server"]
@@ -913,7 +913,7 @@ def test_only_the_operators_configurations_are_read_beside_what_a_scan_reads() -
 
 def test_an_unknown_step_is_no_pass_unless_a_later_one_shows_that_all_went_well() -> None:
     def told(*several: Any) -> str:  # noqa: ANN401 - outcomes
-        steps = tuple(Step(name=str(n), answer=Answer(outcome=each, said=())) for n, each in enumerate(several))
+        steps = tuple(Step(name=str(n), answer=Answer(outcome=each, lines=())) for n, each in enumerate(several))
         return Diagnosis(component="x", steps=steps).conclusion
 
     assert told("ok", "not-read") == "ok"
@@ -940,7 +940,7 @@ def test_an_unknown_step_is_no_pass_unless_a_later_one_shows_that_all_went_well(
     ],
 )
 def test_warnings_that_speak_of_it_are_told_and_stop_nothing(event: KubeObject, told: bool) -> None:
-    found = look(HEALTHY, hear=hears(event))
+    found = look(HEALTHY, read_events=events_of(event))
     assert found.steps[EVENTS].answer.outcome == ("unknown" if told else "not-applicable")
     assert (event.text("message") in said(found, EVENTS)) is told
     assert found.stopped_at is None
@@ -948,28 +948,30 @@ def test_warnings_that_speak_of_it_are_told_and_stop_nothing(event: KubeObject, 
 
 def test_the_newest_warnings_come_first_and_not_all_of_them() -> None:
     every = [warning(f"tls {number}", when=f"10:{number:02}", count=number) for number in range(8)]
-    first, newest, *_, last = said(look(HEALTHY, hear=hears(*every)), EVENTS).split("\n")
-    assert first.startswith("of openshift-kube-apiserver, openshift-kube-apiserver-operator, warnings that speak of")
+    first, newest, *_, last = said(look(HEALTHY, read_events=events_of(*every)), EVENTS).split("\n")
+    assert first.startswith("warnings about TLS, certificates or configuration in openshift-kube-apiserver, ")
     assert first.endswith(": 8")
     assert newest == "2026-11-21T10:07:00Z openshift-kube-apiserver/Pod/a Odd (7 times): tls 7"
     assert last == "and 3 more"
 
 
 def test_namespaces_without_events_that_could_be_read_are_no_silence() -> None:
-    found = look(HEALTHY, hear=hears(missed={"openshift-kube-apiserver-operator": "forbidden"}))
+    found = look(HEALTHY, read_events=events_of(missed={"openshift-kube-apiserver-operator": "forbidden"}))
     assert (found.steps[EVENTS].answer.outcome, found.conclusion) == ("not-read", "ok")
     assert "events of openshift-kube-apiserver-operator: forbidden" in said(found, EVENTS)
-    both = look(HEALTHY, hear=hears(warning("tls"), missed={"openshift-kube-apiserver-operator": "forbidden"}))
+    both = look(
+        HEALTHY, read_events=events_of(warning("tls"), missed={"openshift-kube-apiserver-operator": "forbidden"})
+    )
     assert "forbidden" in said(both, EVENTS)
 
 
 def test_all_namespaces_are_asked_for_at_once() -> None:
     asked: list[tuple[str, ...]] = []
 
-    def hear(namespaces: Sequence[str]) -> Unknown:
+    def read_events(namespaces: Sequence[str]) -> Unknown:
         asked.append(tuple(namespaces))
         return NO_EVENTS
 
-    assert len(list(diagnose(surveyed(HEALTHY, API, METRICS, KUBELET), hear=hear))) == 3
+    assert len(list(diagnose(surveyed(HEALTHY, API, METRICS, KUBELET), read_events=read_events))) == 3
     (names,) = asked
     assert set(names) >= {"openshift-kube-apiserver", "openshift-kube-apiserver-operator", "openshift-monitoring"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.jobs import Owed, at, endpoint_of
+from scanner.jobs import TargetRequirements, at, endpoint_of
 from scanner.kube.profile_catalogue import load_profile
 from scanner.model.endpoint import Endpoint, Target
 from tests.servers import ordinary
@@ -37,7 +37,7 @@ def test_an_endpoint_of_an_ipv6_address() -> None:
 def test_public_roots_are_for_public_names_at_public_addresses(
     made: Endpoint, names: tuple[str, ...], source: str
 ) -> None:
-    owed = Owed(profile=PROFILE, public_anchors=lambda: (ordinary().der,))(made)
+    owed = TargetRequirements(profile=PROFILE, public_anchors=lambda: (ordinary().der,))(made)
     assert owed.certificate.names == names
     assert owed.certificate.anchor_source == source
     assert owed.certificate.anchors == ((ordinary().der,) if source else ())
@@ -45,7 +45,7 @@ def test_public_roots_are_for_public_names_at_public_addresses(
 
 
 def test_given_anchors_are_for_all() -> None:
-    owed = Owed(profile=PROFILE, anchors=(b"x",), anchor_source="ca.pem", public_anchors=lambda: (b"y",))
+    owed = TargetRequirements(profile=PROFILE, anchors=(b"x",), anchor_source="ca.pem", public_anchors=lambda: (b"y",))
     for made in (endpoint("10.0.0.1"), endpoint("1.1.1.1", "a.example", "a.example")):
         assert owed(made).certificate.anchors == (b"x",)
         assert owed(made).certificate.anchor_source == "ca.pem"

@@ -15,7 +15,7 @@ import trio.testing
 
 from scanner.demo.tls_server import TlsSettings
 from scanner.errors import UsageError
-from scanner.jobs import Job, Owed, of_targets
+from scanner.jobs import Job, TargetRequirements, of_targets
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Reference
 from scanner.kube.profile_catalogue import load_profile
@@ -35,7 +35,7 @@ from tests.servers import closed_port, ordinary, say, scripted, silent, tls_list
 
 PROFILE = load_profile("intermediate@4.22")
 SETTINGS = Settings(profile=PROFILE.name, mode="verdict", limits=Limits(timeout=2))
-OWED = Owed(profile=PROFILE)
+OWED = TargetRequirements(profile=PROFILE)
 
 
 class Names(trio.abc.HostnameResolver):

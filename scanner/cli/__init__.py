@@ -37,7 +37,7 @@ class Commands(click.Group):
     """The commands of the table above."""
 
     def list_commands(self, _: click.Context) -> list[str]:
-        """In the table's order: what one needs first comes first."""
+        """Return them in the table's order: the most used first."""
         return list(COMMANDS)
 
     def get_command(self, _: click.Context, name: str) -> click.Command | None:
@@ -52,7 +52,7 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="adhere", message="%(prog)s %(version)s")
 def adhere() -> None:
-    """Ask TLS listeners what they speak, judge it by a profile, and name what has to change.
+    """Probe TLS listeners, compare them with the required profile, and name the object to change.
 
     Exit codes: 0 everything complies · 1 findings at or above --fail-on · 2 usage or configuration error ·
     3 something could not be judged · 4 nothing was scanned · 70 internal error
@@ -110,12 +110,12 @@ def _unwritten(error: OSError) -> int:
     """A full disk below standard output and a machine at its limits are no bugs of ours; all else unforeseen is."""
     if error.errno in _NOTHING_LEFT:
         return _refuse(
-            ResourceError(f"this machine has no room: {error.strerror}", hint="raise its limits (ulimit -a)")
+            ResourceError(f"this machine is at a limit: {error.strerror}", hint="raise it: ulimit -a shows the limits")
         )
     if error.errno not in NO_SPACE:
         return _internal()
     mute(sys.stdout)
-    return _refuse(ResourceError(f"cannot write the output: {error.strerror}", hint="is the disk full?"))
+    return _refuse(ResourceError(f"cannot write the output: {error.strerror}", hint="free space on the disk"))
 
 
 def _internal() -> int:
@@ -126,5 +126,5 @@ def _internal() -> int:
     if os.environ.get("ADHERE_DEBUG"):
         say(traceback.format_exc())
     else:
-        say("        this is a bug; ADHERE_DEBUG=1 prints where it happened, for a report")
+        say("        this is a bug: run it again with ADHERE_DEBUG=1, and report the traceback")
     return EXIT_INTERNAL

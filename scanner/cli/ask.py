@@ -37,22 +37,22 @@ _HINTS = {"--version": VERSIONS}
 
 @click.command(short_help="Send one ClientHello and print the answer.")
 @click.argument("target", metavar="TARGET")
-@click.option("--version", "version", metavar="V", help=f"{VERSIONS}.  [default: that of the suites, else 1.3]")
+@click.option("--version", "version", metavar="V", help=f"{VERSIONS}.  [default: that of --suites, else 1.3]")
 @click.option(
     "--suites", metavar="A,B", help="Cipher suites to offer, in this order: IANA or OpenSSL names, or 0x1301."
 )
 @click.option("--groups", metavar="A,B", help="Groups to offer, in this order.")
 @click.option("--sni", metavar="NAME", help="Server name to send; '' for none.")
-@click.option("--timeout", type=SECONDS, default=5.0, show_default=True, metavar="S", help="For all of it.")
+@click.option("--timeout", type=SECONDS, default=5.0, show_default=True, metavar="S", help="Time limit of the command.")
 def ask(
     target: str, version: str | None, suites: str | None, groups: str | None, sni: str | None, timeout: float
 ) -> int:
     """Send one ClientHello to TARGET and print the answer.
 
-    It offers TLS 1.3 only, or an older version as the highest one, with all suites and groups of that version that
-    adhere knows, unless you set them. The handshake is not completed; nothing is sent after the ClientHello.
+    It offers TLS 1.3 only, or the older version of --version as the highest one, with all suites and groups of that
+    version that adhere knows. The handshake is not completed; nothing is sent after the ClientHello.
 
-    Exit codes: 0 the listener selected from the offer · 1 it refused · 3 it could not be asked.
+    Exit codes: 0 the listener selected from the offer · 1 it refused · 3 inconclusive, such as no answer.
     """
     asked = parse_target(target, "argument 1")
     name = asked.server_name if sni is None else parse_server_name(sni, "--sni") if sni else None
@@ -79,7 +79,7 @@ def offer_of(version: str | None, suites: str | None, groups: str | None) -> Off
     offered = _code("--version", version, version_code) if version else _version_for(chosen)
     listed = _codes("--groups", groups, group_code)
     if offered == SSL2 and (chosen or listed):
-        raise UsageError("SSLv2 has its own cipher kinds and no groups", hint="leave --suites and --groups out")
+        raise UsageError("SSLv2 has its own cipher suites and no groups", hint="remove --suites and --groups")
     return Offer(
         f"{version_name(offered)} asked for",
         offered,
@@ -99,7 +99,7 @@ def describe(reply: Reply) -> list[str]:
     lines += [f"group    {group_label(reply.group)}"] if reply.group is not None else []
     if reply.certificate_requested is not None:
         lines.append(f"client certificate  {'requested' if reply.certificate_requested else 'not requested'}")
-    lines.append("accepted" if reply.accepted else "selected, and then not gone on with: this proves nothing")
+    lines.append("accepted" if reply.accepted else "selected, but the server did not continue: this proves nothing")
     return lines
 
 
@@ -123,8 +123,8 @@ def _code(option: str, name: str, code: Callable[[str], int]) -> int:
     try:
         return code(name)
     except KeyError:
-        hint = _HINTS.get(option, "IANA or OpenSSL names, or a code point: 0xC02F")
-        raise UsageError(f"{option}: nothing is called '{plain(name, 80)}'", hint=hint) from None
+        hint = f"use {_HINTS.get(option, 'IANA or OpenSSL names, or a code point: 0xC02F')}"
+        raise UsageError(f"{option}: unknown name '{plain(name, 80)}'", hint=hint) from None
 
 
 async def _first_address(target: Target) -> str:

@@ -16,7 +16,7 @@ from scanner.pki.containers import MAX_BYTES, Contained, Named, apart, contents,
 MAX_FILES = 100_000
 """Most files below one directory."""
 MAX_DEPTH = 16
-_TELLING = (
+_SUFFIXES = (
     ".pem", ".crt", ".cer", ".cert", ".der", ".p12", ".pfx", ".jks", ".keystore", ".truststore", ".kubeconfig",
 )  # fmt: skip
 """Suffixes of files that should contain a certificate: one without any is reported."""
@@ -43,15 +43,15 @@ class Files:
         """
         start = Path(path)
         if not stat.S_ISDIR(_mode(start, follow=True)):
-            yield from self._file(start, told=True)
+            yield from self._file(start, expected=True)
             return
         found, self._left = False, MAX_FILES
         for each in self._walk(start, start, 0):
-            for one in (each,) if isinstance(each, Unknown) else self._file(each, told=_telling(each), root=start):
+            for one in (each,) if isinstance(each, Unknown) else self._file(each, expected=_expected(each), root=start):
                 found = True
                 yield one
         if not found:
-            yield Unknown(f"{path}: no certificate in any file of it")
+            yield Unknown(f"{path}: no file in this directory has a certificate")
 
     def _walk(self, directory: Path, root: Path, depth: int) -> Iterator[Path | Unknown]:
         try:
@@ -69,15 +69,15 @@ class Files:
                 self._left -= 1
                 if self._left < 0:
                     if self._left == -1:
-                        yield Unknown(f"{root}: more than {MAX_FILES} files, the others were not looked into")
+                        yield Unknown(f"{root}: more than {MAX_FILES} files: the others were not read")
                     return
                 yield path
-            elif _telling(path):
+            elif _expected(path):
                 yield Unknown(f"{path}: {NOT_REGULAR}")
 
     def _below(self, directory: Path, root: Path, depth: int) -> Iterator[Path | Unknown]:
         if depth > MAX_DEPTH:
-            yield Unknown(f"{directory}: deeper than {MAX_DEPTH} directories, not looked into")
+            yield Unknown(f"{directory}: not read, because it is more than {MAX_DEPTH} levels deep")
         else:
             yield from self._walk(directory, root, depth)
 
@@ -90,51 +90,51 @@ class Files:
         if not inside:
             self.links.append(str(path))
 
-    def _file(self, path: Path, *, told: bool, root: Path | None = None) -> Found:
+    def _file(self, path: Path, *, expected: bool, root: Path | None = None) -> Found:
         data = _bytes(path)
         if isinstance(data, Unknown):
             yield Unknown(f"{path}: {data.reason}")
             return
-        if len(data) > MAX_BYTES and not told:
+        if len(data) > MAX_BYTES and not expected:
             return
         found = contents(data, self.passwords)
-        yield from (_held(each, path) for each in found.certificates)
-        if told or found.format not in ("", "DER"):  # anything may begin as DER does
+        yield from (_placed(each, path) for each in found.certificates)
+        if expected or found.format not in ("", "DER"):  # anything may begin as DER does
             yield from (Unknown(f"{path}: {problem}") for problem in found.problems)
         for named in found.files:
             yield from self._named(named, path, root)
-        if told and not (found.certificates or found.problems or found.files):
+        if expected and not (found.certificates or found.problems or found.files):
             if found.format != "key":
-                yield Unknown(f"{path}: no certificate in it (PEM, DER, PKCS #12, JKS or kubeconfig)")
+                yield Unknown(f"{path}: contains no certificate (PEM, DER, PKCS #12, JKS or kubeconfig)")
             elif root is None:
-                yield Unknown(f"{path}: a private key, and no certificate")
+                yield Unknown(f"{path}: contains a private key and no certificate")
 
     def _named(self, named: Named, kubeconfig: Path, root: Path | None) -> Found:
         """Yield the certificates of a file that a kubeconfig names, unless it is outside of ``root``."""
         path = kubeconfig.parent / named.path
-        where = f"{kubeconfig}: {named.label} names {path}"
+        where = f"{kubeconfig}: {named.label} refers to {path}"
         try:
             outside = root is not None and not path.resolve().is_relative_to(root.resolve())
         except (OSError, RuntimeError, ValueError):
             outside = True
-        data = Unknown("which is outside of the directory") if outside else _bytes(path)
+        data = Unknown("it is outside of the directory") if outside else _bytes(path)
         if isinstance(data, Unknown):
             yield Unknown(f"{where}: {data.reason}")
             return
         found = contents(data)
-        yield from (_held(each, kubeconfig) for each in with_role(found.certificates, named.label, named.role))
+        yield from (_placed(each, kubeconfig) for each in with_role(found.certificates, named.label, named.role))
         yield from (Unknown(f"{where}: {problem}") for problem in found.problems)
         if not (found.certificates or found.problems):
-            yield Unknown(f"{where}: no certificate in it")
+            yield Unknown(f"{where}: it contains no certificate")
 
 
-def _held(each: Contained, path: Path) -> HeldCertificate:
+def _placed(each: Contained, path: Path) -> HeldCertificate:
     place = Place(role=each.role, file=f"{path} {each.label}".rstrip())
     return apart(HeldCertificate(facts=each.facts, place=place, chain=each.chain))
 
 
-def _telling(path: Path) -> bool:
-    return path.name.lower().endswith(_TELLING)
+def _expected(path: Path) -> bool:
+    return path.name.lower().endswith(_SUFFIXES)
 
 
 def _mode(path: Path, *, follow: bool = False) -> int:
@@ -160,5 +160,5 @@ def password(path: str) -> bytes:
         raise InputError(f"{path}: the password {data.reason}")
     line = data.split(b"\n", 1)[0].rstrip(b"\r")
     if len(line) > _MAX_PASSWORD:
-        raise InputError(f"{path}: the first line is no password: longer than {_MAX_PASSWORD} bytes")
+        raise InputError(f"{path}: the password in the first line has more than {_MAX_PASSWORD} bytes")
     return line

@@ -13,8 +13,8 @@ import click
 
 from scanner.certificates import READS, Certificates, configuration_line, inventory_row
 from scanner.cli.certificate_files import Files, password
-from scanner.cli.cluster_options import ClusterAsked, held_cluster, snapshots
-from scanner.cli.output import print_whole
+from scanner.cli.cluster_options import ClusterAsked, read_cluster, snapshots
+from scanner.cli.output import print_report
 from scanner.cli.progress import colors
 from scanner.cli.shared_options import check, earlier, load_policy
 from scanner.cli.streams import say, width
@@ -44,16 +44,21 @@ from scanner.report.rows import finding_row
 from scanner.report.stream import dumps, write_document
 from scanner.tls.certificate import CertificateFacts
 
-Tell = Callable[[HeldCertificate], None]
+OnCertificate = Callable[[HeldCertificate], None]
 """Called with every certificate in an object of the cluster."""
 
 _NOTHING = PkiConfig(
-    source="no PKI configuration", reason="absent", platform_said="neither a cluster nor a file says what is required"
+    source="no PKI configuration", reason="absent", platform_said="neither a cluster nor a file sets requirements"
 )
 
 
 def basis(
-    asked: ClusterAsked, *, policy_file: str | None, pki: str | None, install_config_file: str | None, tell: Tell
+    asked: ClusterAsked,
+    *,
+    policy_file: str | None,
+    pki: str | None,
+    install_config_file: str | None,
+    on_certificate: OnCertificate,
 ) -> Certificates:
     """Return the certificates of the cluster, if one is selected, and the configuration that judges all others. Raises
     ``ScannerError``."""
@@ -64,10 +69,13 @@ def basis(
         say(f"adhere: {plain(remark, 500)}")
     if asked.meant:
         snapshot, before = _cluster(asked)
-        return Certificates(snapshot, policy, earlier=before, user_provided=configured, day_one=day_one, on_held=tell)
-    asked.none_given()
-    given = configured or (_installed(day_one) if day_one else _NOTHING)
-    return Certificates(_empty(), policy, user_provided=given, day_one=day_one if configured else None, on_held=tell)
+        return Certificates(
+            snapshot, policy, earlier=before, user_provided=configured, day_one=day_one, on_held=on_certificate
+        )
+    asked.refuse_cluster_options()
+    provided = configured or (_installed(day_one) if day_one else _NOTHING)
+    day_one = day_one if configured else None
+    return Certificates(_empty(), policy, user_provided=provided, day_one=day_one, on_held=on_certificate)
 
 
 def _cluster(asked: ClusterAsked) -> tuple[Snapshot, tuple[Snapshot, ...]]:
@@ -75,7 +83,7 @@ def _cluster(asked: ClusterAsked) -> tuple[Snapshot, tuple[Snapshot, ...]]:
     reads = union((READS, cluster_facts.READS, (NAMESPACE,), TO_SECRETS, (SECRET,)))
     before, found = earlier(asked.previous), snapshots(asked, reads)
     if len(found) > 1:
-        raise UsageError(f"{len(found)} clusters are selected", hint="look at one cluster at a time")
+        raise UsageError(f"{len(found)} clusters are selected", hint="select one cluster: --context NAME")
     check(before, found)
     return found[0], before
 
@@ -107,12 +115,15 @@ def _installed(day_one: PkiConfig) -> PkiConfig:
 )
 @click.option(
     "--password-file", "password_files", metavar="FILE", multiple=True,
-    help="Whose first line opens PKCS #12; repeatable.",
+    help="File whose first line is a password of PKCS #12; repeatable.",
 )  # fmt: skip
-@click.option("--policy", "policy_file", metavar="FILE", help="The minimums of certificates (kind: ScanPolicy).")
-@click.option("--pki", metavar="FILE", help="Judge by this PKI object, or MicroShift file, and not by the cluster's.")
+@click.option("--policy", "policy_file", metavar="FILE", help="Policy file with the minimums (kind: ScanPolicy).")
+@click.option("--pki", metavar="FILE", help="Judge with this PKI object or MicroShift file instead of the cluster's.")
 @click.option(
-    "--install-config", "install_config_file", metavar="FILE", help="Judge signers by what an installation asks for."
+    "--install-config",
+    "install_config_file",
+    metavar="FILE",
+    help="Judge signers by this file (install-config.yaml).",
 )
 @click.option(
     "--fail-on",
@@ -121,7 +132,7 @@ def _installed(day_one: PkiConfig) -> PkiConfig:
     show_default=True,
     help="Lowest severity that makes the exit code 1.",
 )
-@held_cluster
+@read_cluster
 def certs(
     paths: Sequence[str],
     format_: Literal["text", "json"],
@@ -129,26 +140,26 @@ def certs(
     fail_on: FailOn,
     **options: object,
 ) -> int:
-    """List and judge the certificates in files and below directories, and those that a cluster's objects hold.
+    """List and judge the certificates in files, in directories and in the objects of a cluster.
 
-    Files: PEM, DER, PKCS #12, Java key stores, kubeconfig. Keys are neither kept nor printed.
-    With --cluster, --context or --snapshot the cluster's PKI object judges, and its objects are looked
-    through too: bundles of CAs, webhooks, aggregated APIs, signing requests, and Secrets with --secrets.
+    Files: PEM, DER, PKCS #12, Java key stores, kubeconfig. Private keys are neither saved nor printed.
+    With --cluster, --context or --snapshot, adhere applies the cluster's PKI object and reads its objects too:
+    bundles of CAs, webhooks, aggregated APIs, signing requests, and with --secrets Secrets.
 
-    Exit codes: 0 nothing to object to · 1 findings at or above --fail-on · 2 usage or configuration error ·
-    3 something could not be read or judged, the rest is listed · 4 there was no certificate at all
+    Exit codes: 0 everything complies · 1 findings at or above --fail-on · 2 usage or configuration error ·
+    3 something could not be read or judged, the rest is listed · 4 no certificate was found
     """
     by = {name: options.pop(name) for name in ("policy_file", "pki", "install_config_file")}
     asked = ClusterAsked(**options)  # type: ignore[arg-type] # click has checked the types
     search = _Search(Files(tuple(password(each) for each in password_files)))
     if not (paths or asked.meant):
         if by["install_config_file"] is None:
-            raise UsageError("no path and no cluster", hint="adhere certs PATH..., or --cluster")
-        asked.none_given()
+            raise UsageError("no path and no cluster is set", hint="run adhere certs PATH..., or add --cluster")
+        asked.refuse_cluster_options()
         listing = _installation(yaml_values.read(str(by["install_config_file"])))
         return _end(listing, format_, fail_on, exit_code(listing, fail_on) if listing.findings else EXIT_OK)
-    certificates = basis(asked, tell=search.keep, **by)  # type: ignore[arg-type] # see above
-    certificates.inventory  # noqa: B018 - now the cluster is looked through, before the files
+    certificates = basis(asked, on_certificate=search.keep, **by)  # type: ignore[arg-type] # see above
+    certificates.inventory  # noqa: B018 - reads the cluster now, before the files
     for path in paths:
         search.under(path, certificates)
     search.problems += _gaps(certificates.snapshot) if asked.meant else []
@@ -160,13 +171,13 @@ def _end(listing: Listing, format_: str, fail_on: FailOn, code: int, search: _Se
     """Print the listing, the problems, and the exit line."""
     page = Page(out=sys.stdout, color=colors(sys.stdout), width=width())
     if format_ == "json":
-        print_whole(listing.write_json)
+        print_report(listing.write_json)
     else:
         listing.table(page)
     if search:
         search.say()
     if format_ == "text":
-        if listing.held or listing.findings:
+        if listing.certificates or listing.findings:
             page.line()
         page.folded(8, "", plain(exit_line(listing, fail_on, code), 2000))
     return code
@@ -178,7 +189,7 @@ def _installation(document: Located) -> Listing:
     asked = configuration_line(asked_of_installer(document))
     if not findings:
         say(f"adhere: {plain(asked, 500)}: the installer accepts it")
-    return Listing(held=[], judged={}, findings=findings, problems=[], configuration=asked)
+    return Listing(certificates=[], judged={}, findings=findings, problems=[], configuration=asked)
 
 
 @dataclass(slots=True)
@@ -186,12 +197,12 @@ class _Search:
     """The certificates and problems found so far."""
 
     files: Files
-    held: list[HeldCertificate] = field(default_factory=list)
+    certificates: list[HeldCertificate] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     def keep(self, held: HeldCertificate) -> None:
         """Add a certificate in one place."""
-        self.held.append(without_bytes(held))
+        self.certificates.append(without_bytes(held))
         self.problems += unread(held)
 
     def under(self, path: str, certificates: Certificates) -> None:
@@ -206,7 +217,7 @@ class _Search:
     def listing(self, certificates: Certificates) -> Listing:
         """Return the judged listing."""
         return Listing(
-            held=self.held,
+            certificates=self.certificates,
             judged=rows(certificates.inventory),
             findings=[finding_row(each) for each in certificates.findings()],
             problems=self.problems,
@@ -226,9 +237,9 @@ class _Search:
 def _gaps(snapshot: Snapshot) -> list[str]:
     """Return the kinds that were not read completely, and that the user asked for."""
     gaps = [each for each in snapshot.unreadable.values() if each.gap != "not-asked"]
-    told = [f"{each.kind.resource}: {each.gap}: {each.reason}" for each in gaps if each.gap != "not-saved"]
+    known = [f"{each.kind.resource}: {each.gap}: {each.reason}" for each in gaps if each.gap != "not-saved"]
     missing = ", ".join(each.kind.resource for each in gaps if each.gap == "not-saved")
-    return [*told, f"not saved, or only some of them: {missing}"] if missing else told
+    return [*known, f"the snapshot has none or only some of these: {missing}"] if missing else known
 
 
 def exit_code(listing: Listing, fail_on: FailOn) -> int:
@@ -237,7 +248,7 @@ def exit_code(listing: Listing, fail_on: FailOn) -> int:
         return EXIT_FINDINGS
     if listing.problems or any(map(_undecided, listing.findings)):
         return EXIT_INCOMPLETE
-    return EXIT_OK if listing.held else EXIT_NOTHING
+    return EXIT_OK if listing.certificates else EXIT_NOTHING
 
 
 def exit_line(listing: Listing, fail_on: FailOn, code: int) -> str:
@@ -246,12 +257,12 @@ def exit_line(listing: Listing, fail_on: FailOn, code: int) -> str:
     undecided = sum(map(_undecided, listing.findings))
     rules = Counter(each["rule"] for each in failing)
     if failing:
-        told = failures_text(rules, fail_on, counted(len({each["about"] for each in failing}), "place"))
+        result = failures_text(rules, fail_on, counted(len({each["about"] for each in failing}), "place"))
     else:
-        told = "there is no certificate" if code == EXIT_NOTHING else no_failures_text(fail_on)
+        result = "no certificate was found" if code == EXIT_NOTHING else no_failures_text(fail_on)
     open_ends = ((undecided, "undecided finding"), (len(listing.problems), "reading problem"))
     short = ", ".join(counted(count, what) for count, what in open_ends if count)
-    return exit_text(code, [told, f"not complete: {short}" if short else ""])
+    return exit_text(code, [result, f"not complete: {short}" if short else ""])
 
 
 def _undecided(finding: FindingRow) -> bool:
@@ -277,7 +288,7 @@ _DIGEST = 16
 class Listing:
     """Certificates in each of their places, with their rows and findings."""
 
-    held: Sequence[HeldCertificate]
+    certificates: Sequence[HeldCertificate]
     judged: dict[str, InventoryRow]
     """By SHA-256."""
     findings: Sequence[FindingRow]
@@ -289,34 +300,35 @@ class Listing:
     def table(self, page: Page) -> None:
         """Write a line for each certificate, then the findings. On a terminal that is too narrow: a paragraph for each
         certificate with its places."""
-        rows = [_HEADINGS, *(tuple(plain(cell, _WIDEST) for cell in self._cells(each)) for each in self.held)]
+        rows = [_HEADINGS, *(tuple(plain(cell, _WIDEST) for cell in self._cells(each)) for each in self.certificates)]
         widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
         if page.width is not None and sum(widths) + 2 * len(widths) - 2 > page.width:
             self._paragraphs(page)
-        elif self.held:
+        elif self.certificates:
             for row in rows:
                 page.line("  ".join(pad(cell, width) for cell, width in zip(row, widths, strict=True)))
         if self.findings:
             page.line()
             page.folded(12, "judged by   ", plain(self.configuration, 400))
-            told = merged(self.findings)
-            first = sorted(told, key=importance)[:_MOST]
+            every = merged(self.findings)
+            first = sorted(every, key=importance)[:_MOST]
             write_findings(page, first)
-            left = len(told) - len(first)
-            if left:
-                page.line(f"  and {counted(left, 'finding')} more (all of them are in --format json)")
+            if left := len(every) - len(first):
+                page.line(f"  and {counted(left, 'finding')} more (--format json has all)")
 
     def _paragraphs(self, page: Page) -> None:
         places: dict[str, list[HeldCertificate]] = {}
-        for each in self.held:
+        for each in self.certificates:
             places.setdefault(each.facts.sha256, []).append(each)
         for same in places.values():
-            told = dict(zip(_HEADINGS, (plain(cell, _LONGEST) for cell in self._cells(same[0])), strict=True))
-            page.folded(2, "", told["SUBJECT"] + (f"  ({told['NAME']})" if told["NAME"] != "-" else ""))
-            dates = f"{told['NOT BEFORE']} to {told['NOT AFTER']}"
-            page.folded(4, "    ", f"{told['KEY']}, {told['SIGNATURE']}, {dates}, {told['STATUS']}, {told['SHA-256']}")
-            if told["ISSUER"] != told["SUBJECT"]:
-                page.folded(4, "    ", f"signed by {told['ISSUER']}")
+            cells = dict(zip(_HEADINGS, (plain(cell, _LONGEST) for cell in self._cells(same[0])), strict=True))
+            page.folded(2, "", cells["SUBJECT"] + (f"  ({cells['NAME']})" if cells["NAME"] != "-" else ""))
+            dates = f"{cells['NOT BEFORE']} to {cells['NOT AFTER']}"
+            page.folded(
+                4, "    ", f"{cells['KEY']}, {cells['SIGNATURE']}, {dates}, {cells['STATUS']}, {cells['SHA-256']}"
+            )
+            if cells["ISSUER"] != cells["SUBJECT"]:
+                page.folded(4, "    ", f"signed by {cells['ISSUER']}")
             for each in same:
                 where, role, category, *_ = (plain(cell, _LONGEST) for cell in self._cells(each))
                 page.folded(6, "    ", f"{category}, {role}: {where}")
@@ -325,7 +337,7 @@ class Listing:
         """Write JSON (``docs/schema/certs-v1.json``), a line for each certificate."""
         members: dict[str, object] = {
             "schema": SCHEMA,
-            "certificates": (dumps(self.record(each)) for each in self.held),
+            "certificates": (dumps(self.record(each)) for each in self.certificates),
             "findings": self.findings,
             "judged_by": self.configuration,
             "problems": self.problems,

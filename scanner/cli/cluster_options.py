@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import click
 
 from scanner.cli.running import run_trio
-from scanner.cli.shared_options import PREVIOUS, SECRETS, as_wanted, asked_for, earlier
+from scanner.cli.shared_options import PREVIOUS, SECRETS, earlier, needed_secrets, with_secrets_option
 from scanner.cli.streams import say
 from scanner.errors import UsageError
 from scanner.files.source_positions import shown
@@ -34,7 +34,7 @@ _FIELDS: Mapping[str, str] = {
 }
 """Key of a selector -> field of ``Selector``."""
 
-_HINT = "write it as in --exclude 'namespace=test-*,port=8443'; known: " + ", ".join(_FIELDS)
+_HINT = "write it as in --exclude 'namespace=test-*,port=8443'; keys: " + ", ".join(_FIELDS)
 
 
 def parse_selector(text: str, option: str) -> Selector:
@@ -44,7 +44,7 @@ def parse_selector(text: str, option: str) -> Selector:
     for part in filter(None, (part.strip() for part in text.split(","))):
         key, equals, value = part.partition("=")
         if not equals or not value or key not in _FIELDS:
-            raise UsageError(f"{option}: '{plain(part, 60)}' is no selector", hint=_HINT)
+            raise UsageError(f"{option}: invalid selector '{plain(part, 60)}'", hint=_HINT)
         field = _FIELDS[key]
         found.setdefault(field, []).append(_VALUES.get(field, _text)(value, option))
     if not found:
@@ -59,14 +59,14 @@ def _text(value: str, _: str) -> object:
 
 def _port(value: str, option: str) -> object:
     if not value.isdecimal() or not 0 < int(value) < 65536:
-        raise UsageError(f"{option}: '{plain(value, 20)}' is no port", hint="a number from 1 to 65535")
+        raise UsageError(f"{option}: invalid port '{plain(value, 20)}'", hint="write a number from 1 to 65535")
     return int(value)
 
 
 def _label(value: str, option: str) -> object:
     name, equals, text = value.partition("=")
     if not name or not equals:
-        raise UsageError(f"{option}: '{plain(value, 60)}' is no label", hint="label=NAME=VALUE")
+        raise UsageError(f"{option}: invalid label '{plain(value, 60)}'", hint="write label=NAME=VALUE")
     return name, text
 
 
@@ -103,13 +103,13 @@ class ClusterAsked:
         """True if a cluster is selected."""
         return bool(self.cluster or self.contexts or self.snapshot or self.kubeconfig)
 
-    def none_given(self) -> None:
+    def refuse_cluster_options(self) -> None:
         """Raise ``UsageError`` for an option of clusters beside a list of targets."""
         for each in fields(self):
             value = getattr(self, each.name)
             if value != each.default:
                 option = f"--{'no-' if value is False else ''}{each.name.replace('_', '-')}"
-                raise UsageError(f"{option} needs a cluster, and there is none", hint="add --cluster")
+                raise UsageError(f"{option} needs a cluster, and none is selected", hint="add --cluster")
 
 
 def _split(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -117,7 +117,7 @@ def _split(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> tup
 
 
 _WHICH = (
-    click.option("--kubeconfig", metavar="FILE", help="Access to the cluster.  [default: as kubectl finds it]"),
+    click.option("--kubeconfig", metavar="FILE", help="Kubeconfig file.  [default: as kubectl finds it]"),
     click.option(
         "--context",
         "--contexts",
@@ -125,12 +125,12 @@ _WHICH = (
         metavar="NAME[,NAME]...",
         multiple=True,
         callback=_split,
-        help="Contexts of the kubeconfig: several clusters, one report.",
+        help="Contexts of the kubeconfig; several clusters make one report.",
     ),
-    click.option("--snapshot", metavar="DIR", help="A saved snapshot, a must-gather or manifests instead of the API."),
+    click.option("--snapshot", metavar="DIR", help="Read a snapshot, a must-gather or manifests, not the API."),
 )
 _HOW = (
-    click.option("--components", metavar="FILE", multiple=True, help="More entries for the component catalogue."),
+    click.option("--components", metavar="FILE", multiple=True, help="File with more catalogue entries."),
     click.option("--include", metavar="SELECTOR", multiple=True, help="Only what matches: 'namespace=shop,port=8443'."),
     click.option("--exclude", metavar="SELECTOR", multiple=True, help="Skip what matches; same syntax as --include."),
     click.option(
@@ -142,15 +142,13 @@ _HOW = (
     click.option("--configz", is_flag=True, help="Ask kubelets for their configuration (needs nodes/proxy)."),
 )
 _CLUSTER = click.option(
-    "--cluster", is_flag=True, help="Scan the cluster of the kubeconfig, or the one that this pod is in."
+    "--cluster", is_flag=True, help="Use the cluster of the kubeconfig, or the one that this pod is in."
 )
 _DIAL = (
     _CLUSTER,
     *_WHICH,
     *_HOW,
-    click.option(
-        "--via", type=click.Choice(["port-forward"]), help="How to reach pods that cannot be dialled from here."
-    ),
+    click.option("--via", type=click.Choice(["port-forward"]), help="Reach pods that cannot be dialled directly."),
     SECRETS,
     PREVIOUS,
 )
@@ -166,7 +164,7 @@ def dialled_cluster(command: Command) -> Command:
     return _add(command, _DIAL)
 
 
-def held_cluster(command: Command) -> Command:
+def read_cluster(command: Command) -> Command:
     """Add the options for ``certs``, which reads objects only."""
     return _add(command, (_CLUSTER, *_WHICH, SECRETS, PREVIOUS))
 
@@ -209,10 +207,10 @@ def snapshots(
     user allows it: those of ``referred``, else those that a scan needs. Raises ``ScannerError``."""
     if asked.snapshot is not None:
         if asked.contexts or asked.cluster:
-            raise UsageError("--snapshot and a cluster contradict each other", hint="leave one out")
+            raise UsageError("--snapshot cannot be combined with --cluster or --context", hint="remove one of them")
         found = with_local_files(_replayed(asked.snapshot, (*reads, *LOCAL_KINDS)))
         found = found if referred is not None else _without_other_maps(found)
-        return [as_wanted(found, secrets=asked.secrets) if SECRET in reads else found]
+        return [with_secrets_option(found, secrets=asked.secrets) if SECRET in reads else found]
     return _live(asked, reads, referred, reviewed)
 
 
@@ -225,8 +223,8 @@ def bundles(found: Snapshot) -> Iterator[tuple[str, str]]:
 
 def _without_other_maps(found: Snapshot) -> Snapshot:
     """Remove the ConfigMaps that a live cluster would not have been asked for."""
-    wanted = {*CONFIG_MAP.named, *bundles(found)}
-    kept = tuple(each for each in found.objects.get(CONFIG_MAP, ()) if (each.namespace or "", each.name) in wanted)
+    needed = {*CONFIG_MAP.named, *bundles(found)}
+    kept = tuple(each for each in found.objects.get(CONFIG_MAP, ()) if (each.namespace or "", each.name) in needed)
     return replace(found, objects={**found.objects, CONFIG_MAP: kept})
 
 
@@ -252,7 +250,7 @@ def _live(
     reading = partial(
         read,
         no_secrets=asked.secrets is False,
-        secrets=partial(referred, SECRET) if referred and asked.secrets else asked_for(secrets=asked.secrets),
+        secrets=partial(referred, SECRET) if referred and asked.secrets else needed_secrets(secrets=asked.secrets),
         config_maps=partial(referred, CONFIG_MAP) if referred else bundles,
         config_maps_by="lint" if referred else "configmaps",
         permitted=permitted,
@@ -273,7 +271,7 @@ def accesses(asked: ClusterAsked) -> list[Access]:
 
     for name, times in Counter(asked.contexts).items():
         if times > 1:
-            raise UsageError(f"the context {shown(name)} appears {times} times", hint="name each cluster once")
+            raise UsageError(f"the context {shown(name)} appears {times} times", hint="list each context once")
     return [access(asked.kubeconfig, context) for context in asked.contexts or (None,)]
 
 
@@ -285,7 +283,7 @@ def _none_twice(found: list[Snapshot]) -> None:
         who, name = identity(snapshot), snapshot.origin.name
         if who and who in names:
             raise UsageError(
-                f"the contexts {shown(names[who])} and {shown(name)} lead to one cluster ({plain(who, 60)})",
-                hint="name each cluster once",
+                f"the contexts {shown(names[who])} and {shown(name)} are the same cluster ({plain(who, 60)})",
+                hint="list each cluster once",
             )
         names[who] = name

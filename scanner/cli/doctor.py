@@ -1,4 +1,4 @@
-"""``adhere doctor``: where a cluster's configuration stopped on its way to a component's listeners."""
+"""``adhere doctor``: find the step at which the TLS configuration of a component stopped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scanner.cli.progress import colors
 from scanner.cli.results_directory import Subject, subjects
 from scanner.cli.running import run_trio
 from scanner.cli.streams import width
-from scanner.doctor import INJECTED_MAPS, NO_EVENTS, NOT_READ, READS, Hear, diagnose, injected, served
+from scanner.doctor import INJECTED_MAPS, NO_EVENTS, NOT_READ, READS, ReadEvents, diagnose, injected, served
 from scanner.errors import InputError, UsageError
 from scanner.files.problems import did_you_mean
 from scanner.kube.kinds import Kind
@@ -32,35 +32,36 @@ from scanner.report.page import Page
 ALL_READS = union((ASSESSED, READS))
 
 
-@click.command(short_help="Name the step at which the configuration stopped.")
+@click.command(short_help="Find out why the TLS profile does not reach a component.")
 @click.argument("component", required=False)
 @which_cluster
-@click.option("--results", metavar="DIR", help="What 'adhere scan --save DIR' has seen: the last step, what is served.")
-@click.option("--policy", "policy_file", metavar="FILE", help="The scan's policy (kind: ScanPolicy).")
+@click.option("--results", metavar="DIR", help="Directory of 'adhere scan --save DIR', for the last step.")
+@click.option("--policy", "policy_file", metavar="FILE", help="Policy file of the scan (kind: ScanPolicy).")
 def doctor(component: str | None, results: str | None, policy_file: str | None, **options: object) -> int:
-    """Walk the steps from the APIServer object to what is served, and name the one at which the configuration stopped.
+    """Follow the TLS configuration from the APIServer object to the listeners, and name the step at which it stopped.
 
-    For one component (kube-apiserver, metrics-server), or for all: then those whose configuration stopped are shown.
-    Nothing is dialled. With --results and no cluster, the cluster is the one of the results, as it was then.
+    COMPONENT is a name, such as kube-apiserver or metrics-server. Without it, all components are checked, and those
+    with a stopped configuration are shown. Nothing is dialled. With --results and no cluster, doctor uses the state of
+    the cluster at the time of that scan.
 
-    Exit codes: 0 nothing stopped in any step that was looked at · 1 something stopped · 2 usage or configuration
+    Exit codes: 0 no problem found in the checked steps · 1 a configuration stopped · 2 usage or configuration
     error · 3 it could not be determined
     """
     asked = ClusterAsked(**options)  # type: ignore[arg-type] # click has checked the types
     page, found, names = Page(out=sys.stdout, color=colors(sys.stdout), width=width()), list[Diagnosis](), set[str]()
     for subject in subjects(asked, ALL_READS, results=results, profile=None, policy_file=policy_file):
-        looked_at = assess(subject.snapshot, subject.view)
+        assessed = assess(subject.snapshot, subject.view)
         judged = subject.judged()
         seen = None if judged is None else [served(row) for _, row in judged]
-        hear = hearing(asked, subject)
-        diagnoses = list(diagnose(looked_at, component, maps=maps(asked), seen=seen, hear=hear))
+        events = events_of(asked, subject)
+        diagnoses = list(diagnose(assessed, component, maps=maps(asked), seen=seen, read_events=events))
         if diagnoses or component is None:
-            write(page, looked_at.facts, diagnoses, whole=component is not None)
+            write(page, assessed.facts, diagnoses, whole=component is not None)
         found += diagnoses
-        names |= _components(looked_at)
+        names |= _components(assessed)
     if not found and component is not None:
-        hint = did_you_mean(component, names, otherwise=f"known here: {', '.join(sorted(names)[:30]) or 'none'}")
-        raise UsageError(f"no listener of the cluster is of a component '{plain(component, 60)}'", hint=hint)
+        hint = did_you_mean(component, names, otherwise=f"components here: {', '.join(sorted(names)[:30]) or 'none'}")
+        raise UsageError(f"the cluster has no listener of a component '{plain(component, 60)}'", hint=hint)
     code = exit_code(found)
     page.line()
     page.folded(8, "", exit_line(code, found))
@@ -76,8 +77,8 @@ def maps(asked: ClusterAsked) -> Known[tuple[KubeObject, ...]]:
     return found if isinstance(found, Unknown) else injected(found)
 
 
-def _components(looked_at: Assessment) -> set[str]:
-    return {each.component for each in looked_at.discovery.endpoints if each.component}
+def _components(assessed: Assessment) -> set[str]:
+    return {each.component for each in assessed.discovery.endpoints if each.component}
 
 
 def exit_code(found: list[Diagnosis]) -> int:
@@ -88,7 +89,7 @@ def exit_code(found: list[Diagnosis]) -> int:
     return EXIT_INCOMPLETE if "unknown" in conclusions or not found else EXIT_OK
 
 
-def hearing(asked: ClusterAsked, subject: Subject) -> Hear:
+def events_of(asked: ClusterAsked, subject: Subject) -> ReadEvents:
     """Return the reader of events for the selected cluster; a saved scan has no events."""
     if asked.snapshot is not None:
         return partial(_of_directory, asked.snapshot)
@@ -108,8 +109,8 @@ def _of_directory(directory: str, namespaces: Sequence[str]) -> Known[Events]:
     found = gathered(directory, EVENT, NO_EVENTS)
     if isinstance(found, Unknown):
         return found
-    there = {each.namespace for each in found}
-    missed = {name: f"{directory} holds none" for name in namespaces if name not in there}
+    namespaces_read = {each.namespace for each in found}
+    missed = {name: f"{directory} has none" for name in namespaces if name not in namespaces_read}
     return Events(found=found, missed=missed)
 
 
@@ -122,8 +123,8 @@ def gathered(directory: str, kind: Kind, otherwise: Unknown) -> Known[tuple[Kube
         return otherwise
     try:
         found = load(directory, (kind,))
-    except InputError as error:  # what there is, is of other kinds; or its files of this kind cannot be read
+    except InputError as error:  # only objects of other kinds, or unreadable files of this kind
         return Unknown(f"no {kind.name} was read: {error.message}")
     objects, gap = found.every(kind), found.gap(kind)
-    # A directory never has those of every namespace; what it has is what can be looked at.
+    # A directory never has those of every namespace: use those that it has.
     return Unknown(gap) if gap and not objects else objects

@@ -1,4 +1,4 @@
-"""``adhere lint``: what objects declare, judged from the objects alone."""
+"""``adhere lint``: judge what objects declare, from the objects alone."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ class Asked:
     quiet: bool
 
 
-@click.command(short_help="Judge what manifests or a cluster's objects declare about TLS.")
+@click.command(short_help="Check the TLS settings in manifests or in a cluster's objects.")
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
-@click.option("--cluster", is_flag=True, help="Look things up in the cluster of the kubeconfig.")
-@click.option("--kubeconfig", metavar="FILE", help="Access to the cluster.  [default: as kubectl finds it]")
+@click.option("--cluster", is_flag=True, help="Look up objects in the cluster of the kubeconfig.")
+@click.option("--kubeconfig", metavar="FILE", help="Kubeconfig file.  [default: as kubectl finds it]")
 @click.option("--context", "context", metavar="NAME", help="Context of the kubeconfig.")
-@click.option("--snapshot", metavar="DIR", help="A saved snapshot or a must-gather instead of the cluster.")
+@click.option("--snapshot", metavar="DIR", help="Read a snapshot or a must-gather instead of the cluster.")
 @SECRETS
 @click.option(
     "--default-namespace",
     metavar="NAME",
     default="default",
     show_default=True,
-    help="Namespace of objects that name none.",
+    help="Namespace of objects without one.",
 )
-@click.option("--as", "user", metavar="USER", help="Say whether USER may set hosts and certificates of Routes.")
+@click.option("--as", "user", metavar="USER", help="Check whether USER may set hosts and certificates of Routes.")
 @click.option("--as-group", "groups", metavar="GROUP", multiple=True, help="A group of that USER; repeatable.")
 @click.option(
     "--format",
@@ -65,10 +65,10 @@ class Asked:
     help="Lowest severity that makes the exit code 1.",
     show_default=True,
 )
-@click.option("--accept-undecided", is_flag=True, help="Exit 0 also where something could not be decided here.")
-@click.option("--accept-empty", is_flag=True, help="Exit 0 also where there is nothing to judge.")
-@click.option("--fix-hints", is_flag=True, help="Print the YAML that would be right below each finding.")
-@click.option("-q", "--quiet", is_flag=True, help="Nothing on stderr but errors.")
+@click.option("--accept-undecided", is_flag=True, help="Exit 0 even if something is undecided.")
+@click.option("--accept-empty", is_flag=True, help="Exit 0 even if there is nothing to check.")
+@click.option("--fix-hints", is_flag=True, help="Print corrected YAML below each finding.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only errors on stderr.")
 def lint(
     paths: tuple[str, ...],
     context: str | None,
@@ -77,12 +77,12 @@ def lint(
     groups: tuple[str, ...],
     **options: object,
 ) -> int:
-    """Judge what manifests declare about TLS, without a cluster and without a connection.
+    """Check the TLS settings in manifests, without a cluster and without a connection.
 
     PATH is a file or directory of YAML and JSON, or - for standard input: kustomize build . | adhere lint -
 
     With --cluster or --snapshot, objects that manifests refer to are looked up there. Without PATH, the objects of the
-    cluster are judged. A reference to an object that is missing is undecided, which is no pass: exit 3.
+    cluster are checked. A reference to an object that was not found is undecided: exit 3.
     """
     which = {name: options.pop(name) for name in ("cluster", "kubeconfig", "snapshot", "secrets")}
     cluster = ClusterAsked(contexts=(context,) if context else (), **which)  # type: ignore[arg-type]
@@ -90,12 +90,12 @@ def lint(
     if not paths and not cluster.meant:
         raise UsageError("nothing to lint", hint="give files or directories, - for standard input, or --cluster")
     if not cluster.meant:
-        cluster.none_given()
+        cluster.refuse_cluster_options()
     if groups and not user:
-        raise UsageError("--as-group without --as", hint="name the user who is in the group: --as USER")
+        raise UsageError("--as-group without --as", hint="add --as USER")
     if not _NAMESPACE.fullmatch(default_namespace):
-        hint = "at most 63 lower-case letters, digits and -"
-        raise UsageError(f"--default-namespace: no name of a namespace: {shown(default_namespace)}", hint=hint)
+        hint = "use at most 63 lower-case letters, digits and -"
+        raise UsageError(f"--default-namespace: invalid name {shown(default_namespace)}", hint=hint)
     outputs = parse_outputs(asked.formats, LINT_FORMATS)
     report = _linted(paths, cluster, default_namespace, user, groups)
     accepted = {"accept_undecided": asked.accept_undecided, "accept_empty": asked.accept_empty}
@@ -112,11 +112,11 @@ def _linted(
 
     started = datetime.now(UTC)
     known = None
-    given = read_manifests(paths, LINT_READS, namespace) if paths else None
+    manifests = read_manifests(paths, LINT_READS, namespace) if paths else None
     if asked.meant:
         (known,) = snapshots(
-            asked, LINT_READS, partial(referred, given), partial(reviewed, given, user=user, groups=groups)
+            asked, LINT_READS, partial(referred, manifests), partial(reviewed, manifests, user=user, groups=groups)
         )
     sources = (*paths, *([known.origin.name] if known else []))
-    about = declared(given, known, user, groups)
-    return lint_report(about, given, started=started, sources=sources, arguments=sys.argv[1:])
+    about = declared(manifests, known, user, groups)
+    return lint_report(about, manifests, started=started, sources=sources, arguments=sys.argv[1:])

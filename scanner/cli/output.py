@@ -1,4 +1,4 @@
-"""``--format FMT[=PATH]``: where each report goes."""
+"""``--format FMT[=PATH]``: the reports and their paths."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def parse_output(value: str, formats: Mapping[str, Format[Any]] = FORMATS) -> Ou
     """Parse ``html=report.html``. Raises ``UsageError``."""
     name, equals, path = value.partition("=")
     if name not in formats:
-        raise UsageError(f"--format {value}: there is no format '{name}'", hint=f"formats are {', '.join(formats)}")
+        raise UsageError(f"--format {value}: unknown format '{name}'", hint=f"formats: {', '.join(formats)}")
     if equals and not path:
-        raise UsageError(f"--format {value}: the path is missing", hint=f"--format {name}=FILE, or only {name}")
+        raise UsageError(f"--format {value}: the path is missing", hint=f"--format {name}=FILE or --format {name}")
     target = Path(path) if path and path != "-" else None
     if target is not None and target.is_dir():
         target = target / formats[name].file_name
     if target is not None and not target.parent.is_dir():
-        raise UsageError(f"--format {value}: there is no directory {target.parent}", hint="make it first")
+        raise UsageError(f"--format {value}: directory {target.parent} does not exist", hint="create it first")
     return Output(format=name, path=target)
 
 
@@ -64,7 +64,7 @@ def parse_outputs(values: Iterable[str], formats: Mapping[str, Format[Any]] = FO
     for place in places:
         if places.count(place) > 1:
             where = "standard output" if place is None else str(place)
-            raise UsageError(f"two formats go to {where}", hint="give each a path of its own: --format json=FILE")
+            raise UsageError(f"two formats write to {where}", hint="give each its own path: --format json=FILE")
     if formats is FORMATS:
         _refuse_rows(outputs, places)
     return outputs
@@ -75,7 +75,7 @@ def _refuse_rows(outputs: Iterable[Output], places: list[Path | None]) -> None:
     for output in outputs:
         if output.format == "json" and output.path and beside(output.path).resolve() in places:
             raise UsageError(
-                f"a format goes to {beside(output.path)}, where rows are kept while the scan runs",
+                f"a format writes to {beside(output.path)}, which the JSON report needs during the scan",
                 hint="give it another path",
             )
 
@@ -105,8 +105,8 @@ def _may_replace(rows: Path) -> None:
         next(read_rows(rows), None)
     except InputError:
         raise UsageError(
-            f"{rows} is not ours, and rows are to be kept there while the scan runs",
-            hint="move it, or give the JSON report another name",
+            f"{rows} is not a file of adhere, and the JSON report needs this path during the scan",
+            hint="move the file, or give the JSON report another path",
         ) from None
 
 
@@ -126,14 +126,14 @@ def write_reports(
         if output.path is None:
             if output.format == "text":
                 more = {**options, "color": colors(sys.stdout), **({"width": width} if width else {})}
-            print_whole(partial(chosen.write, report, **more))
+            print_report(partial(chosen.write, report, **more))
             continue
         atomic_write(output.path, partial(chosen.write, report, **more), mode=chosen.mode)
         if not quiet:
             say(f"adhere: wrote {output.path}")
 
 
-def print_whole(write: Callable[[TextIO], None]) -> None:
+def print_report(write: Callable[[TextIO], None]) -> None:
     """Write a report to standard output."""
     with suppress(AttributeError):  # a stream that is not a file (tests) writes any text
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]

@@ -13,29 +13,29 @@ from scanner.kube.tls_profile import Profile
 from scanner.report.escape import plain
 from scanner.tls.names import group_label, group_name, openssl_name, suite_name, version_name
 
-_HEADINGS = ("PROFILE", "FROM", "SUITES", "GROUPS", "SOURCE")
+_HEADINGS = ("PROFILE", "MINIMUM", "SUITES", "GROUPS", "SOURCE")
 _LEAST = 3
 """Columns that every page has."""
 
 
-@click.group(invoke_without_command=True, short_help="List the profiles, or show what one means.")
+@click.group(invoke_without_command=True, short_help="List the TLS profiles, or show one.")
 @click.pass_context
 def profiles(context: click.Context) -> None:
-    """List the profiles, or show what one of them means."""
+    """List the TLS profiles, or show one."""
     if context.invoked_subcommand is None:
         _print(table(shipped(), width()))
 
 
 @profiles.command("list")
 def list_() -> None:
-    """List the profiles."""
+    """List the TLS profiles."""
     _print(table(shipped(), width()))
 
 
-@profiles.command(short_help="Print what a profile means.")
+@profiles.command(short_help="Print versions, suites and groups of a profile.")
 @click.argument("profile", metavar="NAME|FILE")
 def show(profile: str) -> None:
-    """Print what the profile NAME, or the tlsSecurityProfile in FILE, means."""
+    """Print versions, suites and groups of the profile NAME, or of the tlsSecurityProfile in FILE."""
     _print(page(load_profile(profile)))
 
 
@@ -45,8 +45,8 @@ def _print(lines: Iterable[str]) -> None:
 
 
 def table(listed: Iterable[Profile], width: int | None = None) -> list[str]:
-    """A line for each profile: name, lowest version, number of suites, groups, source; on a narrow page without what
-    has no room, which ``show`` has."""
+    """Return a line for each profile: name, lowest version, number of suites, groups, source. A narrow page omits the
+    last columns."""
     rows = [_HEADINGS, *(_row(profile) for profile in listed)]
     lines = list(_aligned(rows))
     while width is not None and max(map(len, lines)) > width and len(rows[0]) > _LEAST:
@@ -61,10 +61,10 @@ def _row(profile: Profile) -> tuple[str, ...]:
 
 
 def page(profile: Profile) -> Iterator[str]:
-    """A profile's meaning: every suite with its code point and both names, groups, source, notes."""
+    """Yield the lines of a profile: every suite with its code point and both names, groups, source, notes."""
     yield profile.name
-    yield f"  accepted from  {version_name(profile.min_version)} on"
-    yield f"  source         {profile.source}"
+    yield f"  minimum version  {version_name(profile.min_version)}"
+    yield f"  source           {profile.source}"
     yield ""
     yield f"cipher suites ({len(profile.suites)})"
     yield from _aligned([(f"  0x{code:04X}", suite_name(code), openssl_name(code) or "-") for code in profile.suites])
@@ -81,7 +81,7 @@ def page(profile: Profile) -> Iterator[str]:
 
 
 def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    """Rows in columns; the last column is as wide as it is."""
+    """Yield rows in columns, without space at the end."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

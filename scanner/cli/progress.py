@@ -34,8 +34,8 @@ def progress(loudness: Loudness) -> Iterator[Progress]:
     elif loudness == "verbose":
         yield _verbose
     elif sys.stderr.isatty():
-        with _live() as tell:
-            yield tell
+        with _live() as show_row:
+            yield show_row
     else:
         yield _plain()
 
@@ -47,17 +47,17 @@ def _verbose(row: EndpointRow) -> None:
 
 def _plain() -> Progress:
     done = failed = 0
-    told = time.monotonic()
+    printed = time.monotonic()
 
-    def tell(row: EndpointRow) -> None:
-        nonlocal done, failed, told
+    def show_row(row: EndpointRow) -> None:
+        nonlocal done, failed, printed
         done += 1
         failed += row["verdict"] == "fail"
-        if time.monotonic() - told >= PLAIN_EVERY:
-            told = time.monotonic()
+        if time.monotonic() - printed >= PLAIN_EVERY:
+            printed = time.monotonic()
             say(f"adhere: {done} endpoints so far, {failed} fail")
 
-    return tell
+    return show_row
 
 
 @contextmanager
@@ -69,10 +69,10 @@ def _live() -> Iterator[Progress]:
     done: dict[str, int] = {}
     with Live(console=Console(stderr=True), auto_refresh=False, transient=True) as live:
 
-        def tell(row: EndpointRow) -> None:
+        def show_row(row: EndpointRow) -> None:
             done[row["verdict"]] = done.get(row["verdict"], 0) + 1
             counts = "  ".join(f"{verdict} {count}" for verdict, count in sorted(done.items()))
             line = f"{sum(done.values())} endpoints  {counts}  {plain(row['id'])}"
             live.update(Text(line, no_wrap=True, overflow="ellipsis"), refresh=True)
 
-        yield tell
+        yield show_row

@@ -8,13 +8,13 @@ from scanner.cluster.rbac import OPTIONS, as_yaml, cluster_role
 
 
 @click.command(
-    epilog="WHAT is " + ", ".join(OPTIONS) + ". Each becomes a role of its own that says its risk.",
+    epilog="WHAT is " + ", ".join(OPTIONS) + ". Each adds a role whose description states its risk.",
     short_help="Print the ClusterRole that a scan needs.",
 )
-@click.option("--with", "with_", metavar="WHAT,...", default="", help="Permissions that not every scan needs.")
-@click.option("--service-account", metavar="NS/NAME", help="Print this account and its bindings too.")
+@click.option("--with", "with_", metavar="WHAT,...", default="", help="Optional permissions, each as a role.")
+@click.option("--service-account", metavar="NS/NAME", help="Also print this service account and its bindings.")
 def rbac(with_: str, service_account: str | None) -> None:
-    """Print the ClusterRole that a scan needs, as YAML: reading only, made from the list of what is read.
+    """Print the ClusterRole that a scan needs, as YAML. It allows reading only what adhere reads.
 
     \b
     adhere rbac --service-account adhere/adhere | oc apply -f -

@@ -59,8 +59,8 @@ class Results:
             return found[0]
         raise UsageError(
             f"{self.directory}: the saved scan is of {', '.join(plain(each, 60) for each in known)}, "
-            f"and this cluster is {plain(facts.name, 60)}",
-            hint="give the results of a scan of this cluster, or no cluster: then the one in the results is looked at",
+            f"but this cluster is {plain(facts.name, 60)}",
+            hint="use the results of a scan of this cluster, or only --results: then its own cluster is used",
         )
 
     @property
@@ -73,8 +73,8 @@ def load_results(directory: str, asked: ClusterAsked, policy_file: str | None) -
     head = load_head(directory)
     if not head.clusters:
         raise UsageError(
-            f"{directory}: a scan of a list of targets, which have no components",
-            hint="adhere scan --cluster --save DIR",
+            f"{directory}: this is a scan of a list of targets, which have no components",
+            hint="save a scan of a cluster: adhere scan --cluster --save DIR",
         )
     then = as_then(
         directory,
@@ -121,8 +121,8 @@ def subjects(
             yield Subject(snapshot=snapshot, view=view)
         return
     found = load_results(results, asked, policy_file)
-    wanted = viewpoint(asked, found.view.policy, load_profile(profile) if profile else found.view.default_profile)
-    view = replace(wanted, component_files=found.view.component_files)
+    view = viewpoint(asked, found.view.policy, load_profile(profile) if profile else found.view.default_profile)
+    view = replace(view, component_files=found.view.component_files)
     if asked.meant:
         for snapshot in snapshots(asked, reads):
             yield Subject(snapshot=snapshot, view=view, results=found, saved_as=found.called(cluster_facts(snapshot)))

@@ -28,10 +28,10 @@ ALL: tuple[AnyRule, ...] = (
 """All rules: on endpoints, with ``--deep``, on the scan, and of lint."""
 
 
-@click.group(invoke_without_command=True, short_help="List the rules, or show one's page.")
+@click.group(invoke_without_command=True, short_help="List the rules, or show the page of one.")
 @click.pass_context
 def rules(context: click.Context) -> None:
-    """List the rules, or show one rule's page."""
+    """List the rules, or show the page of one."""
     if context.invoked_subcommand is None:
         click.echo(table())
 
@@ -63,5 +63,5 @@ def find(rule_id: str) -> AnyRule:
     if rule_id in known:
         return known[rule_id]
     close = get_close_matches(rule_id.lower(), known, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(close)}?" if close else "adhere rules lists them all"
-    raise UsageError(f"there is no rule '{plain(rule_id, 60)}'", hint=hint)
+    hint = f"did you mean {' or '.join(close)}?" if close else "'adhere rules' lists all rules"
+    raise UsageError(f"unknown rule '{plain(rule_id, 60)}'", hint=hint)

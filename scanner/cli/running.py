@@ -59,9 +59,9 @@ def run_and_report(work: Work, outputs: tuple[Output, ...], fail_on: FailOn, lou
     with _scratch() as scratch:
         kept = rows_path(outputs, Path(scratch))
         with RowFile(kept) as rows:
-            with progress(loudness) as tell, _writer(work) as writer:
+            with progress(loudness) as show_row, _writer(work) as writer:
                 record = writer.record if writer else _forget
-                report = run_trio(partial(scan_until_signal, work, rows, tell, record))
+                report = run_trio(partial(scan_until_signal, work, rows, show_row, record))
                 report = replace(report, fail_on=fail_on)
                 rows.close()
                 if writer:
@@ -91,7 +91,7 @@ def _scratch() -> tempfile.TemporaryDirectory[str]:
     except FileNotFoundError as error:
         raise ResourceError(
             f"no directory for temporary files: {error.strerror or error}",
-            hint="let TMPDIR name a directory that is writable",
+            hint="set TMPDIR to a writable directory",
         ) from error
 
 
@@ -118,17 +118,17 @@ def _sole(group: BaseExceptionGroup[BaseException]) -> BaseException:
 def finish(report: Report, outputs: tuple[Output, ...], loudness: Loudness) -> None:
     """Write the reports. A scan that was stopped has a notice before, because the last line is the exit line."""
     if report.coverage["interrupted"]:
-        say(f"adhere: stopped by {report.coverage['interrupted']}; the report has what was finished")
+        say(f"adhere: stopped by {report.coverage['interrupted']}; the report has the endpoints that were finished")
     write_reports(report, outputs, FORMATS, quiet=loudness == "quiet", width=width())
 
 
-async def scan_until_signal(work: Work, rows: RowFile, tell: Progress, record: Record = _forget) -> Report:
+async def scan_until_signal(work: Work, rows: RowFile, show_row: Progress, record: Record = _forget) -> Report:
     """Scan. The first SIGINT or SIGTERM ends it early, the second at once (``KeyboardInterrupt``)."""
     gate = Gate(work.settings.limits)
     async with trio.open_nursery() as nursery:
         await nursery.start(_watch, gate)
         async with _ways(work) as way:
-            report = await scan(work.jobs, work.settings, rows, tell, gate, work.surroundings, record, way)
+            report = await scan(work.jobs, work.settings, rows, show_row, gate, work.surroundings, record, way)
         nursery.cancel_scope.cancel()
     return report
 

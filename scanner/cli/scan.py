@@ -19,7 +19,7 @@ from scanner.cli.running import Work, run_and_report
 from scanner.cli.shared_options import COUNT, RATE, SECONDS, load_policy
 from scanner.cli.targets import load_anchors, parse_server_name, parse_target, public_anchors, read_targets
 from scanner.errors import UsageError
-from scanner.jobs import Owed, of_targets
+from scanner.jobs import TargetRequirements, of_targets
 from scanner.kube.profile_catalogue import load_profile
 from scanner.model.endpoint import Target
 from scanner.model.report import FailOn
@@ -61,11 +61,11 @@ class Asked:
     verbose: bool
 
 
-@click.command(short_help="Find listeners or take a list, ask them, judge, report.")
+@click.command(short_help="Probe the TLS listeners of a cluster or a list, and report violations.")
 @click.argument("targets", metavar="[TARGET]...", nargs=-1)
-@click.option("--targets", "target_file", metavar="FILE|-", help="Read targets from FILE, one a line, # for comments.")
+@click.option("--targets", "target_file", metavar="FILE|-", help="File of targets, one per line; # starts a comment.")
 @click.option(
-    "--profile", metavar="NAME|FILE", help=f"Profile to meet; see 'adhere profiles'.  [default: {DEFAULT_PROFILE}]"
+    "--profile", metavar="NAME|FILE", help=f"Required profile; see 'adhere profiles'.  [default: {DEFAULT_PROFILE}]"
 )
 @click.option(
     "--mode",
@@ -95,23 +95,23 @@ class Asked:
     default=None,
     help="Check every violation again with sslyze, if sslyze supports the check.",
 )
-@click.option("--deep", is_flag=True, default=None, help="Let sslyze look for known vulnerabilities too.")
+@click.option("--deep", is_flag=True, default=None, help="Also check for known vulnerabilities with sslyze.")
 @click.option("--active-http", is_flag=True, default=None, help="Send a HEAD request where a check needs one.")
 @click.option("--sni", metavar="NAME", help="Send NAME as SNI to targets without #SNI.")
 @click.option(
-    "--ca", metavar="FILE|system", help="Trusted CAs in PEM.  [default: public roots; other names are not verified]"
+    "--ca", metavar="FILE|system", help="Trusted CAs in PEM.  [default: public roots, for public addresses only]"
 )
 @click.option(
     "--config",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="YAML with these options and the policy; the command line wins.",
+    help="YAML file with these options and thresholds; the command line overrides it.",
 )
-@click.option("--policy", "policy_file", metavar="FILE", help="Waivers, overrides and scope (kind: ScanPolicy).")
+@click.option("--policy", "policy_file", metavar="FILE", help="Policy file: waivers, overrides ... (kind: ScanPolicy).")
 @dialled_cluster
 @click.option("--save", metavar="DIR", help="Save the scan for adhere whatif. Private keys are not saved.")
-@click.option("-q", "--quiet", is_flag=True, help="Nothing on stderr but errors.")
-@click.option("-v", "--verbose", is_flag=True, help="Every endpoint on stderr as it is finished.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only errors on stderr.")
+@click.option("-v", "--verbose", is_flag=True, help="Print every finished endpoint on stderr.")
 def scan(save: str | None, **options: object) -> int:
     """Probe every TARGET, or every listener of a cluster, and compare it with the required TLS profile.
 
@@ -128,7 +128,7 @@ def scan(save: str | None, **options: object) -> int:
     config = config_of(asked)
     policy = policy_of(asked, config)
     if asked.quiet and asked.verbose:
-        raise UsageError("--quiet and --verbose contradict each other", hint="leave one out")
+        raise UsageError("--quiet and --verbose cannot be combined", hint="remove one of them")
     work = (
         cluster_work(asked, cluster, config, policy) if cluster.meant else target_work(asked, cluster, config, policy)
     )
@@ -147,20 +147,20 @@ def _inputs(asked: Asked, cluster: ClusterAsked) -> dict[str, str]:
 
 def target_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: ScanPolicy) -> Work:
     """Return the scan of a list of targets. Raises ``ScannerError``."""
-    cluster.none_given()
-    owed = owed_of(asked, config, policy)
-    settings = settings_of(asked, config, owed.profile.said, policy)
+    cluster.refuse_cluster_options()
+    requirements = requirements_of(asked, config, policy)
+    settings = settings_of(asked, config, requirements.profile.said, policy)
     head = Head(
         mode=settings.mode,
         confirm=settings.confirm,
         deep=settings.deep,
-        profile=owed.profile,
-        anchors=owed.anchors,
-        anchor_source=owed.anchor_source,
+        profile=requirements.profile,
+        anchors=requirements.anchors,
+        anchor_source=requirements.anchor_source,
         policy=asked.policy_file is not None,
         thresholds=policy.thresholds,
     )
-    return Work(jobs=of_targets(targets_of(asked, config), owed), settings=settings, head=head)
+    return Work(jobs=of_targets(targets_of(asked, config), requirements), settings=settings, head=head)
 
 
 def cluster_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: ScanPolicy) -> Work:
@@ -168,9 +168,9 @@ def cluster_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: Sc
     from scanner.cli import scan_cluster  # noqa: PLC0415 - it takes longer to import than a target to scan
 
     if asked.targets or asked.target_file:
-        raise UsageError("targets and a cluster contradict each other", hint="make two scans of it")
+        raise UsageError("targets and a cluster cannot be combined", hint="run two scans")
     if cluster.via and cluster.snapshot:
-        raise UsageError("--via port-forward needs the cluster, and --snapshot has none", hint="leave one of them out")
+        raise UsageError("--via port-forward needs the API, and --snapshot has none", hint="remove one of them")
     name = asked.profile or config.profile
     settings = settings_of(asked, config, "per listener, from the cluster", policy)
     settings = replace(settings, limits=scan_cluster.gentle(settings.limits))
@@ -220,7 +220,7 @@ def _none_empty(asked: Asked) -> None:
     )
     for option, value in values:
         if value == "":
-            raise UsageError(f"{option} is empty", hint="is a variable not set? Without the option its default holds")
+            raise UsageError(f"{option} is empty", hint="set a value, or remove the option for its default")
 
 
 def config_of(asked: Asked) -> Config:
@@ -232,7 +232,7 @@ def config_of(asked: Asked) -> Config:
     return load_config(str(asked.config))
 
 
-def owed_of(asked: Asked, config: Config, policy: ScanPolicy = ScanPolicy()) -> Owed:
+def requirements_of(asked: Asked, config: Config, policy: ScanPolicy = ScanPolicy()) -> TargetRequirements:
     """Return the requirements on all targets. Raises ``ScannerError``."""
     named = (
         (asked.profile, "--profile"),
@@ -242,7 +242,7 @@ def owed_of(asked: Asked, config: Config, policy: ScanPolicy = ScanPolicy()) -> 
     )
     name, chosen_by = next((name, source) for name, source in named if name)
     anchors, anchor_source = load_anchors(asked.ca) if asked.ca else ((), "")
-    return Owed(
+    return TargetRequirements(
         profile=load_profile(name),
         profile_source=chosen_by,
         anchors=anchors,
@@ -258,7 +258,7 @@ def settings_of(asked: Asked, config: Config, profile: str, policy: ScanPolicy =
     if (confirm or deep) and sslyze_pool.available() is None:
         raise UsageError(
             f"--{'confirm' if confirm else 'deep'} needs sslyze, which is not installed",
-            hint="pip install 'adhere[sslyze]'",
+            hint="install it: pip install 'adhere[sslyze]'",
         )
     return Settings(
         profile=profile,
@@ -286,21 +286,21 @@ def limits_of(asked: Asked, config: Config) -> Limits:
     if limits.timeout > limits.deadline:
         raise UsageError(
             f"--timeout {limits.timeout:g} is longer than --deadline {limits.deadline:g}",
-            hint="a connection cannot take longer than its endpoint: lower the first or raise the second",
+            hint="lower --timeout, or raise --deadline",
         )
     return limits
 
 
 def targets_of(asked: Asked, config: Config) -> Iterator[Target]:
     """Yield all targets once, read as they are needed. Raises ``UsageError`` if there are none."""
-    given = asked.targets or (() if asked.target_file else config.targets or ())
-    if not given and not asked.target_file:
-        raise UsageError("no target", hint="adhere scan HOST:PORT, or --targets FILE")
+    texts = asked.targets or (() if asked.target_file else config.targets or ())
+    if not texts and not asked.target_file:
+        raise UsageError("no target and no cluster is set", hint="write HOST:PORT, --targets FILE or --cluster")
     sni = asked.sni or config.sni
     if sni:
         sni = parse_server_name(sni, "--sni" if asked.sni else f"{asked.config}: sni")
     where = "argument" if asked.targets else f"{asked.config}: target"
-    named = [parse_target(text, f"{where} {place}") for place, text in enumerate(given, start=1)]
+    named = [parse_target(text, f"{where} {place}") for place, text in enumerate(texts, start=1)]
     listed = read_targets(asked.target_file) if asked.target_file else iter(())
     return _once(chain(named, listed), sni)
 

@@ -51,7 +51,7 @@ def jobs(clusters: list[Assessment]) -> Iterator[Job]:
 
 
 def _named(cluster: Assessment, first: int) -> Iterator[Job]:
-    """``first``: the place of the cluster's first row."""
+    """Yield the jobs with the cluster's name in their ids. ``first``: the place of the cluster's first row."""
     name = cluster.facts.name
     for job in cluster.jobs():
         endpoint = replace(job.endpoint, id=f"{name}/{job.endpoint.id}", instance=f"{name}/{job.endpoint.instance}")

@@ -24,7 +24,7 @@ PREVIOUS = click.option(
     "--previous",
     metavar="DIR",
     multiple=True,
-    help="Judge older certificates by the configuration in an earlier snapshot or saved scan.",
+    help="Earlier snapshot or saved scan, with the PKI configuration for older certificates.",
 )
 
 
@@ -51,11 +51,11 @@ def _places(directory: str) -> Iterator[Path]:
     elif (Path(directory) / HEAD).is_file():
         found = load_head(directory)
         if not found.clusters:
-            raise UsageError(f"{directory}: a scan of a list of targets, and no cluster", hint="leave it out")
+            raise UsageError(f"{directory}: this is a scan of a list of targets, not of a cluster", hint="remove it")
         yield from snapshot_places(Path(directory), len(found.clusters))
     else:
-        hint = "it takes what adhere snapshot save, or scan --save, has filled: others do not say when they were made"
-        raise InputError(f"{directory}: neither a snapshot of adhere's nor a saved scan", hint=hint)
+        hint = "use a directory of adhere snapshot save or adhere scan --save: others have no date"
+        raise InputError(f"{directory}: this is neither a snapshot nor a saved scan of adhere", hint=hint)
 
 
 def check(found: Sequence[Snapshot], clusters: Sequence[Snapshot]) -> None:
@@ -63,14 +63,15 @@ def check(found: Sequence[Snapshot], clusters: Sequence[Snapshot]) -> None:
     for each in found:
         name, of = plain(each.origin.name, 60), [one for one in clusters if same_cluster(each, one)]
         if not of:
-            told = ", ".join(plain(one.origin.name, 60) for one in clusters)
-            raise UsageError(f"--previous has the cluster {name}, and this is {told}", hint="it must be the same one")
+            names = ", ".join(plain(one.origin.name, 60) for one in clusters)
+            hint = "use an earlier snapshot of the same cluster"
+            raise UsageError(f"--previous has the cluster {name}, but this is {names}", hint=hint)
         if len(of) > 1:
-            what = f"--previous has the cluster {name}, and it is unknown which of {len(of)} clusters that is"
-            raise UsageError(what, hint="look at one cluster at a time")
+            what = f"--previous has the cluster {name}, which can be any of {len(of)} selected clusters"
+            raise UsageError(what, hint="select one cluster: --context NAME")
         if each.taken_at > of[0].taken_at:
-            what = f"--previous is of {timestamp(each.taken_at)}, and the cluster as of {timestamp(of[0].taken_at)}"
-            raise UsageError(what, hint="it must be the earlier one: exchange the two")
+            what = f"--previous is of {timestamp(each.taken_at)}, later than the cluster ({timestamp(of[0].taken_at)})"
+            raise UsageError(what, hint="exchange the two: --previous must be the earlier one")
 
 
 def load_policy(path: str | None) -> ScanPolicy:
@@ -93,12 +94,12 @@ SECRETS = click.option(
 )
 
 
-def asked_for(*, secrets: bool | None) -> NeededNames:
+def needed_secrets(*, secrets: bool | None) -> NeededNames:
     """Return the parameter ``secrets`` of ``cluster.read``."""
-    return _wanted if secrets else ()
+    return _needed if secrets else ()
 
 
-def _wanted(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+def _needed(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     """Return the Secrets with certificates that matter, by namespace and name."""
     from scanner.config.certificate_names import load_names  # noqa: PLC0415 - few scans read Secrets
     from scanner.pki.secret_references import secret_references  # noqa: PLC0415
@@ -106,23 +107,23 @@ def _wanted(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     return secret_references(snapshot, load_names(hosted=hosted_namespaces(snapshot)))
 
 
-def as_wanted(found: Snapshot, *, secrets: bool | None) -> Snapshot:
+def with_secrets_option(found: Snapshot, *, secrets: bool | None) -> Snapshot:
     """Apply ``--secrets`` to a saved snapshot. Missing Secrets are a gap only with ``--secrets``."""
     gap = found.unreadable.get(SECRET)
     if secrets is False:
-        told = Unreadable(kind=SECRET, gap="not-asked", reason="no Secret is looked at (--no-secrets)")
+        not_asked = Unreadable(kind=SECRET, gap="not-asked", reason="Secrets are not read (--no-secrets)")
         objects = {**found.objects, SECRET: ()}
-        return replace(found, objects=objects, unreadable={**found.unreadable, SECRET: told})
+        return replace(found, objects=objects, unreadable={**found.unreadable, SECRET: not_asked})
     if gap is None:
         return found
-    return replace(found, unreadable={**found.unreadable, SECRET: _as_told(gap, wanted=secrets is True)})
+    return replace(found, unreadable={**found.unreadable, SECRET: _gap(gap, requested=secrets is True)})
 
 
-def _as_told(gap: Unreadable, *, wanted: bool) -> Unreadable:
+def _gap(gap: Unreadable, *, requested: bool) -> Unreadable:
     """Return the gap as it is with or without ``--secrets``. A gap with an ``option`` is the same in a live cluster."""
-    if wanted and gap.gap == "not-asked" and not gap.option:
+    if requested and gap.gap == "not-asked" and not gap.option:
         return replace(gap, gap="not-saved", reason="the snapshot was taken without --secrets")
-    return replace(gap, gap="not-asked") if gap.gap == "not-saved" and not wanted else gap
+    return replace(gap, gap="not-asked") if gap.gap == "not-saved" and not requested else gap
 
 
 class Amount(click.FloatRange):

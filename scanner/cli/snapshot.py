@@ -9,30 +9,34 @@ import click
 from scanner.assessment import READS
 from scanner.cli.cluster_options import bundles
 from scanner.cli.running import run_trio
-from scanner.cli.shared_options import SECRETS, asked_for
+from scanner.cli.shared_options import SECRETS, needed_secrets
 from scanner.cli.streams import say
 from scanner.kube.kinds import KINDS, SECRET
 from scanner.kube.snapshot import Snapshot
 from scanner.report.escape import plain
 
 
-@click.group(short_help="Keep what the API says of a cluster, without any key.")
+@click.group(short_help="Save the objects of a cluster, without private keys.")
 def snapshot() -> None:
-    """Keep what the API says of a cluster, without any private key."""
+    """Save the objects of a cluster in a directory, without private keys."""
 
 
-@snapshot.command("save", short_help="Read the cluster and write it into DIR.")
+@snapshot.command("save", short_help="Save the objects of a cluster in DIR.")
 @click.argument("directory", metavar="DIR")
-@click.option("--kubeconfig", metavar="FILE", help="Instead of KUBECONFIG and ~/.kube/config.")
-@click.option("--context", metavar="NAME", help="Of the kubeconfig; default: its current one.")
+@click.option("--kubeconfig", metavar="FILE", help="Kubeconfig file.  [default: as kubectl finds it]")
+@click.option("--context", metavar="NAME", help="Context of the kubeconfig.  [default: its current context]")
 @click.option(
-    "--namespace", "namespaces", metavar="NS", multiple=True, help="Where to read what may not be read in all."
+    "--namespace",
+    "namespaces",
+    metavar="NS",
+    multiple=True,
+    help="Read NS if not all may be read; repeatable.",
 )
 @click.option(
     "--all",
     "everything",
     is_flag=True,
-    help="Also what lint and doctor look at (adhere rbac --with lint,doctor).",
+    help="Also save what lint and doctor read (role: adhere rbac --with lint,doctor).",
 )
 @SECRETS
 def save_(
@@ -44,9 +48,9 @@ def save_(
     everything: bool,
     secrets: bool | None,
 ) -> None:
-    """Read the cluster and write it into DIR, for `adhere scan --snapshot DIR`; for lint and doctor with --all.
+    """Save the objects of a cluster in DIR, for the option --snapshot of other commands; lint and doctor need --all.
 
-    Private keys are never written. DIR is made, or is empty, or holds a snapshot that is replaced.
+    Private keys are never written. DIR must be new, empty, or an earlier snapshot, which is replaced.
     """
     from scanner.cluster import access, read, save  # noqa: PLC0415 - the HTTP client takes longer than the help
 
@@ -56,20 +60,20 @@ def save_(
         partial(
             reading,
             no_secrets=secrets is False,
-            secrets=asked_for(secrets=secrets),
+            secrets=needed_secrets(secrets=secrets),
             config_maps=bundles,
             config_maps_by="lint" if everything else "configmaps",
             permitted={"lint"} if everything else (),
         )
     )
-    for line in told(found):
+    for line in gaps(found):
         say(f"adhere: {plain(line, 1000)}")
     save(found, directory)
     objects = sum(map(len, found.objects.values()))
-    say(f"adhere: {plain(directory)}: {objects} objects of {plain(found.origin.name)}")
+    say(f"adhere: saved {objects} objects of {plain(found.origin.name)} in {plain(directory)}")
 
 
-def told(found: Snapshot) -> list[str]:
+def gaps(found: Snapshot) -> list[str]:
     """Return the warnings and gaps of a snapshot."""
-    gaps = [f"{kind.resource}: {each.gap}: {each.reason}" for kind, each in found.unreadable.items()]
-    return [*found.warnings, *gaps]
+    unread = [f"{kind.resource}: {each.gap}: {each.reason}" for kind, each in found.unreadable.items()]
+    return [*found.warnings, *unread]

@@ -87,7 +87,7 @@ def parse_server_name(text: str, origin: str) -> str:
 
 
 def read_targets(path: str) -> Iterator[Target]:
-    """Yield the targets of a file, or of standard input for ``-``: UTF-8, one a line, ``#`` begins a comment.
+    """Yield the targets of a file, or of standard input for ``-``: UTF-8, one per line, ``#`` begins a comment.
 
     The file is checked completely before this returns, so that no error appears during a scan. Raises ``InputError``
     that begins with ``file:line:column``.
@@ -110,7 +110,7 @@ def _content(path: str, name: str) -> bytes:
                 content = file.read(FILE_LIMIT + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"{name}: cannot be read: {reason}", hint="give a text file with one target a line") from None
+        raise InputError(f"{name}: cannot be read: {reason}", hint="give a text file, one target per line") from None
     if len(content) > FILE_LIMIT:
         raise InputError(f"{name}: more than {FILE_LIMIT} bytes", hint="split the file and scan its parts")
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -144,7 +144,7 @@ def _target_of_line(words: str, where: str) -> Target:
 def _one_word(text: str) -> None:
     gap = re.search(r"\s+", text)
     if gap is not None:
-        raise _Wrong(f"more than one word: {shown(text)}", "put one target on a line", gap.end())
+        raise _Wrong(f"the line has more than one word: {shown(text)}", "write one target per line", gap.end())
 
 
 # --- one target -------------------------------------------------------------------------------------------------------
@@ -152,10 +152,10 @@ def _one_word(text: str) -> None:
 
 def _parse(text: str, origin: str) -> Target:
     if len(text) > TEXT_LIMIT:
-        raise _Wrong(f"a target of {len(text)} characters: {shown(text)}", f"at most {TEXT_LIMIT} are read")
+        raise _Wrong(f"the target has {len(text)} characters: {shown(text)}", f"at most {TEXT_LIMIT} are allowed")
     if not text.isprintable() or " " in text:
         at = next(i for i, char in enumerate(text) if not char.isprintable() or char == " ")
-        raise _Wrong(f"a space or control character in {shown(text)}", "write host:port", at)
+        raise _Wrong(f"{shown(text)} has a space or control character", "write host:port", at)
     scheme, start = _scheme(text)
     rest, mark, fragment = text[start:].partition("#")
     host, port = _authority(_without_path(rest, start), scheme, start)
@@ -178,22 +178,22 @@ def _scheme(text: str) -> tuple[_Scheme, int]:
     if scheme is not None:
         return scheme, len(name) + len(separator)
     if instead := _PLAIN_SCHEMES.get(name.lower()):
-        raise _Wrong(f"{name.lower()}:// is not TLS", f"for the TLS listener of that host, {instead}://{shown(rest)}")
-    raise _Wrong(f"no scheme is called {shown(name)}", f"there are {', '.join(_SCHEMES)}")
+        raise _Wrong(f"{name.lower()}:// is not TLS", f"write {instead}://{shown(rest)} for its TLS listener")
+    raise _Wrong(f"unknown scheme {shown(name)}", f"schemes: {', '.join(_SCHEMES)}")
 
 
 def _without_path(rest: str, start: int) -> str:
     """Remove one slash at the end; refuse user names, queries, paths and ranges."""
     for char, what, hint in (
-        ("@", "a user name", "leave it out: adhere does not log in"),
-        ("?", "a query", "leave it out: a target is a host and a port"),
+        ("@", "a user name", "remove it: adhere does not log in"),
+        ("?", "a query", "remove it: a target is a host and a port"),
     ):
         if (at := rest.find(char)) >= 0:
-            raise _Wrong(f"{what} in {shown(rest)}", hint, start + at)
+            raise _Wrong(f"{shown(rest)} has {what}", hint, start + at)
     host, slash, path = rest.partition("/")
     if slash and path:
-        hint = "list each address" if path.isdecimal() else "leave it out: a target is a host and a port"
-        raise _Wrong(f"{'a range' if path.isdecimal() else 'a path'} in {shown(rest)}", hint, start + len(host))
+        hint = "list each address" if path.isdecimal() else "remove it: a target is a host and a port"
+        raise _Wrong(f"{shown(rest)} has a {'range' if path.isdecimal() else 'path'}", hint, start + len(host))
     return host
 
 
@@ -202,7 +202,7 @@ def _authority(text: str, scheme: _Scheme, start: int) -> tuple[str, int]:
     if text.startswith("["):
         inside, bracket, after = text[1:].partition("]")
         if not bracket or (after and not after.startswith(":")):
-            raise _Wrong(f"brackets in {shown(text)}", "write [2001:db8::1]:443", start)
+            raise _Wrong(f"{shown(text)} has invalid brackets", "write [2001:db8::1]:443", start)
         return _v6(inside, start + 1), _port(after, scheme, start + len(inside) + 2)
     if text.count(":") > 1:
         return _bare_v6(text, start), scheme.port
@@ -218,7 +218,7 @@ def _port(text: str, scheme: _Scheme, start: int) -> int:
     if digits.isascii() and digits.isdecimal() and len(digits) <= 5 and 1 <= int(digits) <= 65535:
         return int(digits)
     if not digits:
-        raise _Wrong("no port after the colon", "write host:port, or only host", start)
+        raise _Wrong("the port after the colon is missing", "write host:port, or only host", start)
     raise _Wrong(f"port {shown(digits)} is not a number from 1 to 65535", "write host:port", start + 1)
 
 
@@ -237,7 +237,7 @@ def _bare_v6(text: str, at: int) -> str:
     shorter, _, last = text.rpartition(":")
     if last.isdecimal() and parse_zoned_address(shorter) and parse_zoned_address(text):
         hint = f"write [{shorter}]:{last} or [{text}]"
-        raise _Wrong(f"{shown(text)} may be an address, or an address and a port", hint, at)
+        raise _Wrong(f"{shown(text)} can be an address, or an address with a port", hint, at)
     try:
         return _v6(text, at)
     except _Wrong:
@@ -253,12 +253,12 @@ def _host(text: str, at: int) -> str:
 
 def _server_name(text: str, at: int) -> str:
     if not text:
-        raise _Wrong("no server name", "write a DNS name after #, or leave the # out", at)
+        raise _Wrong("the server name is empty", "write a DNS name after #, or remove the #", at)
     try:
         IPv4Address(text)
     except ValueError:
         return _dns_name(text, at)
-    raise _Wrong(f"{text} is no server name", "SNI carries DNS names only (RFC 6066, section 3)", at)
+    raise _Wrong(f"{text} is an address, not a server name", "SNI carries DNS names only (RFC 6066, section 3)", at)
 
 
 def _dns_name(text: str, at: int) -> str:
@@ -268,14 +268,16 @@ def _dns_name(text: str, at: int) -> str:
     some resolvers read it as an address.
     """
     if not text:
-        raise _Wrong("no host", "write host:port", at)
+        raise _Wrong("the host is missing", "write host:port", at)
     name = _a_labels(text.removesuffix("."), at)
     labels = name.split(".")
     for label in labels:
         if not _LABEL.fullmatch(label):
-            raise _Wrong(f"{shown(text)} is not a host name: label {shown(label)}", "one target each: host:port", at)
+            raise _Wrong(
+                f"{shown(text)} is not a host name: label {shown(label)}", "write each target alone: host:port", at
+            )
     if len(name) > 253:
-        raise _Wrong(f"a host name of {len(name)} characters", "a DNS name has at most 253", at)
+        raise _Wrong(f"the host name has {len(name)} characters", "a DNS name has at most 253", at)
     if re.fullmatch(r"\d+|0x[0-9a-f]*", labels[-1]):
         raise _Wrong(f"{shown(text)} is neither an address nor a host name", "write all four numbers", at)
     return name
@@ -316,10 +318,10 @@ def load_anchors(name: str) -> tuple[tuple[bytes, ...], str]:
     except OSError as error:
         raise InputError(f"{path}: cannot read the trust anchors: {error.strerror}") from error
     if len(text) > LIMIT:
-        raise InputError(f"{path}: larger than {LIMIT} bytes", hint="--ca wants a PEM bundle of certificates")
+        raise InputError(f"{path}: larger than {LIMIT} bytes", hint="--ca needs a PEM bundle of certificates")
     anchors = tuple(_certificates(path, text, tolerant=name == "system"))
     if not anchors:
-        raise InputError(f"{path}: no certificate in it", hint="--ca wants PEM: -----BEGIN CERTIFICATE-----")
+        raise InputError(f"{path}: contains no certificate", hint="--ca needs PEM: -----BEGIN CERTIFICATE-----")
     return anchors, str(path)
 
 
@@ -350,5 +352,5 @@ def _certificates(path: Path, text: bytes, *, tolerant: bool) -> list[bytes]:
 def _system_bundle() -> Path:
     place = ssl.get_default_verify_paths().cafile
     if place is None:
-        raise ResourceError("this system has no bundle of trust anchors", hint="give a file: --ca FILE")
+        raise ResourceError("this system has no bundle of trusted CAs", hint="set a file: --ca FILE")
     return Path(place)

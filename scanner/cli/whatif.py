@@ -28,29 +28,28 @@ from scanner.report.whatif import Comparison, compare, exit_code, rotations, wri
 from scanner.saved_scan import Rejudged, component_files, earlier_places, load_head, rejudge
 
 
-@click.command(short_help="Judge a saved scan again, by something else.")
+@click.command(short_help="Judge a saved scan again with another profile, release or policy.")
 @click.argument("results", metavar="RESULTS")
-@click.option("--profile", metavar="NAME|FILE", help="Instead of what the APIServer object (or --profile) said.")
+@click.option("--profile", metavar="NAME|FILE", help="Use this profile instead of the APIServer's (or --profile).")
 @click.option(
     "--adherence",
     metavar="VALUE",
-    help="Instead of spec.tlsAdherence: StrictAllComponents or LegacyAdheringComponentsOnly.",
+    help="Use this as spec.tlsAdherence: StrictAllComponents or LegacyAdheringComponentsOnly.",
 )
 @click.option(
-    "--pki", metavar="FILE", help="Instead of what PKI/cluster asks for: another object, for the keys to come."
+    "--pki", metavar="FILE", help="Use this PKI object instead of PKI/cluster, for keys that are issued later."
 )
-@click.option("--release", metavar="X.Y", help="With this release's meaning of the profiles.")
-@click.option("--policy", "policy_file", metavar="FILE", help="Instead of the policy file of the scan.")
-@click.option("--components", metavar="FILE", multiple=True, help="Instead of the scan's own entries of the catalogue.")
+@click.option("--release", metavar="X.Y", help="Use the profiles of this OpenShift release.")
+@click.option("--policy", "policy_file", metavar="FILE", help="Use this policy file instead of the scan's.")
+@click.option("--components", metavar="FILE", multiple=True, help="Use these catalogue entries instead of the scan's.")
 @click.option("--format", "formats", metavar="FMT[=PATH]", multiple=True, help="text or json.  [default: text]")
 def whatif(results: str, formats: tuple[str, ...], **options: object) -> int:
     """Judge a saved scan (adhere scan --save RESULTS) again, and list what would newly fail and newly pass.
 
-    Nothing is dialled. Endpoints that a policy would exclude are counted separately, and so are those that it would
-    include, which were not probed.
+    Nothing is dialled. Endpoints that another policy would exclude or include are counted separately.
 
     Exit codes: 0 nothing would newly fail · 1 something would newly fail · 2 usage or configuration error · 3 nothing
-    would newly fail, and something could no longer be determined
+    would newly fail, but something would become inconclusive
     """
     head = load_head(results)
     view = viewpoint(results, head, **options)  # type: ignore[arg-type] # click has checked the types
@@ -64,12 +63,12 @@ def whatif(results: str, formats: tuple[str, ...], **options: object) -> int:
 def compared(judged: Rejudged) -> Comparison:
     """Compare the saved rows with the new ones. Raises ``InputError`` for a damaged directory."""
     kept = Path(judged.directory)
-    told = compare(read_rows(kept / ROWS), judged.rows(), judged.outlooks.get)
-    told = told.with_findings(read_findings(kept / FINDINGS), judged.findings())
+    comparison = compare(read_rows(kept / ROWS), judged.rows(), judged.outlooks.get)
+    comparison = comparison.with_findings(read_findings(kept / FINDINGS), judged.findings())
     then = kept_policy(kept, judged.head)
     newly = judged.newly_in_scope(then.scope)
     return replace(
-        told,
+        comparison,
         out_of_scope=judged.out_of_scope,
         newly_in_scope=newly,
         not_judged=judged.not_judged(),
@@ -89,10 +88,10 @@ def viewpoint(
     components: tuple[str, ...],
 ) -> Viewpoint:
     """Return the viewpoint of the saved scan with the options of this run. Raises ``ScannerError``."""
-    given = (("--adherence", adherence), ("--pki", pki), ("--release", release), ("--components", components))
-    for option, value in given:
+    of_clusters = (("--adherence", adherence), ("--pki", pki), ("--release", release), ("--components", components))
+    for option, value in of_clusters:
         if value and not head.clusters:
-            raise UsageError(f"{option} is about a cluster, and {results} has a list of targets", hint="leave it out")
+            raise UsageError(f"{option} needs a scan of a cluster, and {results} has targets only", hint="remove it")
     _known(adherence, release)
     policy = load_policy(policy_file) if policy_file else kept_policy(Path(results), head)
     return Viewpoint(
@@ -117,19 +116,17 @@ def _known(adherence: str | None, release: str | None) -> None:
     """Raise ``UsageError`` for an unknown value, although a cluster accepts any and treats it as strict."""
     if adherence is not None and (not adherence or adherence not in SPELLINGS):
         raise UsageError(
-            f"--adherence {shown(adherence)}: tlsAdherence has no such value",
+            f"--adherence: unknown value {shown(adherence)}",
             hint=did_you_mean(adherence, [each for each in SPELLINGS if each]),
         )
     if release is not None and not is_known_release(release):
-        raise UsageError(
-            f"--release {shown(release)} is not a release of OpenShift that is known", hint=known_releases()
-        )
+        raise UsageError(f"--release: unknown OpenShift release {shown(release)}", hint=known_releases())
 
 
 def _write(comparison: Comparison, text: str, assumed: dict[str, str]) -> None:
     name, _, path = text.partition("=")
     if name not in ("text", "json"):
-        raise UsageError(f"--format {text}: there is no format '{name}'", hint="formats are text and json")
+        raise UsageError(f"--format {text}: unknown format '{name}'", hint="formats: text, json")
     title = ", ".join(f"{key.removesuffix('_file')} {value}" for key, value in assumed.items())
     if name == "json":
         write = partial(write_json, comparison, assumed=assumed)

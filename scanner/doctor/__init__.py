@@ -27,7 +27,7 @@ __all__ = [
     "NO_EVENTS",
     "READS",
     "STEPS",
-    "Hear",
+    "ReadEvents",
     "Served",
     "diagnose",
     "diagnosis_of",
@@ -35,8 +35,8 @@ __all__ = [
     "served",
 ]
 
-Hear = Callable[[Sequence[str]], Known[Events]]
-"""Reads the warnings of these namespaces; Unknown with the reason if they cannot be read."""
+ReadEvents = Callable[[Sequence[str]], Known[Events]]
+"""Reads the events of these namespaces; Unknown with the reason if they cannot be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,42 +51,42 @@ class Check:
 
 STEPS: tuple[Check, ...] = (
     Check(
-        name="the profile of the cluster",
+        name="cluster profile",
         reads=(kinds.API_SERVER, kinds.CLUSTER_VERSION, kinds.HOSTED_CLUSTER, kinds.HOSTED_CONTROL_PLANE),
         look=operators.profile,
         commands=operators.profile_commands,
     ),
     Check(
-        name="adherence and its feature gate",
+        name="tlsAdherence and its feature gate",
         reads=(kinds.API_SERVER, kinds.FEATURE_GATE, kinds.CUSTOM_RESOURCE_DEFINITION),
         look=operators.adheres,
         commands=operators.adherence_commands,
     ),
     Check(
-        name="what the operator observed",
+        name="observed configuration of the operator",
         reads=operators.READS,
         look=operators.observed,
         commands=operators.observed_commands,
     ),
     Check(
-        name="ConfigMaps that the platform fills in",
+        name="ConfigMaps with the injected profile",
         look=operators.injected,
         commands=operators.injected_commands,
     ),
     Check(
-        name="what the operator reports",
+        name="ClusterOperator conditions",
         reads=(kinds.CLUSTER_OPERATOR,),
         look=operators.conditions,
         commands=operators.conditions_commands,
     ),
     Check(
-        name="the rollout",
+        name="rollout",
         reads=(kinds.MACHINE_CONFIG_POOL, kinds.NODE),
         look=operators.rollout,
         commands=operators.rollout_commands,
     ),
     Check(name="events and logs", look=events.events, commands=events.events_commands),
-    Check(name="what is served", look=diagnosed_component.serves, commands=diagnosed_component.serves_commands),
+    Check(name="served configuration", look=diagnosed_component.serves, commands=diagnosed_component.serves_commands),
 )
 """Steps, from the configuration to the listener."""
 
@@ -108,34 +108,35 @@ def diagnose(
     *,
     maps: Known[tuple[KubeObject, ...]] = NOT_READ,
     seen: Iterable[Served] | None = None,
-    hear: Hear = lambda _: NO_EVENTS,
+    read_events: ReadEvents = lambda _: NO_EVENTS,
 ) -> Iterator[Diagnosis]:
     """Diagnose each component that has a listener, or the one of that name.
 
     ``cluster``: an assessment of a snapshot that also read ``READS``. ``maps``: the result of ``injected``. ``seen``:
-    listeners of a saved scan. ``hear`` is called once, for the namespaces of all components.
+    listeners of a saved scan. ``read_events`` is called once, for the namespaces of all components.
     """
     components = list(_components(cluster, component, maps, seen))
-    yield from map(_diagnosis, _with_events(components, hear))
+    yield from map(_diagnosis, _with_events(components, read_events))
 
 
-def _with_events(components: Sequence[Component], hear: Hear) -> Iterator[Component]:
+def _with_events(components: Sequence[Component], read_events: ReadEvents) -> Iterator[Component]:
     names = dict.fromkeys(name for each in components for name in events.places(each))
-    heard = hear(tuple(names)) if names else NO_EVENTS
-    return (replace(each, events=heard) for each in components)
+    events_read = read_events(tuple(names)) if names else NO_EVENTS
+    return (replace(each, events=events_read) for each in components)
 
 
 def _components(
     cluster: Assessment, component: str | None, maps: Known[tuple[KubeObject, ...]], seen: Iterable[Served] | None
 ) -> Iterator[Component]:
-    heard = None if seen is None else tuple(seen)
+    saved = None if seen is None else tuple(seen)
     groups: dict[tuple[str, str], list[tuple[Endpoint, Expectation]]] = {}
     for endpoint in cluster.discovery.endpoints:
-        owed = cluster.expectations.of(endpoint)
-        if owed.component is not None and component in (None, owed.component):
-            groups.setdefault((owed.component, _plane(cluster, endpoint.owner.namespace)), []).append((endpoint, owed))
+        expected = cluster.expectations.of(endpoint)
+        if expected.component is not None and component in (None, expected.component):
+            key = expected.component, _plane(cluster, endpoint.owner.namespace)
+            groups.setdefault(key, []).append((endpoint, expected))
     for (name, plane), listening in sorted(groups.items(), key=lambda item: item[0]):
-        mine = None if heard is None else tuple(each for each in heard if each.component == name)
+        mine = None if saved is None else tuple(each for each in saved if each.component == name)
         if mine is not None:
             mine = tuple(each for each in mine if _plane(cluster, each.namespace) == plane)
         yield _component(cluster, name, listening, maps, mine)
@@ -147,14 +148,14 @@ def diagnosis_of(
     *,
     maps: Known[tuple[KubeObject, ...]] = NOT_READ,
     seen: Iterable[Served] | None = None,
-    hear: Hear = lambda _: NO_EVENTS,
+    read_events: ReadEvents = lambda _: NO_EVENTS,
 ) -> Diagnosis:
     """Return the diagnosis of the component of ``endpoint``, for that listener alone. ``seen``: its replicas in a saved
     scan."""
-    owed = cluster.expectations.of(endpoint)
-    name = owed.component or endpoint.component or endpoint.owner.name
-    component = _component(cluster, name, [(endpoint, owed)], maps, None if seen is None else tuple(seen))
-    return _diagnosis(next(_with_events([component], hear)))
+    expected = cluster.expectations.of(endpoint)
+    name = expected.component or endpoint.component or endpoint.owner.name
+    component = _component(cluster, name, [(endpoint, expected)], maps, None if seen is None else tuple(seen))
+    return _diagnosis(next(_with_events([component], read_events)))
 
 
 def _plane(cluster: Assessment, namespace: str | None) -> str:
@@ -178,7 +179,7 @@ def _component(
         name=name,
         operator=known.operator if known and not _plane(cluster, endpoints[0].owner.namespace) else "",
         endpoints=endpoints,
-        owed=tuple(owed for _, owed in listening),
+        expectations=tuple(expected for _, expected in listening),
         injected=maps,
         seen=seen,
         certificates=cluster.certificates,
@@ -187,30 +188,30 @@ def _component(
 
 def _steps(component: Component) -> Iterator[Step]:
     """Yield the steps for the platform; the keys of certificates if a PKI object governs them."""
-    asked = events.keys(component)
+    keys = events.keys(component)
     for each in STEPS if component.platform != "kubernetes" else STEPS_OF_KUBERNETES:
-        if each.look is events.events and asked.outcome != "not-applicable":
+        if each.look is events.events and keys.outcome != "not-applicable":
             commands = events.keys_commands(component)
-            yield Step(name="keys of its certificates", answer=asked, commands=commands, proven=False)
+            yield Step(name="certificate keys", answer=keys, commands=commands, proven=False)
         yield Step(name=each.name, answer=each.look(component), commands=each.commands(component))
 
 
 STEPS_OF_KUBERNETES: tuple[Check, ...] = (
-    Check(name="what kubeadm's ConfigMap asks for", look=kubeadm.declared, commands=kubeadm.declared_commands),
-    Check(name="what its processes run with", look=kubeadm.running, commands=kubeadm.running_commands),
-    *(each for each in STEPS if each.name in ("events and logs", "what is served")),
+    Check(name="kubeadm ConfigMap", look=kubeadm.declared, commands=kubeadm.declared_commands),
+    Check(name="process settings", look=kubeadm.running, commands=kubeadm.running_commands),
+    *(each for each in STEPS if each.name in ("events and logs", "served configuration")),
 )
 """Steps for plain Kubernetes."""
 
 
 def _diagnosis(component: Component) -> Diagnosis:
-    profiles = dict.fromkeys(each.profile for each in component.owed)
+    profiles = dict.fromkeys(each.profile for each in component.expectations)
     return Diagnosis(
         component=component.name,
         place=component.authority.source if component.hosted else "",
         operator=component.operator,
         listeners=len({each.id for each in component.endpoints}),
-        owes=", or ".join(each.reason if isinstance(each, Unknown) else each.name for each in profiles),
+        required=", or ".join(each.reason if isinstance(each, Unknown) else each.name for each in profiles),
         bound=component.bound,
         steps=tuple(_steps(component)),
     )

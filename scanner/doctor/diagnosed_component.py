@@ -22,8 +22,8 @@ from scanner.model.row import EndpointRow
 Platform = Literal["openshift", "hypershift", "microshift", "kubernetes", "hosted"]
 """Platform of a component. ``hypershift``: in a guest cluster. ``hosted``: in a control plane for another cluster."""
 
-NOT_READ = Unknown("ConfigMaps are not read from the API, only those of a must-gather or of manifests")
-NO_EVENTS = Unknown("events are read from the API or a must-gather; a saved snapshot has none")
+NOT_READ = Unknown("adhere reads these ConfigMaps only from a must-gather or manifests, not from the API")
+NO_EVENTS = Unknown("a saved snapshot has no events: use the cluster or a must-gather")
 _EVIDENCE = 2
 """Lines of evidence for each listener that does not follow."""
 
@@ -43,16 +43,16 @@ class Served:
 
 def served(row: EndpointRow) -> Served:
     """Return the fields of a row that a diagnosis needs."""
-    told = [one for one in row["findings"] if one["verdict"] in ("fail", "inconclusive")]
-    shown = [f"{one['rule']}: {one['message']}" for one in told[:_EVIDENCE]]
-    again = [f"reproduce: {one['reproduce']}" for one in told[:_EVIDENCE] if one["reproduce"]]
+    found = [one for one in row["findings"] if one["verdict"] in ("fail", "inconclusive")][:_EVIDENCE]
+    messages = [f"{one['rule']}: {one['message']}" for one in found]
+    commands = [f"reproduce: {one['reproduce']}" for one in found if one["reproduce"]]
     return Served(
         id=row["id"],
         component=row["component"],
         namespace=row["owner"]["namespace"] or "",
         binding=row["binding"],
         honours=honours(row),
-        why=(*shown, *again) or ((row["detail"],) if row["detail"] else ()),
+        why=(*messages, *commands) or ((row["detail"],) if row["detail"] else ()),
     )
 
 
@@ -67,7 +67,7 @@ class Component:
     """ClusterOperator in the catalogue, or empty."""
     endpoints: tuple[Endpoint, ...]
     """At least one."""
-    owed: tuple[Expectation, ...]
+    expectations: tuple[Expectation, ...]
     """Expectation of each endpoint."""
     injected: Known[tuple[KubeObject, ...]] = NOT_READ
     """ConfigMaps of the cluster into which the platform writes a profile."""
@@ -96,13 +96,13 @@ class Component:
     @property
     def bound(self) -> bool:
         """True if a profile is enforced on any of its listeners."""
-        return any(each.binding != "not-enforced" for each in self.owed)
+        return any(each.binding != "not-enforced" for each in self.expectations)
 
     @property
     def follows(self) -> bool:
         """True if every listener of the saved scan follows its profile."""
-        told = [each.honours for each in self.seen or () if each.honours is not None]
-        return bool(told) and all(each == "yes" for each in told)
+        results = [each.honours for each in self.seen or () if each.honours is not None]
+        return bool(results) and all(each == "yes" for each in results)
 
     @property
     def oc(self) -> str:
@@ -127,46 +127,46 @@ def _once(names: Iterable[str | None]) -> tuple[str, ...]:
 _MOST = 5
 """Listeners named."""
 _WORST_FIRST: tuple[tuple[Honours, Outcome, str], ...] = (
-    ("no", "stopped", "something else than is required"),
-    ("not-determined", "unknown", "not judged"),
+    ("no", "stopped", "does not follow its profile"),
+    ("not-determined", "unknown", "inconclusive"),
 )
 
 
 def serves(component: Component) -> Answer:
     """Check that every listener follows its profile."""
     if component.seen is None:
-        return Answer(outcome="not-read", said=("not checked: no saved scan (--results DIR)",))
+        return Answer(outcome="not-read", lines=("not checked without a saved scan (--results DIR)",))
     if not component.seen:
-        return Answer(outcome="unknown", said=("the saved scan has no listener of it",))
+        return Answer(outcome="unknown", lines=("the saved scan has no listener of this component",))
     tls = [each for each in component.seen if each.honours is not None]
     if not tls:
-        return Answer(outcome="not-applicable", said=("none of its listeners has to speak TLS",))
+        return Answer(outcome="not-applicable", lines=("no listener of this component must use TLS",))
     bound = [each for each in tls if each.binding != "not-enforced"]
     if not bound:
         count = sum(each.honours == "yes" for each in tls)
-        said = f"nothing holds it to the profile; it is followed all the same at {count} of {_addresses(tls)}"
-        return Answer(outcome="not-applicable", said=(said,))
+        line = f"the profile is not enforced; it is followed at {count} of {_addresses(tls)}"
+        return Answer(outcome="not-applicable", lines=(line,))
     return _judged(bound)
 
 
 def _judged(bound: list[Served]) -> Answer:
     for follows, outcome, what in _WORST_FIRST:
-        ill = [each for each in bound if each.honours == follows]
-        if ill:
-            said = f"{what} at {len(ill)} of {_addresses(bound)}"
-            return Answer(outcome=outcome, said=(said, *_evidence(ill)))
-    return Answer(outcome="ok", said=(f"what is required, at {_addresses(bound)}",))
+        failing = [each for each in bound if each.honours == follows]
+        if failing:
+            line = f"{what} at {len(failing)} of {_addresses(bound)}"
+            return Answer(outcome=outcome, lines=(line, *_evidence(failing)))
+    return Answer(outcome="ok", lines=(f"follows its profile at {_addresses(bound)}",))
 
 
 def _addresses(every: list[Served]) -> str:
     return "1 address" if len(every) == 1 else f"{len(every)} addresses"
 
 
-def _evidence(ill: Iterable[Served]) -> list[str]:
-    every = {each.id: each for each in reversed(list(ill))}
+def _evidence(failing: Iterable[Served]) -> list[str]:
+    every = {each.id: each for each in reversed(list(failing))}
     names = list(every)[::-1]
-    said = [line for name in names[:_MOST] for line in (name, *(f"  {why}" for why in every[name].why))]
-    return [*said, f"and {len(names) - _MOST} more"] if len(names) > _MOST else said
+    lines = [line for name in names[:_MOST] for line in (name, *(f"  {why}" for why in every[name].why))]
+    return [*lines, f"and {len(names) - _MOST} more"] if len(names) > _MOST else lines
 
 
 def serves_commands(component: Component) -> tuple[str, ...]:

@@ -55,28 +55,30 @@ _MOST = 5
 """Most namespaces, and most events."""
 _LONGEST = 300
 """Characters of one message."""
-_SPEAKS = re.compile(r"(?i)\b(?:tls|ssl|x509)|certificate|cipher|handshake|config|secret")
+_RELATED = re.compile(r"(?i)\b(?:tls|ssl|x509)|certificate|cipher|handshake|config|secret")
 """Words about TLS, certificates or configuration in a reason or message."""
 
 
 def events(component: Component) -> Answer:
     """Return the warnings about TLS, the newest first."""
     if isinstance(component.events, Unknown):
-        return Answer(outcome="not-read", said=(component.events.reason,))
+        return Answer(outcome="not-read", lines=(component.events.reason,))
     names = places(component)
     if not names:
-        return Answer(outcome="not-applicable", said=("it runs in no namespace: its journal has what it says",))
+        return Answer(outcome="not-applicable", lines=("it runs outside of namespaces: read its journal on the node",))
     read = component.events
     gaps = [f"events of {each}: {read.missed[each]}" for each in names if each in read.missed]
-    told = [each for each in warnings(component) if _SPEAKS.search(f"{each.reason} {each.message}")]
-    if told:
-        first = f"of {', '.join(names)}, warnings that speak of TLS, certificates or configuration: {len(told)}"
-        more = [f"and {len(told) - _MOST} more"] if len(told) > _MOST else []
-        return Answer(outcome="unknown", said=(first, *map(line, told[:_MOST]), *more, *gaps))
+    related = [each for each in warnings(component) if _RELATED.search(f"{each.reason} {each.message}")]
+    if related:
+        first = f"warnings about TLS, certificates or configuration in {', '.join(names)}: {len(related)}"
+        more = [f"and {len(related) - _MOST} more"] if len(related) > _MOST else []
+        return Answer(outcome="unknown", lines=(first, *map(line, related[:_MOST]), *more, *gaps))
     if gaps:
-        return Answer(outcome="not-read", said=tuple(gaps))
-    said = f"no warning of {', '.join(names)} speaks of TLS, certificates or configuration; events last an hour or so"
-    return Answer(outcome="not-applicable", said=(said,))
+        return Answer(outcome="not-read", lines=tuple(gaps))
+    none = (
+        f"no warning about TLS, certificates or configuration in {', '.join(names)}; events expire after about an hour"
+    )
+    return Answer(outcome="not-applicable", lines=(none,))
 
 
 def places(component: Component) -> list[str]:
@@ -134,12 +136,12 @@ _OF_CERTIFICATES = re.compile(
 )
 """A condition about making certificates. One about an untrusted certificate of a peer does not match."""
 _WORDS: Mapping[Status, str] = {
-    "violation": "not as required",
-    "needs-forced-rotation": "not as required, and nothing renews it",
-    "not-tested": "not determined",
-    "pending-rotation": "not as required until its rotation",
-    "not-implemented": "its operator does not follow the PKI object in this release",
-    "ok": "as required",
+    "violation": "violating",
+    "needs-forced-rotation": "violating until a forced rotation",
+    "not-tested": "inconclusive",
+    "pending-rotation": "violating until the next rotation",
+    "not-implemented": "of an operator that does not follow the PKI object in this release",
+    "ok": "complying",
     "informational": "stronger than required, or replaced",
 }
 _STOPPED: tuple[Status, ...] = ("violation", "needs-forced-rotation")
@@ -154,22 +156,22 @@ def keys(component: Component) -> Answer:
     """
     certificates = component.certificates
     if certificates is None or component.platform not in ("openshift", "hypershift") or not component.operator:
-        return Answer(outcome="not-applicable", said=("no PKI object governs certificates of it",))
+        return Answer(outcome="not-applicable", lines=("no PKI object governs the certificates of this component",))
     if certificates.names_seen() is None:
-        return Answer(outcome="not-applicable", said=(certificates.configuration(),))
+        return Answer(outcome="not-applicable", lines=(certificates.configuration(),))
     mine = [each for each in certificates.inventory.entries() if _is_of(each, component.operator)]
     found = [(one.status, one.message) for each in mine for one in each.findings if one.rule == _RULE]
     counts = Counter(status for status, _ in found)
     degraded, failed = list(_degraded(component)), list(_failures(component))
-    sums = ", ".join(_sums(counts)) or "nothing is required of a key of it that was seen"
+    sums = ", ".join(_sums(counts)) or "no requirement applies to the keys that were read"
     named = [message[:_LONGEST] for status in _NAMED for each, message in found if each == status]
     more = [f"and {len(named) - _MOST} more"] if len(named) > _MOST else []
-    said = (f"{certificates.configuration()}: {sums}", *degraded, *named[:_MOST], *more, *failed)
+    lines = (f"{certificates.configuration()}: {sums}", *degraded, *named[:_MOST], *more, *failed)
     if degraded or any(counts[status] for status in _STOPPED):
-        return Answer(outcome="stopped", said=said)
-    if failed or counts["not-tested"] or counts["pending-rotation"]:  # on its way, or overdue: not there yet
-        return Answer(outcome="unknown", said=said)
-    return Answer(outcome="ok" if found else "not-applicable", said=said)
+        return Answer(outcome="stopped", lines=lines)
+    if failed or counts["not-tested"] or counts["pending-rotation"]:  # in progress, or overdue
+        return Answer(outcome="unknown", lines=lines)
+    return Answer(outcome="ok" if found else "not-applicable", lines=lines)
 
 
 def _is_of(entry: Entry, operator: str) -> bool:
@@ -181,7 +183,7 @@ def _sums(counts: Mapping[Status, int]) -> Iterator[str]:
 
 
 def _failures(component: Component) -> list[str]:
-    """Return the warnings that an operator could not make a certificate."""
+    """Return the warnings that an operator could not issue a certificate."""
     found = [line(each) for each in warnings(component) if _FAILED.search(each.reason)]
     return [*found[:_MOST], *([f"and {len(found) - _MOST} more such events"] if len(found) > _MOST else [])]
 

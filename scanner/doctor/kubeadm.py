@@ -50,9 +50,7 @@ def extra_arguments(configuration: Fields, *steps: str) -> Mapping[str, str]:
 
 
 _EXTERNAL_ETCD = Present("etcd", "external")
-_NO_OPERATOR = (
-    "plain Kubernetes has no operator that applies a profile: flags, the node's manifests and kubeadm's ConfigMap do"
-)
+_NO_OPERATOR = "plain Kubernetes has no operator that applies a profile: process flags and kubeadm's ConfigMaps set it"
 _MOST = 5
 """Most processes in a list."""
 
@@ -78,55 +76,56 @@ _KUBELET = "kubelet"
 
 def declared(component: Component) -> Answer:
     """Check that kubeadm's ConfigMap has the required settings."""
-    told = _declared(component)
-    if told is None:
-        external = "etcd is external: its operator configures it"
-        why = external if _external(component) else f"kubeadm configures no {component.name}"
-        return Answer(outcome="not-applicable", said=(_NO_OPERATOR, why))
-    if isinstance(told, Unknown):
-        return Answer(outcome="unknown", said=(told.reason,))
-    said = f"{_place(component)}: {_words(told)}"
-    ill = next(filter(None, (_ill(component, told, _floor(component, each)) for each in component.endpoints)), "")
-    if not ill:
-        return Answer(outcome="ok", said=(said,))
-    others = [_ill(component, own, _floor(component, each)) for each, _, own in _running(component)]
+    settings = _declared(component)
+    if settings is None:
+        why = "an external etcd" if _external(component) else component.name
+        why = f"kubeadm does not configure {why}"
+        return Answer(outcome="not-applicable", lines=(_NO_OPERATOR, why))
+    if isinstance(settings, Unknown):
+        return Answer(outcome="unknown", lines=(settings.reason,))
+    line = f"{_place(component)}: {_words(settings)}"
+    weaker_than = (_weaker(component, settings, _floor(component, each)) for each in component.endpoints)
+    weak = next(filter(None, weaker_than), "")
+    if not weak:
+        return Answer(outcome="ok", lines=(line,))
+    others = [_weaker(component, own, _floor(component, each)) for each, _, own in _running(component)]
     if len(others) == len(component.endpoints) and not any(others):
-        undone = "its processes run with what is required all the same: kubeadm's next upgrade undoes that"
-        return Answer(outcome="ok", said=(said, ill, undone))
-    return Answer(outcome="stopped", said=(f"{said}: {ill}",))
+        overwritten = "its processes have the required settings, but the next kubeadm upgrade overwrites them"
+        return Answer(outcome="ok", lines=(line, weak, overwritten))
+    return Answer(outcome="stopped", lines=(f"{line}: {weak}",))
 
 
 def running(component: Component) -> Answer:
     """Check that each process has the settings of kubeadm's ConfigMap; without one, those of the profile."""
-    wanted, found = _declared(component), list(_running(component))
+    settings, found = _declared(component), list(_running(component))
     if not found:
         return _unseen(component)
-    reference = wanted if isinstance(wanted, ProcessSettings) else None
-    stopped, said = list[str](), list[str]()
+    reference = settings if isinstance(settings, ProcessSettings) else None
+    stopped, passed = list[str](), list[str]()
     for endpoint, name, own in found:
         floor = _floor(component, endpoint)
-        if reference is not None and not _ill(component, reference, floor):
-            floor = _meant(component, reference)
-        ill = "" if reference is not None and _alike(own, reference) else _ill(component, own, floor)
-        line = f"{name}: {_words(own)}" + (f": {ill}" if ill else "")
-        if not ill and reference is not None and not _alike(own, reference):
-            line += f"; {_place(component)} says {_words(reference)}, which kubeadm's next upgrade writes"
-        (stopped if ill else said).append(line)
-    lines = tuple(dict.fromkeys((*stopped, *said)))
+        if reference is not None and not _weaker(component, reference, floor):
+            floor = _profile(component, reference)
+        weak = "" if reference is not None and _equal(own, reference) else _weaker(component, own, floor)
+        line = f"{name}: {_words(own)}" + (f": {weak}" if weak else "")
+        if not weak and reference is not None and not _equal(own, reference):
+            line += f"; the next kubeadm upgrade overwrites this ({_place(component)}: {_words(reference)})"
+        (stopped if weak else passed).append(line)
+    lines = tuple(dict.fromkeys((*stopped, *passed)))
     more = [f"and {len(lines) - _MOST} more"] if len(lines) > _MOST else []
     if missing := len(component.endpoints) - len(found):
-        more.append(f"what runs at {missing} of its listeners could not be read")
+        more.append(f"the settings of {missing} of its listeners could not be read")
     outcome: Outcome = "stopped" if stopped else "unknown" if missing else "ok"
-    return Answer(outcome=outcome, said=(*lines[:_MOST], *more))
+    return Answer(outcome=outcome, lines=(*lines[:_MOST], *more))
 
 
 def _unseen(component: Component) -> Answer:
     if component.name == _KUBELET:
-        return Answer(outcome="not-read", said=("no configz was read (adhere rbac --with configz)",))
+        return Answer(outcome="not-read", lines=("not read without --configz (role: adhere rbac --with configz)",))
     if all(_governor(component, each) != "flags" for each in component.endpoints):
-        return Answer(outcome="not-applicable", said=("no flags of it are known that set TLS",))
-    gap = component.facts.snapshot.gap(POD) or "its pod is not among the cluster's objects"
-    return Answer(outcome="unknown", said=(f"the flags of {component.name} could not be read: {gap}",))
+        return Answer(outcome="not-applicable", lines=("this component has no known flags for TLS",))
+    gap = component.facts.snapshot.gap(POD) or "its pod was not found"
+    return Answer(outcome="unknown", lines=(f"the flags of {component.name} could not be read: {gap}",))
 
 
 def _running(component: Component) -> Iterator[tuple[Endpoint, str, ProcessSettings]]:
@@ -178,29 +177,28 @@ def _place(component: Component) -> str:
     return f"ConfigMap/kube-system/kubeadm-config {'.'.join(_PARTS[component.name].steps)}.extraArgs"
 
 
-def _words(told: ProcessSettings) -> str:
-    return told.said if told.anything else "not set, which means Go's defaults"
+def _words(settings: ProcessSettings) -> str:
+    return settings.said if settings.anything else "not set, so Go's defaults apply"
 
 
-def _alike(one: ProcessSettings, other: ProcessSettings) -> bool:
+def _equal(one: ProcessSettings, other: ProcessSettings) -> bool:
     return (one.minimum, set(one.suites)) == (other.minimum, set(other.suites))
 
 
-def _meant(component: Component, told: ProcessSettings) -> Known[Profile]:
-    return profile_of_process(told, _place(component), component.facts.snapshot.origin.git_version)
+def _profile(component: Component, settings: ProcessSettings) -> Known[Profile]:
+    return profile_of_process(settings, _place(component), component.facts.snapshot.origin.git_version)
 
 
 def _floor(component: Component, endpoint: Endpoint) -> Known[Profile]:
     """Return the required profile: the policy's override, or that of the cluster."""
     for each in component.facts.policy.overrides:
         if each.selector.matches(endpoint):
-            return (
-                component.facts.overrides[each.profile] if each.binding else Unknown("the policy binds it to nothing")
-            )
-    return component.authority.declared().profile or Unknown("no profile is asked for")
+            overrides = component.facts.overrides
+            return overrides[each.profile] if each.binding else Unknown("the policy does not enforce a profile")
+    return component.authority.declared().profile or Unknown("no profile is required")
 
 
-def _ill(component: Component, settings: ProcessSettings, floor: Known[Profile]) -> str:
+def _weaker(component: Component, settings: ProcessSettings, floor: Known[Profile]) -> str:
     """Return why ``settings`` are less strict than ``floor``, or "" if they are not, or if either is unknown."""
     own = profile_of_process(settings, component.name, component.facts.snapshot.origin.git_version)
     if isinstance(own, Unknown):

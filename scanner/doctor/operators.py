@@ -99,33 +99,35 @@ def observed(component: Component) -> Answer:
     found = observer(component)
     if found is None:
         own = _own(component)
-        said = tuple(f"{each.source} {each.field}: {each.said}, which decides for some or all of it" for each in own)
-        return Answer(outcome="not-applicable", said=said or (_no_observer(component),))
+        overriding = tuple(
+            f"{each.source} {each.field}: {each.said}: it overrides the cluster's profile" for each in own
+        )
+        return Answer(outcome="not-applicable", lines=overriding or (_no_observer(component),))
     snapshot = component.facts.snapshot
     if gap := snapshot.gap(found.kind):
         option = "" if found.static else " --with doctor"
-        may = f"adhere rbac{option} prints the role that may"
-        return Answer(outcome="unknown", said=(f"{found.kind.name}/cluster could not be read: {gap}", may))
+        may = f"adhere rbac{option} prints the role that allows it"
+        return Answer(outcome="unknown", lines=(f"{found.kind.name}/cluster could not be read: {gap}", may))
     each = snapshot.get(found.kind, "cluster")
     if each is None:
-        return Answer(outcome="unknown", said=(f"there is no {found.kind.name}/cluster",))
+        return Answer(outcome="unknown", lines=(f"{found.kind.name}/cluster does not exist",))
     return _of(OperatorConfig.of(each), found, component.authority)
 
 
 def _own(component: Component) -> list[Because]:
     """Return the component's own configuration that overrides the cluster's: KubeletConfig, IngressController."""
-    decided = [step for owed in component.owed for step in owed.because if step.decides]
+    decided = [step for expected in component.expectations for step in expected.because if step.decides]
     found = [step for step in decided if step.source != component.authority.source and _OBJECT.fullmatch(step.source)]
     return list(dict.fromkeys(replace(step, beat=None) for step in found))[:_MOST]
 
 
 def _no_observer(component: Component) -> str:
     if component.name not in OBSERVERS:
-        return "its operator keeps what it observed in no object"
+        return "its operator stores its observed configuration in no object"
     return {
         "hypershift": "its operator runs with the hosted control plane, in another cluster",
-        "hosted": "the control plane's own operator configures it from the HostedControlPlane",
-        "microshift": "MicroShift has no operators: each process gets the file's profile",
+        "hosted": "the control plane operator configures it from the HostedControlPlane",
+        "microshift": "MicroShift has no operators: its processes use the profile of its file",
     }.get(component.platform, "this cluster has no such operator")
 
 
@@ -133,12 +135,11 @@ def _of(each: OperatorConfig, found: Observer, authority: Authority) -> Answer:
     field = f"{each.reference} {'.'.join(found.steps)}"
     state = each.management_state
     if state in ("Unmanaged", "Removed"):
-        return Answer(
-            outcome="stopped", said=(f"{each.reference} spec.managementState: {state}: no controller applies it",)
-        )
+        line = f"{each.reference} spec.managementState: {state}: no controller applies the profile"
+        return Answer(outcome="stopped", lines=(line,))
     if each.serving_info("spec", "unsupportedConfigOverrides", *found.steps[2:]).sets_tls:
-        said = f"{each.reference} spec.unsupportedConfigOverrides has a servingInfo of its own, which beats the profile"
-        return Answer(outcome="stopped", said=(said,))
+        line = f"{each.reference} spec.unsupportedConfigOverrides sets servingInfo, which overrides the profile"
+        return Answer(outcome="stopped", lines=(line,))
     return compared(field, each.serving_info(*found.steps), authority)
 
 
@@ -148,31 +149,31 @@ def compared(field: str, serving: ServingInfo, authority: Authority) -> Answer:
     declared = authority.declared()
     if declared.profile is None or isinstance(declared.profile, Unknown):
         reason = declared.profile.reason if declared.profile else declared.said
-        return Answer(outcome="unknown", said=(f"what {field} should say is not known: {reason}",))
-    wanted = effective(declared.profile, "go", spelt=declared.spelt).profile
+        return Answer(outcome="unknown", lines=(f"the expected value of {field} is unknown: {reason}",))
+    expected = effective(declared.profile, "go", spelt=declared.spelt).profile
     minimum = serving.min_tls_version
     if not minimum:
-        return Answer(outcome="stopped", said=(f"{field} has no minTLSVersion: its operator has observed nothing",))
-    says = f"{field}: {shown(minimum).strip(chr(39))}, {len(serving.cipher_suites)} cipher suites"
-    if _version(minimum) != wanted.min_version:
-        return Answer(outcome="stopped", said=(says, f"{authority.source} asks for {version_name(wanted.min_version)}"))
-    if wanted.min_version >= TLS13:
-        return Answer(outcome="ok", said=(says,))
-    older = {code for code in wanted.suites if not is_tls13(code)}
-    return _suites(says, serving.cipher_suites, older, custom=declared.custom)
+        return Answer(outcome="stopped", lines=(f"{field} has no minTLSVersion: the operator observed no profile",))
+    value = f"{field}: {shown(minimum).strip(chr(39))}, {len(serving.cipher_suites)} cipher suites"
+    if _version(minimum) != expected.min_version:
+        required = f"{authority.source} requires {version_name(expected.min_version)}"
+        return Answer(outcome="stopped", lines=(value, required))
+    if expected.min_version >= TLS13:
+        return Answer(outcome="ok", lines=(value,))
+    older = {code for code in expected.suites if not is_tls13(code)}
+    return _suites(value, serving.cipher_suites, older, custom=declared.custom)
 
 
-def _suites(says: str, names: tuple[str, ...], wanted: set[int], *, custom: bool) -> Answer:
+def _suites(value: str, names: tuple[str, ...], expected: set[int], *, custom: bool) -> Answer:
     codes = {code for name in names[:500] if (code := suite_named(name)) is not None and not is_tls13(code)}
-    extra, missing = sorted(codes - wanted), sorted(wanted - codes)
+    extra, missing = sorted(codes - expected), sorted(expected - codes)
     if extra:
-        return Answer(outcome="stopped", said=(says, f"beyond the profile: {_names(extra)}"))
+        return Answer(outcome="stopped", lines=(value, f"suites outside the profile: {_names(extra)}"))
     if missing and (custom or not codes):
-        return Answer(outcome="stopped", said=(says, f"without: {_names(missing)}"))
+        return Answer(outcome="stopped", lines=(value, f"missing suites: {_names(missing)}"))
     # An operator may be built with the lists of another release, which leave out more.
-    return Answer(
-        outcome="ok", said=(says, *((f"narrower than the profile, without {_names(missing)}",) * bool(missing)))
-    )
+    narrower = f"narrower than the profile; missing suites: {_names(missing)}"
+    return Answer(outcome="ok", lines=(value, *((narrower,) if missing else ())))
 
 
 def _names(codes: list[int]) -> str:
@@ -208,15 +209,15 @@ def _object(source: str, oc: str) -> str:
 def injected(component: Component) -> Answer:
     """Check that the ConfigMaps of the component's namespaces contain the profile."""
     if component.platform not in ("openshift", "hypershift"):
-        return Answer(outcome="not-applicable", said=("nothing here writes a profile into ConfigMaps",))
+        return Answer(outcome="not-applicable", lines=("this platform writes no profile into ConfigMaps",))
     if isinstance(component.injected, Unknown):
         if component.name not in INJECTED:
-            return Answer(outcome="not-applicable", said=("no ConfigMap is known that the platform fills in for it",))
-        return Answer(outcome="not-read", said=(component.injected.reason,))
+            return Answer(outcome="not-applicable", lines=("no known ConfigMap of it receives the profile",))
+        return Answer(outcome="not-read", lines=(component.injected.reason,))
     mine = [each for each in component.injected if each.namespace in component.namespaces]
     if not mine:
-        said = f"no ConfigMap of {', '.join(component.namespaces) or 'the node'} has the annotation {INJECT}"
-        return Answer(outcome="unknown" if component.name in INJECTED else "not-applicable", said=(said,))
+        line = f"no ConfigMap of {', '.join(component.namespaces) or 'the node'} has the annotation {INJECT}"
+        return Answer(outcome="unknown" if component.name in INJECTED else "not-applicable", lines=(line,))
     return _worst([answer for each in mine for answer in _documents(each, component.authority)])
 
 
@@ -227,18 +228,18 @@ def _documents(each: KubeObject, authority: Authority) -> Iterator[Answer]:
         try:
             value = yaml_values.load(text.encode("utf-8", "replace"), place).get(())
         except InputError as error:
-            yield Answer(outcome="unknown", said=(error.message,))
+            yield Answer(outcome="unknown", lines=(error.message,))
             continue
         if isinstance(value, Mapping):
             yield compared(f"{place} servingInfo", OperatorFile(value).serving_info, authority)
 
 
 def _worst(answers: list[Answer]) -> Answer:
-    said = tuple(text for each in answers for text in each.said)
+    lines = tuple(text for each in answers for text in each.lines)
     for outcome in _WORST_FIRST:
         if any(each.outcome == outcome for each in answers):
-            return Answer(outcome=outcome, said=said)
-    return Answer(outcome="unknown", said=("its ConfigMaps hold no configuration",))
+            return Answer(outcome=outcome, lines=lines)
+    return Answer(outcome="unknown", lines=("its ConfigMaps contain no configuration",))
 
 
 def injected_commands(component: Component) -> tuple[str, ...]:
@@ -250,7 +251,7 @@ def injected_commands(component: Component) -> tuple[str, ...]:
 
 _CONDITIONS = ("Available", "Progressing", "Degraded")
 _NOT_THERE = {
-    "hosted": "the operators of a hosted control plane are in its namespace, and report in the guest cluster",
+    "hosted": "the operators of a hosted control plane run in its namespace and report in the guest cluster",
     "microshift": "MicroShift has no ClusterOperators",
     "kubernetes": "only OpenShift has ClusterOperators",
 }
@@ -259,38 +260,38 @@ _NOT_THERE = {
 def conditions(component: Component) -> Answer:
     """Check the conditions of the component's ClusterOperator."""
     if component.platform in _NOT_THERE:
-        return Answer(outcome="not-applicable", said=(_NOT_THERE[component.platform],))
+        return Answer(outcome="not-applicable", lines=(_NOT_THERE[component.platform],))
     if not component.operator:
-        return Answer(outcome="not-applicable", said=("no ClusterOperator is known to report on it",))
+        return Answer(outcome="not-applicable", lines=("no known ClusterOperator reports on this component",))
     snapshot = component.facts.snapshot
     found = snapshot.get(CLUSTER_OPERATOR, component.operator)
     if found is None:
-        reason = snapshot.gap(CLUSTER_OPERATOR) or "there is none of that name"
-        return Answer(outcome="unknown", said=(f"ClusterOperator/{component.operator}: {reason}",))
-    said = [each for name in _CONDITIONS if (each := condition(found, name)) is not None]
-    if not said:
-        return Answer(outcome="unknown", said=(f"{found.reference} has no conditions",))
-    return _judged_conditions(component, found, said)
+        reason = snapshot.gap(CLUSTER_OPERATOR) or "it does not exist"
+        return Answer(outcome="unknown", lines=(f"ClusterOperator/{component.operator}: {reason}",))
+    reported = [each for name in _CONDITIONS if (each := condition(found, name)) is not None]
+    if not reported:
+        return Answer(outcome="unknown", lines=(f"{found.reference} has no conditions",))
+    return _judged_conditions(component, found, reported)
 
 
-def _judged_conditions(component: Component, found: KubeObject, said: list[Condition]) -> Answer:
-    words = tuple(f"{each.type}={each.status}{': ' + each.message if each.message else ''}" for each in said)
-    states = {each.type: each for each in said}
-    ill = any(
+def _judged_conditions(component: Component, found: KubeObject, reported: list[Condition]) -> Answer:
+    words = tuple(f"{each.type}={each.status}{': ' + each.message if each.message else ''}" for each in reported)
+    states = {each.type: each for each in reported}
+    unhealthy = any(
         name in states and states[name].status == bad for name, bad in (("Available", "False"), ("Degraded", "True"))
     )
-    if ill and component.follows:
-        return Answer(outcome="ok", said=(*words, "not because of this: every listener serves what is required"))
-    if ill:
-        return Answer(outcome="stopped", said=(str(found.reference), *words))
+    if unhealthy and component.follows:
+        return Answer(outcome="ok", lines=(*words, "without effect on TLS: every listener follows its profile"))
+    if unhealthy:
+        return Answer(outcome="stopped", lines=(str(found.reference), *words))
     progressing = states.get("Progressing")
     if progressing is not None and progressing.holds and not component.follows:
         since = progressing.since
         late = since is not None and component.facts.snapshot.taken_at - since > OPERATOR_TAKES
         when = f" since {since:%Y-%m-%d %H:%M} UTC" if since else ""
-        why = f"at work{when}" + (", longer than any rollout takes" if late else ": a change is on its way")
-        return Answer(outcome="stopped" if late else "unknown", said=(*words, why))
-    return Answer(outcome="ok", said=words)
+        why = f"in progress{when}" + (", longer than a rollout takes" if late else ": a change is being rolled out")
+        return Answer(outcome="stopped" if late else "unknown", lines=(*words, why))
+    return Answer(outcome="ok", lines=words)
 
 
 def conditions_commands(component: Component) -> tuple[str, ...]:
@@ -309,10 +310,10 @@ def rollout(component: Component) -> Answer:
     if each is not None and OperatorConfig.of(each).node_statuses:
         return _revisions(OperatorConfig.of(each))
     if component.platform == "microshift":
-        return Answer(outcome="not-read", said=("it takes the file's profile when it is started again",))
+        return Answer(outcome="not-read", lines=("MicroShift applies the profile of its file when it restarts",))
     if each is not None:
-        return Answer(outcome="not-read", said=(f"{each.reference} has no status.nodeStatuses that name revisions",))
-    return Answer(outcome="not-read", said=("the rollout of workloads is not read; the ClusterOperator reports on it",))
+        return Answer(outcome="not-read", lines=(f"{each.reference} has no revisions in status.nodeStatuses",))
+    return Answer(outcome="not-read", lines=("not read for workloads; the ClusterOperator reports it",))
 
 
 def _revisions(each: OperatorConfig) -> Answer:
@@ -320,37 +321,37 @@ def _revisions(each: OperatorConfig) -> Answer:
     newest = each.latest_revision
     behind = [node for node in each.node_statuses if node.current_revision != newest]
     if newest is None:
-        return Answer(outcome="unknown", said=(f"{each.reference} does not say which revision is the newest",))
+        return Answer(outcome="unknown", lines=(f"{each.reference} has no status.latestAvailableRevision",))
     if not behind:
-        return Answer(outcome="ok", said=(f"{each.reference}: every node runs revision {newest}",))
+        return Answer(outcome="ok", lines=(f"{each.reference}: every node runs revision {newest}",))
     failed = [node for node in behind if node.last_failed_revision == newest]
-    said = tuple(_node(node, newest) for node in behind[:_MOST])
-    return Answer(outcome="stopped" if failed else "unknown", said=(str(each.reference), *said))
+    nodes = tuple(_node(node, newest) for node in behind[:_MOST])
+    return Answer(outcome="stopped" if failed else "unknown", lines=(str(each.reference), *nodes))
 
 
 def _node(node: NodeStatus, newest: int) -> str:
     failed = node.last_failed_revision == newest
     errors = "; ".join(node.last_failed_revision_errors[:2])[:300]
-    at = f"{node.node_name}: revision {node.current_revision}, and {newest} is the newest"
+    state = f"{node.node_name}: runs revision {node.current_revision}; the newest is {newest}"
     if (target := node.target_revision or 0) > (node.current_revision or 0):
-        at += f", {target} is being installed"
-    return at + (f": that failed{': ' + errors if errors else ''}" if failed else "")
+        state += f"; {target} is being installed"
+    return state + (f"; {newest} failed{': ' + errors if errors else ''}" if failed else "")
 
 
 def _pools(component: Component) -> Answer:
     snapshot = component.facts.snapshot
     if MACHINE_CONFIG_POOL in snapshot.absent:
-        return Answer(outcome="not-applicable", said=("this cluster has no MachineConfigPools",))
+        return Answer(outcome="not-applicable", lines=("this cluster has no MachineConfigPools",))
     if component.platform == "hypershift":
-        return Answer(outcome="not-applicable", said=("the nodes of a guest cluster are rolled out by its NodePools",))
+        return Answer(outcome="not-applicable", lines=("NodePools roll out the nodes of a guest cluster",))
     if gap := snapshot.gap(MACHINE_CONFIG_POOL) or snapshot.gap(NODE):
-        return Answer(outcome="unknown", said=(f"pools and nodes could not be read: {gap}",))
-    said, stopped = list(_ill_pools(component)), True
-    if not said:
-        said, stopped = list(_behind(component)), False
-    if not said:
-        return Answer(outcome="ok", said=("every node runs what its pool wants",))
-    return Answer(outcome="stopped" if stopped else "unknown", said=tuple(said[:_MOST]))
+        return Answer(outcome="unknown", lines=(f"MachineConfigPools and Nodes could not be read: {gap}",))
+    lines, stopped = list(_failing_pools(component)), True
+    if not lines:
+        lines, stopped = list(_behind(component)), False
+    if not lines:
+        return Answer(outcome="ok", lines=("every node runs the configuration of its pool",))
+    return Answer(outcome="stopped" if stopped else "unknown", lines=tuple(lines[:_MOST]))
 
 
 def _nodes(component: Component) -> list[KubeObject]:
@@ -358,7 +359,7 @@ def _nodes(component: Component) -> list[KubeObject]:
     return [found for name in names if name and (found := component.facts.snapshot.get(NODE, name))]
 
 
-def _ill_pools(component: Component) -> Iterator[str]:
+def _failing_pools(component: Component) -> Iterator[str]:
     """Yield the pools that are degraded, or paused before their rollout was complete."""
     pools = [pool_of(component.facts.snapshot, node) for node in _nodes(component)]
     for pool in {each.name: each for each in pools if isinstance(each, MachineConfigPool)}.values():
@@ -366,7 +367,7 @@ def _ill_pools(component: Component) -> Iterator[str]:
         if degraded is not None and degraded.holds:
             yield f"{pool.reference} Degraded=True{': ' + degraded.message if degraded.message else ''}"
         elif pool.paused and updated is not None and not updated.holds:
-            yield f"{pool.reference} spec.paused is true, and not every node has what it wants"
+            yield f"{pool.reference} spec.paused is true, and some nodes do not run the configuration of the pool"
 
 
 def _behind(component: Component) -> Iterator[str]:
@@ -403,25 +404,25 @@ def profile(component: Component) -> Answer:
     """Check that the profile can be read, and would pass admission (the document's troubleshooting steps 1 and 3)."""
     authority, platform = component.authority, component.platform
     if platform == "kubernetes":
-        return Answer(outcome="not-applicable", said=("no object of this cluster says what its components must do",))
+        return Answer(outcome="not-applicable", lines=("no object of this cluster sets a profile for its components",))
     if platform in ("openshift", "hypershift") and (gap := component.facts.snapshot.gap(API_SERVER)):
-        return Answer(outcome="unknown", said=(f"{authority.source} could not be read: {gap}",))
+        return Answer(outcome="unknown", lines=(f"{authority.source} could not be read: {gap}",))
     return _declared(authority)
 
 
 def _declared(authority: Authority) -> Answer:
     found = authority.declared()
-    said = f"{authority.source} {authority.field}: {found.said}"
-    meant = found.profile
+    line = f"{authority.source} {authority.field}: {found.said}"
+    profile = found.profile
     refused = [each for each in found.remarks if each.startswith(_REFUSED)]
     if refused:
-        return Answer(outcome="stopped", said=(said, *refused))
-    if meant is None or isinstance(meant, Unknown):
-        reason = meant.reason if isinstance(meant, Unknown) else "nothing says what it means"
+        return Answer(outcome="stopped", lines=(line, *refused))
+    if profile is None or isinstance(profile, Unknown):
+        reason = profile.reason if isinstance(profile, Unknown) else "its meaning is unknown"
         not_known = found.refused is None and (isinstance(authority.releases.desired, Unknown) or _unseen(authority))
-        return Answer(outcome="unknown" if not_known else "stopped", said=(said, reason))
-    what = f"{meant.name}: {version_name(meant.min_version)} or later, {len(meant.suites)} suites"
-    return Answer(outcome="ok", said=(said, what, *found.remarks, *authority.remarks))
+        return Answer(outcome="unknown" if not_known else "stopped", lines=(line, reason))
+    what = f"{profile.name}: {version_name(profile.min_version)} or later, {len(profile.suites)} suites"
+    return Answer(outcome="ok", lines=(line, what, *found.remarks, *authority.remarks))
 
 
 def _unseen(authority: Authority) -> bool:
@@ -449,19 +450,20 @@ def _named(source: str) -> str:
 
 def adheres(component: Component) -> Answer:
     """Check that ``tlsAdherence`` and its feature gate require this component to follow (troubleshooting step 2)."""
-    said = component.authority.adherence
-    if said is None:
-        why = "MicroShift's file" if component.platform == "microshift" else "a cluster like this one"
-        return Answer(outcome="not-applicable", said=(f"{why} has no tlsAdherence",))
-    words = (f"{said.source} {said.field}: {said.said}", *_gate(component), *said.remarks)
+    adherence = component.authority.adherence
+    if adherence is None:
+        why = "MicroShift's file" if component.platform == "microshift" else "this kind of cluster"
+        return Answer(outcome="not-applicable", lines=(f"{why} has no tlsAdherence",))
+    words = (f"{adherence.source} {adherence.field}: {adherence.said}", *_gate(component), *adherence.remarks)
     if component.facts.snapshot.gap(API_SERVER) and not component.hosted:
-        return Answer(outcome="unknown", said=words)
+        return Answer(outcome="unknown", lines=words)
     if component.bound:
-        return Answer(outcome="ok", said=(*words, "this component is held to its profile"))
-    asked = said.beat is not None and SPELLINGS.get(said.beat, STRICT) == STRICT
-    if asked:
-        return Answer(outcome="stopped", said=(*words, f"{said.beat} is written there, and nothing comes of it"))
-    return Answer(outcome="ok", said=(*words, "nothing holds this component to the cluster's profile: readiness"))
+        return Answer(outcome="ok", lines=(*words, "the profile is enforced on this component"))
+    ignored = adherence.beat
+    if ignored is not None and SPELLINGS.get(ignored, STRICT) == STRICT:
+        return Answer(outcome="stopped", lines=(*words, f"the value {ignored} is set there, but it has no effect"))
+    readiness = "the cluster's profile is not enforced on this component: differences are reported as readiness"
+    return Answer(outcome="ok", lines=(*words, readiness))
 
 
 def _gate(component: Component) -> tuple[str, ...]:
@@ -469,7 +471,7 @@ def _gate(component: Component) -> tuple[str, ...]:
         return ()
     snapshot, release = component.facts.snapshot, component.authority.releases.desired
     state = feature_gates(snapshot, "" if isinstance(release, Unknown) else release).state(ADHERENCE_GATE)
-    field = {True: "has the field", False: "does not have the field", None: "could not be seen"}
+    field = {True: "has the field", False: "does not have the field", None: "could not be read"}
     schema = field[has_field(snapshot, "tlsAdherence")]
     return (f"FeatureGate/cluster: TLSAdherence is {state}; the schema of APIServer {schema}",)
 

@@ -35,7 +35,7 @@ class Answer:
     """The result of one step."""
 
     outcome: Outcome
-    said: tuple[str, ...]
+    lines: tuple[str, ...]
     """Sentences for people, unescaped: a format escapes them."""
 
 
@@ -61,7 +61,7 @@ class Diagnosis:
     operator: str = ""
     """The ClusterOperator that reports on it, if any."""
     listeners: int = 0
-    owes: str = ""
+    required: str = ""
     """Name of the required profile, or why that is unknown."""
     bound: bool = True
     """False if the cluster's profile binds none of its listeners."""

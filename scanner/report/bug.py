@@ -67,13 +67,13 @@ def bug_report(bug: Bug) -> Iterator[str]:
     yield f"# {code(bug.diagnosis.component)} does not follow the required TLS profile"
     yield ""
     yield from _head(bug)
-    yield from ("", "## What it must do, and which objects say so", "")
+    yield from ("", "## Expected, and the objects that set it", "")
     yield from _expected(bug.rows[0])
-    yield from ("", "## What it did", "")
+    yield from ("", "## Observed", "")
     for row in bug.rows[:_REPLICAS]:
         yield from _observed(row)
     if len(bug.rows) > _REPLICAS:
-        yield from (f"The same at {len(bug.rows) - _REPLICAS} more addresses.", "")
+        yield from (f"{len(bug.rows) - _REPLICAS} more addresses have the same result.", "")
     yield from ("## Reproduce", "")
     yield from block(_commands(bug.rows), "sh")
     yield from ("", "## Where the configuration stopped", "")
@@ -86,21 +86,22 @@ def _head(bug: Bug) -> Iterator[str]:
     yield f"* Release: {code(f'{cluster.distribution} {cluster.version}')} ({code(', '.join(facts))})"
     yield f"* Component: {code(bug.diagnosis.component)}" + (f", ClusterOperator {code(operator)}" if operator else "")
     yield f"* Listener: {code(row['id'])}"
-    yield f"* Adherence: {code(row['expected']['adherence'] or 'not said')}, binding {code(row['binding'])}"
+    yield f"* Adherence: {code(row['expected']['adherence'] or 'not set')}, binding {code(row['binding'])}"
     if row["expected"]["adherence"] == "StrictAllComponents":
-        yield "* Under strict adherence a component of the platform that does not follow has a bug, whatever the reason"
-    yield f"* Asked at {bug.at:%Y-%m-%d %H:%M} UTC by adhere {__version__}, without credentials"
+        yield "* Under strict adherence every component of the platform must follow its profile"
+    yield f"* Observed at {bug.at:%Y-%m-%d %H:%M} UTC by adhere {__version__}, without credentials"
 
 
 def _expected(row: EndpointRow) -> Iterator[str]:
-    owed = row["expected"]
-    yield f"{code(owed['profile'] or 'not known')}: {code(owed['min_version'] or 'any version')} or later, and only"
+    expected = row["expected"]
+    minimum = code(expected["min_version"] or "any version")
+    yield f"{code(expected['profile'] or 'unknown')}: {minimum} or later, with these suites only:"
     yield ""
-    yield from block(owed["suites"])
+    yield from block(expected["suites"])
     yield ""
-    for number, step in enumerate(owed["because"], start=1):
+    for number, step in enumerate(expected["because"], start=1):
         yield f"{number}. {code(step, 500)}"
-    for remark in owed["remarks"]:
+    for remark in expected["remarks"]:
         yield f"* note: {code(remark, 500)}"
 
 
@@ -116,10 +117,10 @@ def _observed(row: EndpointRow) -> Iterator[str]:
     for name in map(version_name, VERSIONS):
         known = versions.get(name)
         if known is not None and known["suites"]:
-            more = "" if known["enumerated"] else " and perhaps others"
+            more = "" if known["enumerated"] else " and possibly others"
             yield f"* {code(name)} with {', '.join(code(suite) for suite in known['suites'][:_ITEMS])}{more}"
     if attempts := row["observed"]["attempts"]:
-        yield from ("", "The conversation, one line a connection:", "")
+        yield from ("", "The handshakes, one line for each connection:", "")
         yield from block(attempts[:_ATTEMPTS])
     yield ""
 
@@ -147,10 +148,10 @@ def _commands(rows: Iterable[EndpointRow]) -> list[str]:
 def _steps(diagnosis: Diagnosis) -> Iterator[str]:
     for number, step in enumerate(diagnosis.steps, start=1):
         yield f"{number}. {step.name}: **{WORDS[step.answer.outcome]}**"
-        for said in step.answer.said[:_ITEMS]:
-            yield f"   * {code(said.strip(), 400)}"
+        for line in step.answer.lines[:_ITEMS]:
+            yield f"   * {code(line.strip(), 400)}"
         for command in step.commands:
-            yield f"   * shown by {code(command, 500)}"
+            yield f"   * command: {code(command, 500)}"
     yield ""
     at = diagnosis.stopped_at
-    yield f"It stopped at step {at}, {diagnosis.steps[at - 1].name}." if at else "No step says where it stopped."
+    yield f"It stopped at step {at} ({diagnosis.steps[at - 1].name})." if at else "No step shows where it stopped."

@@ -15,7 +15,7 @@ WORDS: dict[Outcome, str] = {
     "stopped": "stopped",
     "unknown": "unknown",
     "not-read": "not read",
-    "not-applicable": "none here",
+    "not-applicable": "n/a",
 }
 """Outcomes in the words of texts."""
 _STYLES: dict[Outcome, str] = {"ok": "pass", "stopped": "fail", "unknown": "inconclusive"}
@@ -42,29 +42,29 @@ def write(page: Page, cluster: ClusterFacts, found: Sequence[Diagnosis], *, whol
 
 
 def _overview(page: Page, found: Sequence[Diagnosis], stopped: list[Diagnosis]) -> None:
-    page.line(f"{len(found)} components with listeners; the configuration of {len(stopped)} of them stopped somewhere")
+    page.line(f"{len(found)} components with listeners; the configuration does not reach {len(stopped)} of them")
     if stopped:
         page.line()
     wide = max((columns(title(each)) for each in stopped), default=0)
     for each in stopped:
         page.line("  ", page.paint("fail", pad(title(each), wide)), f"  {where(each)}")
-    for conclusion, what in (("unknown", "could not be determined"), ("ok", "nothing stopped")):
+    for conclusion, what in (("unknown", "could not be determined"), ("ok", "no problem found")):
         names = [title(each) for each in found if each.conclusion == conclusion]
         if names:
             page.line()
             page.folded(2, "  ", f"{what} ({len(names)}): {', '.join(names)}")
-    unseen = dict.fromkeys(name for each in found if each.conclusion == "ok" for name in not_looked_at(each))
+    unseen = dict.fromkeys(name for each in found if each.conclusion == "ok" for name in not_checked(each))
     if unseen:
-        page.folded(2, "  ", f"not looked at, of some or all of these: {', '.join(sorted(unseen))}")
+        page.folded(2, "  ", f"not checked for some or all of these: {', '.join(sorted(unseen))}")
 
 
 def exit_line(code: int, found: Sequence[Diagnosis]) -> str:
     """Return the exit line, with the components that stopped and those that could not be determined."""
-    reasons = [_which(found, "stopped", "the configuration stopped before")]
-    reasons.append(_which(found, "unknown", "not complete: unknown for"))
+    reasons = [_which(found, "stopped", "the configuration does not reach")]
+    reasons.append(_which(found, "unknown", "not complete: the result is unknown for"))
     if not any(reasons):
         many = counted(len(found), "component")
-        reasons = [f"nothing stopped before {many}" if found else "no component has listeners"]
+        reasons = [f"no problem found in {many}" if found else "no component has listeners"]
     return exit_text(code, reasons)
 
 
@@ -84,13 +84,13 @@ def where(each: Diagnosis) -> str:
     number = each.stopped_at
     if number is None:
         return _CONCLUSIONS[each.conclusion]
-    return f"stopped at step {number}, {plain(each.steps[number - 1].name)}"
+    return f"stopped at step {number} ({plain(each.steps[number - 1].name)})"
 
 
 _CONCLUSIONS: dict[Conclusion, str] = {
     "stopped": "stopped",
-    "unknown": "where it stopped, or whether, could not be determined",
-    "ok": "nothing stopped in the steps that were looked at",
+    "unknown": "it could not be determined whether the configuration reaches the listeners",
+    "ok": "no problem found in the steps that were checked",
 }
 
 
@@ -98,15 +98,15 @@ def _steps(page: Page, each: Diagnosis) -> None:
     many = "1 listener" if each.listeners == 1 else f"{each.listeners} listeners"
     by = f", ClusterOperator/{plain(each.operator)}" if each.operator else ""
     page.line(page.paint("title", title(each)), f"  {many}{by}")
-    page.line(f"  owes {plain(each.owes)}" + ("" if each.bound else ", and nothing holds it to that"))
+    page.line(f"  required: {plain(each.required)}" + ("" if each.bound else " (not enforced)"))
     for number, step in enumerate(each.steps, start=1):
         _step(page, number, step)
     page.line(f"  {where(each)}" + (f": {_first(each)}" if each.stopped_at is not None else ""))
-    if each.conclusion == "ok" and (missing := not_looked_at(each)):
-        page.line(f"  not looked at: {', '.join(missing)}")
+    if each.conclusion == "ok" and (missing := not_checked(each)):
+        page.line(f"  not checked: {', '.join(missing)}")
 
 
-def not_looked_at(each: Diagnosis) -> list[str]:
+def not_checked(each: Diagnosis) -> list[str]:
     """Return the steps that were not read; none if the served profile shows that all steps worked."""
     if each.steps[-1].answer.outcome == "ok":
         return []
@@ -116,19 +116,19 @@ def not_looked_at(each: Diagnosis) -> list[str]:
 
 
 def _first(each: Diagnosis) -> str:
-    said = each.steps[(each.stopped_at or 1) - 1].answer.said
-    return plain(said[0], _LONGEST) if said else ""
+    lines = each.steps[(each.stopped_at or 1) - 1].answer.lines
+    return plain(lines[0], _LONGEST) if lines else ""
 
 
 def _step(page: Page, number: int, step: Step) -> None:
     outcome = step.answer.outcome
     label = page.paint(_STYLES.get(outcome, "quiet"), f"{WORDS[outcome]:<10}")
     page.line(f"  {number} {label}  {plain(step.name)}")
-    for said in _cut(step.answer.said):
-        page.folded(_INDENT, " " * _INDENT, plain(said, _LONGEST))
+    for line in _cut(step.answer.lines):
+        page.folded(_INDENT, " " * _INDENT, plain(line, _LONGEST))
     for command in step.commands:
         page.line(" " * _INDENT, page.paint("quiet", f"$ {plain(command)}"))
 
 
-def _cut(said: Sequence[str]) -> Iterable[str]:
-    return said if len(said) <= _MOST else (*said[:_MOST], f"and {len(said) - _MOST} more")
+def _cut(lines: Sequence[str]) -> Iterable[str]:
+    return lines if len(lines) <= _MOST else (*lines[:_MOST], f"and {len(lines) - _MOST} more")

@@ -29,8 +29,8 @@ def test_every_certificate_of_a_bundle_and_nothing_else(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"", "no certificate in it"),
-        (b"\x00\xff" * 50, "no certificate in it"),
+        (b"", "contains no certificate"),
+        (b"\x00\xff" * 50, "contains no certificate"),
         (b"-----BEGIN CERTIFICATE-----\n", "certificate 1 cannot be read"),
         (b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "certificate 1 cannot be read"),
         (b"-----BEGIN CERTIFICATE-----\n\xff\xfe\n-----END CERTIFICATE-----\n", "certificate 1 cannot be read"),

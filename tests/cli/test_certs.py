@@ -132,7 +132,7 @@ def test_a_key_that_was_named_is_told_to_be_one(call: Call, tmp_path: Path) -> N
     path.write_bytes(LEAF.key_pem)
     answer = call("certs", path)
     assert (answer.code, answer.out) == (3, END_UNREAD)
-    assert answer.err == f"adhere: {path}: a private key, and no certificate\n"
+    assert answer.err == f"adhere: {path}: contains a private key and no certificate\n"
 
 
 @pytest.mark.parametrize("name", ["empty", "image.bin"])
@@ -140,7 +140,7 @@ def test_a_directory_without_certificates_is_told(call: Call, tmp_path: Path, na
     (tmp_path / name).write_bytes(b"\x30\x82" if name != "empty" else b"")
     answer = call("certs", tmp_path)
     assert (answer.code, answer.out) == (3, END_UNREAD)
-    assert answer.err == f"adhere: {tmp_path}: no certificate in any file of it\n"
+    assert answer.err == f"adhere: {tmp_path}: no file in this directory has a certificate\n"
 
 
 def test_links_are_not_followed_out_of_the_directory(call: Call, tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_a_pipe_and_a_device_end_at_once(call: Call, tmp_path: Path) -> None:
 def test_depth_and_number_of_files_are_bounded(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     deep = tmp_path / "deep"
     deep.joinpath(*["d"] * (certificate_files.MAX_DEPTH + 2)).mkdir(parents=True)
-    assert f"deeper than {certificate_files.MAX_DEPTH} directories" in call("certs", deep).err
+    assert f"more than {certificate_files.MAX_DEPTH} levels deep" in call("certs", deep).err
     monkeypatch.setattr(certificate_files, "MAX_FILES", 2)
     many = tmp_path / "many"
     many.mkdir()
@@ -218,7 +218,7 @@ def test_a_kubeconfig_in_a_directory_does_not_lead_out_of_it(call: Call, tmp_pat
     answer = call("certs", inside)
     assert answer.code == 3
     assert "web.example" not in answer.out
-    assert "which is outside of the directory" in answer.err
+    assert "it is outside of the directory" in answer.err
 
 
 def test_hostile_names_command_nothing(call: Call, tmp_path: Path) -> None:

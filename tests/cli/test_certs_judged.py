@@ -70,7 +70,7 @@ def test_files_alone_are_recognised_and_nothing_is_required_of_them(call: Call, 
     found = only(answer)
     assert (answer.code, found["certificate_names"], found["component"]) == (0, ["service-ca"], "service-ca-operator")
     assert (found["verdict"], found["status"]) == ("not_applicable", "not-required")
-    assert "neither a cluster nor a file says what is required" in json.loads(answer.out)["judged_by"]
+    assert "neither a cluster nor a file sets requirements" in json.loads(answer.out)["judged_by"]
     assert call("certs", signer).out.splitlines()[1].split()[-2:] == ["not-required", "service-ca"]
 
 
@@ -122,7 +122,7 @@ def test_the_text_has_the_gravest_findings_and_counts_the_rest(
     other.write_bytes(Authority("openshift-service-serving-signer@2").pem)
     answer = call("certs", signer, other, "--pki", file(tmp_path, "pki.yaml", pki(4096, "2020-01-01T00:00:00Z")))
     assert answer.out.count("pki-key: ") == 1
-    assert answer.out.splitlines()[-3].endswith("more (all of them are in --format json)")
+    assert answer.out.splitlines()[-3].endswith("more (--format json has all)")
 
 
 def test_a_pki_object_that_the_api_would_not_take_is_refused_with_its_place(
@@ -307,7 +307,7 @@ def test_the_minimums_of_the_policy_judge_what_the_object_does_not_govern(call: 
     loose = call("certs", "--snapshot", place, "--format", "json")
     strict = call("certs", "--snapshot", place, "--policy", policy, "--format", "json")
     assert (loose.code, strict.code) == (3, 1)  # manifests never hold everything
-    assert loose.err.startswith("adhere: not saved, or only some of them: ")
+    assert loose.err.startswith("adhere: the snapshot has none or only some of these: ")
     (finding,) = [each for each in json.loads(strict.out)["findings"] if each["rule"] == "pki-minimum"]
     assert "Secret/shop/web" in finding["about"]
 
@@ -364,7 +364,7 @@ def test_what_may_not_be_read_is_incomplete_and_passes_nothing(
         ((), "no path and no cluster"),
         (("a.pem", "--secrets"), "--secrets needs a cluster"),
         (("a.pem", "--previous", "x"), "--previous needs a cluster"),
-        (("--cluster", "--snapshot", "x"), "--snapshot and a cluster contradict each other"),
+        (("--cluster", "--snapshot", "x"), "--snapshot cannot be combined with --cluster or --context"),
         (("a.pem", "--pki", "/nonexistent"), "/nonexistent"),
         (("a.pem", "--install-config", "/nonexistent"), "/nonexistent"),
     ],

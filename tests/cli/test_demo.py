@@ -43,7 +43,7 @@ def test_it_ends_well_and_leaves_three_files(answer: Called, place: Path) -> Non
     assert {path.name for path in (place / "adhere-demo").iterdir()} == {"report.html", "report.json", "report.xml"}
     assert "bug" not in answer.err
     assert answer.err.splitlines()[-2].startswith("adhere: open adhere-demo/report.html in a browser")
-    assert answer.err.splitlines()[-3].startswith("adhere: exit 0, for every listener was judged as it should be")
+    assert answer.err.splitlines()[-3].startswith("adhere: exit 0: every listener was judged as expected")
     assert answer.out.splitlines()[-1].startswith("exit 1: ")
 
 
@@ -105,7 +105,10 @@ def test_a_signal_ends_it_with_what_it_has(
     monkeypatch.setattr("scanner.cli.demo.progress", lambda _: nullcontext(tell))
     answer = call("demo", *which, "--output", tmp_path)
     assert answer.code == 3
-    assert answer.err.splitlines().count("adhere: stopped by SIGTERM; the report has what was finished") == 1
+    assert (
+        answer.err.splitlines().count("adhere: stopped by SIGTERM; the report has the endpoints that were finished")
+        == 1
+    )
     assert "bug" not in answer.err
     document = valid((tmp_path / "report.json").read_text())
     assert document["coverage"]["interrupted"] == "SIGTERM"
@@ -116,7 +119,7 @@ def test_a_directory_that_cannot_be_made(call: Call, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     answer = call("demo", "--output", tmp_path / "file" / "below")
     assert (answer.code, answer.out) == (2, "")
-    assert answer.err.startswith(f"adhere: {tmp_path / 'file' / 'below'}: cannot make this directory")
+    assert answer.err.startswith(f"adhere: {tmp_path / 'file' / 'below'}: cannot create this directory")
 
 
 # --- the cluster ------------------------------------------------------------------------------------------------------

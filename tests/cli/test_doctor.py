@@ -54,11 +54,11 @@ def test_the_component_that_is_stuck_is_found(call: Call, place: Place) -> None:
     """The demo's story: metrics-server stayed at Intermediate although adherence is strict and the profile Modern."""
     answer = call("doctor", "--kubeconfig", place.kubeconfig, "--results", place.kept)
     assert answer.code == 1, answer.err
-    assert "the configuration of 1 of them stopped somewhere" in answer.out
-    assert re.search(r"^  metrics-server +stopped at step 8, what is served$", answer.out, re.MULTILINE)
-    assert "something else than is required at 1 of 1 address" in answer.out
+    assert "the configuration does not reach 1 of them" in answer.out
+    assert re.search(r"^  metrics-server +stopped at step 8 \(served configuration\)$", answer.out, re.MULTILINE)
+    assert "does not follow its profile at 1 of 1 address" in answer.out
     assert "oc rollout status -n openshift-monitoring deployment/metrics-server" in answer.out
-    assert "of openshift-monitoring, warnings that speak of TLS, certificates or configuration: 1" in answer.out
+    assert "warnings about TLS, certificates or configuration in openshift-monitoring: 1" in answer.out
     assert "Service/metrics-server ProbeError (3 times): tls: server selected unsupported protocol" in answer.out
 
 
@@ -66,14 +66,14 @@ def test_its_operators_have_seen_the_profile(call: Call, place: Place) -> None:
     answer = call("doctor", "kube-apiserver", "--kubeconfig", place.kubeconfig)
     assert answer.code == 0, answer.err
     assert "KubeAPIServer/cluster spec.observedConfig.servingInfo: VersionTLS13" in answer.out
-    assert "not looked at: " in answer.out
-    assert "8 what is served" in answer.out
+    assert "not checked: " in answer.out
+    assert "8 served configuration" in answer.out
 
 
 def test_a_saved_scan_is_enough(call: Call, place: Place) -> None:
     """Without a cluster it is the one of the results. Operators' configurations are not in it; what is served is."""
     kubelet = call("doctor", "kubelet", "--results", place.kept)
-    assert (kubelet.code, "what is required, at 3 addresses" in kubelet.out) == (0, True)
+    assert (kubelet.code, "follows its profile at 3 addresses" in kubelet.out) == (0, True)
     assert call("doctor", "metrics-server", "--results", place.kept).code == 1
     registry = call("doctor", "openshift-apiserver", "--results", place.kept)
     assert registry.code == 3, registry.out
@@ -83,7 +83,7 @@ def test_a_saved_scan_is_enough(call: Call, place: Place) -> None:
 def test_a_snapshot_has_all_objects(call: Call, place: Place) -> None:
     answer = call("doctor", "--snapshot", place.snapshot)
     assert answer.code == 0, answer.out
-    assert "the configuration of 0 of them stopped somewhere" in answer.out
+    assert "the configuration does not reach 0 of them" in answer.out
 
 
 def test_an_operator_that_is_behind_is_named(call: Call, place: Place, tmp_path: Path) -> None:
@@ -93,8 +93,10 @@ def test_an_operator_that_is_behind_is_named(call: Call, place: Place, tmp_path:
     file.write_text(file.read_text().replace("VersionTLS13", "VersionTLS12"))
     answer = call("doctor", "--snapshot", copy)
     assert answer.code == 1
-    assert re.search(r"^  kube-scheduler +stopped at step 3, what the operator observed$", answer.out, re.MULTILINE)
-    assert "APIServer/cluster asks for TLSv1.3" in answer.out
+    assert re.search(
+        r"^  kube-scheduler +stopped at step 3 \(observed configuration of the operator\)$", answer.out, re.MULTILINE
+    )
+    assert "APIServer/cluster requires TLSv1.3" in answer.out
 
 
 def test_a_must_gather_has_the_config_maps(call: Call, tmp_path: Path) -> None:
@@ -158,7 +160,7 @@ def test_a_must_gather_has_the_config_maps(call: Call, tmp_path: Path) -> None:
         path.write_text(yaml.safe_dump(each))
     answer = call("doctor", "kube-apiserver-operator", "--snapshot", tmp_path / "must-gather")
     assert answer.code == 1, answer.err
-    assert "stopped at step 4, ConfigMaps that the platform fills in" in answer.out
+    assert "stopped at step 4 (ConfigMaps with the injected profile)" in answer.out
     assert "data[config.yaml] servingInfo: VersionTLS12" in answer.out
     assert "Failed: x509: bad" in answer.out
     assert "\x1b" not in answer.out
@@ -169,7 +171,7 @@ def test_an_unknown_component_is_said(call: Call, place: Place) -> None:
     answer = call("doctor", "kube-apisever", "--snapshot", place.snapshot)
     assert answer.code == 2
     assert "kube-apiserver" in answer.err
-    assert "known here: " in call("doctor", "xyz", "--snapshot", place.snapshot).err
+    assert "components here: " in call("doctor", "xyz", "--snapshot", place.snapshot).err
 
 
 def test_results_of_another_cluster_prove_nothing(call: Call, place: Place, tmp_path: Path) -> None:
@@ -192,10 +194,13 @@ def test_results_of_targets_have_no_components(call: Call, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("command", "end"),
     [
-        ("doctor --results KEPT", "exit 1: the configuration stopped before 1 component (metrics-server); not"),
-        ("doctor --results KEPT metrics-server", "exit 1: the configuration stopped before 1 component (metri"),
-        ("doctor --results KEPT kube-apiserver", "exit 3: not complete: unknown for 1 component (kube-apiserver)"),
-        ("doctor --results KEPT kubelet", "exit 0: nothing stopped before 1 component"),
+        ("doctor --results KEPT", "exit 1: the configuration does not reach 1 component (metrics-server); not"),
+        ("doctor --results KEPT metrics-server", "exit 1: the configuration does not reach 1 component (metri"),
+        (
+            "doctor --results KEPT kube-apiserver",
+            "exit 3: not complete: the result is unknown for 1 component (kube-apiserver)",
+        ),
+        ("doctor --results KEPT kubelet", "exit 0: no problem found in 1 component"),
         ("whatif KEPT --profile old", "exit 0: nothing would newly fail or become inconclusive"),
         ("whatif KEPT --adherence Legacy", "exit 0: nothing would newly fail or become inconclusive"),
         ("explain kubelet --snapshot SNAPSHOT", "exit 0: 2 listeners explained, nothing judged"),
@@ -228,7 +233,7 @@ def test_the_bug_report_of_the_component_that_is_stuck(call: Call, place: Place)
         "`APIServer/cluster spec.tlsSecurityProfile: Modern`",
         "**tls-version**",
         "adhere ask tls://",
-        "It stopped at step 8, what is served.",
+        "It stopped at step 8 (served configuration).",
     ):
         assert part in answer.out
     offline = call("explain", "openshift-monitoring/metrics-server", "--bug", "--results", place.kept)
@@ -239,10 +244,10 @@ def test_the_bug_report_of_the_component_that_is_stuck(call: Call, place: Place)
 @pytest.mark.parametrize(
     ("listener", "reason"),
     [
-        ("kubelet", "serves what is required"),
-        ("etcd", "has not seen it"),
+        ("kubelet", "follows its profile in the saved scan"),
+        ("etcd", "did not probe it"),
         ("shop/checkout", "no component of the platform"),
-        ("nobody/nothing", "no listener of the cluster is"),
+        ("nobody/nothing", "no listener of the cluster matches"),
     ],
 )
 def test_where_there_is_no_bug_it_says_why(call: Call, place: Place, listener: str, reason: str) -> None:

@@ -66,7 +66,7 @@ def test_no_command_prints_the_help_and_is_a_usage_error(call: Call) -> None:
         (click.Abort(), 3, ""),
         (BrokenPipeError(32, "Broken pipe"), 0, ""),
         (OSError(28, "No space left on device"), 2, "adhere: cannot write the output: No space left on device"),
-        (OSError(24, "Too many open files"), 2, "adhere: this machine has no room: Too many open files"),
+        (OSError(24, "Too many open files"), 2, "adhere: this machine is at a limit: Too many open files"),
         (OSError(9, "Bad file descriptor"), 70, "adhere: internal error: OSError: [Errno 9] Bad file descriptor"),
         (ValueError("a\nb"), 70, "adhere: internal error: ValueError: a\\nb"),
         (RecursionError(), 70, "adhere: internal error: RecursionError"),

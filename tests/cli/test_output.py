@@ -55,7 +55,7 @@ def test_somebodys_file_is_not_overwritten_by_rows(call: Call, tmp_path: Path) -
         targets.write_text(f"{address}:{port}\n")
         answer = call("scan", "--targets", targets, "--format", f"json={tmp_path / 'hosts.json'}")
         assert answer.code == 2
-        assert answer.err.startswith(f"adhere: {targets} is not ours")
+        assert answer.err.startswith(f"adhere: {targets} is not a file of adhere")
         assert targets.read_text() == f"{address}:{port}\n"
 
 

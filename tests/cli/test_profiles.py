@@ -22,7 +22,7 @@ def printed(*arguments: str) -> list[str]:
 @pytest.mark.parametrize("arguments", [(), ("list",)])
 def test_list(arguments: tuple[str, ...]) -> None:
     heading, *lines = printed(*arguments)
-    assert heading.split() == ["PROFILE", "FROM", "SUITES", "GROUPS", "SOURCE"]
+    assert heading.split() == ["PROFILE", "MINIMUM", "SUITES", "GROUPS", "SOURCE"]
     assert [line.split()[0] for line in lines] == list(profile_names())
     assert lines[0].split()[:7] == [
         "openshift/4.23/old",
@@ -36,14 +36,14 @@ def test_list(arguments: tuple[str, ...]) -> None:
     (without_groups,) = (line for line in lines if line.startswith("openshift/4.21/intermediate "))
     assert without_groups.split()[1:4] == ["TLSv1.2", "11", "any"]
     assert "release-4.21" in without_groups
-    for name in ("FROM", "SUITES", "GROUPS", "SOURCE"):
+    for name in ("MINIMUM", "SUITES", "GROUPS", "SOURCE"):
         start = heading.index(name)
         assert all(line[start - 1] == " " and line[start] != " " for line in lines)
 
 
 def test_show() -> None:
     lines = printed("show", "intermediate@4.21")
-    assert lines[:2] == ["openshift/4.21/intermediate", "  accepted from  TLSv1.2 on"]
+    assert lines[:2] == ["openshift/4.21/intermediate", "  minimum version  TLSv1.2"]
     assert "cipher suites (11)" in lines
     rows = [line.split() for line in lines]
     assert ["0xC02F", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256"] in rows
@@ -70,7 +70,7 @@ def test_show_a_file(tmp_path: Path) -> None:
     path.write_text("type: Custom\ncustom:\n  ciphers: [ECDHE-RSA-AES128-GCM-SHA256]\n")
     lines = printed("show", str(path))
     assert lines[0] == "custom (mine.yaml)"
-    assert f"  source         {path}:3:3" in lines
+    assert f"  source           {path}:3:3" in lines
     assert "  minTLSVersion is not set, which means VersionTLS12" in lines
 
 

@@ -112,7 +112,7 @@ def test_show_accepts_a_retired_id(former: str) -> None:
         ("tls-versions", "tls-version"),
         ("TLS-GROUP", "tls-group"),
         ("cert-expire", "cert-expired"),
-        ("xyzzy", "adhere rules lists them all"),
+        ("xyzzy", "'adhere rules' lists all rules"),
     ],
 )
 def test_an_unknown_rule_is_a_usage_error_with_a_suggestion(wrong: str, hint: str) -> None:

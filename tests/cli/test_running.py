@@ -76,7 +76,7 @@ def test_a_signal_leaves_what_was_finished(tmp_path: Path, number: signal.Signal
         assert scan.rows.exists()
         said = scan.end(number)
         assert scan.process.returncode == 3
-        assert f"adhere: stopped by {number.name}; the report has what was finished" in said
+        assert f"adhere: stopped by {number.name}; the report has the endpoints that were finished" in said
         assert "Traceback" not in said
         assert not scan.rows.exists()
         document = valid(scan.report.read_text())

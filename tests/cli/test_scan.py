@@ -13,10 +13,10 @@ from typing import Any
 import click
 import pytest
 
-from scanner.cli.scan import Asked, owed_of, policy_of, scan, settings_of, targets_of
+from scanner.cli.scan import Asked, policy_of, requirements_of, scan, settings_of, targets_of
 from scanner.config.scan_policy import load_config
 from scanner.errors import ScannerError, UsageError
-from scanner.jobs import Owed
+from scanner.jobs import TargetRequirements
 from scanner.model.scan_policy import Config, Policy, ScanPolicy
 from scanner.probe.limits import Limits
 from scanner.scan import Settings
@@ -37,8 +37,8 @@ def settings(*arguments: str, config: Config = Config()) -> Settings:  # noqa: B
     return settings_of(given, config, owed(*arguments, config=config).profile.name, policy_of(given, config))
 
 
-def owed(*arguments: str, config: Config = Config()) -> Owed:  # noqa: B008 - a frozen value
-    return owed_of(asked(*arguments), config)
+def owed(*arguments: str, config: Config = Config()) -> TargetRequirements:  # noqa: B008 - a frozen value
+    return requirements_of(asked(*arguments), config)
 
 
 def ids(*arguments: str, config: Config = Config()) -> list[str]:  # noqa: B008 - a frozen value

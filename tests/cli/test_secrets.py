@@ -129,7 +129,7 @@ def test_a_snapshot_has_them_without_keys_and_is_judged_alike(asked: Api, call: 
     assert [each["rule"] for each in replayed["findings"]].count("pki-key") == 1
     without = call("scan", "--snapshot", saved, "--no-secrets", "--format", "json").document
     assert [each for each in without["findings"] if each["rule"] == "pki-key"] == []
-    assert gap(without)["reason"] == "no Secret is looked at (--no-secrets)"
+    assert gap(without)["reason"] == "Secrets are not read (--no-secrets)"
 
 
 def test_a_snapshot_that_was_taken_without_lacks_them_for_who_wants_them(

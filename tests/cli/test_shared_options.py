@@ -100,8 +100,8 @@ def test_a_saved_scan_does_as_well_and_is_kept_for_whatif(call: Call, now: Path,
 @pytest.mark.parametrize(
     ("earlier", "complaint"),
     [
-        (snapshot(40, size=2048, since=1, identity="b"), "--previous has the cluster cluster-b, and this is cluster-a"),
-        (snapshot(101, size=2048, since=1), "--previous is of 2026-04-12T00:00:00Z, and the cluster as of"),
+        (snapshot(40, size=2048, since=1, identity="b"), "--previous has the cluster cluster-b, but this is cluster-a"),
+        (snapshot(101, size=2048, since=1), "--previous is of 2026-04-12T00:00:00Z, later than the cluster"),
     ],
 )
 def test_another_cluster_and_a_later_one_are_refused(
@@ -118,7 +118,7 @@ def test_what_does_not_say_when_it_was_is_refused(call: Call, now: Path, tmp_pat
     (tmp_path / "manifests" / "pki.json").write_text("{}")
     answer = call("scan", "--snapshot", now, "--previous", tmp_path / "manifests")
     assert answer.code == 2
-    assert "neither a snapshot of adhere's nor a saved scan" in answer.err
+    assert "neither a snapshot nor a saved scan of adhere" in answer.err
 
 
 def test_a_snapshot_that_does_not_say_of_which_cluster_it_is_may_be_of_this_one(

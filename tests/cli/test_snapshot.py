@@ -101,7 +101,7 @@ def test_a_cluster_is_saved_and_what_could_not_be_read_is_said(api: Api, call: C
     assert called.out == ""
     assert "adhere: services: forbidden: " in called.err
     assert "adhere: secrets: not-asked: " in called.err
-    assert f"adhere: {tmp_path}/saved: 1 objects of main" in called.err
+    assert f"adhere: saved 1 objects of main in {tmp_path}/saved" in called.err
     assert "\x1b" not in called.err
     found = load(tmp_path / "saved", [POD, SERVICE, ROUTE])
     assert [each.name for each in found.every(POD)] == ["checkout-1"]

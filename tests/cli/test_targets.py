@@ -75,11 +75,11 @@ def test_the_host_is_the_server_name_only_where_it_is_a_name() -> None:
 
 
 REFUSED = [
-    ("", "no host", "host:port"),
-    (":443", "no host", "host:port"),
+    ("", "the host is missing", "host:port"),
+    (":443", "the host is missing", "host:port"),
     ("http://example.test", "http:// is not TLS", "https://example.test"),
-    ("gopher://example.test", "no scheme is called gopher", "smtp"),
-    ("example.test:", "no port after the colon", "host:port"),
+    ("gopher://example.test", "unknown scheme gopher", "smtp"),
+    ("example.test:", "the port after the colon is missing", "host:port"),
     ("example.test:https", "port https is not", ""),
     ("example.test:0", "port 0 is not", ""),
     ("example.test:65536", "port 65536 is not", ""),
@@ -89,33 +89,33 @@ REFUSED = [
     ("[2001:db8::1", "brackets", r"\[2001:db8::1\]:443"),
     ("[2001:db8::1]443", "brackets", r"\[2001:db8::1\]:443"),
     ("[127.0.0.1]:443", "127.0.0.1 is not an IPv6 address", "IPv6 addresses only"),
-    ("2001:db8::a:443", "may be an address, or an address and a port", r"\[2001:db8::a\]:443 or \[2001:db8::a:443\]"),
+    ("2001:db8::a:443", "can be an address, or an address with a port", r"\[2001:db8::a\]:443 or \[2001:db8::a:443\]"),
     ("1:2:3", "neither host:port nor an IPv6 address", ""),
     ("[fe80::1%e,0]", "not the name of a network interface", "eth0"),
-    ("https://example.test/path", "a path in", "leave it out"),
-    ("10.0.0.0/24", "a range in", "list each address"),
-    ("https://user:secret@example.test", "a user name", "leave it out"),
-    ("https://example.test?x=1", "a query", "leave it out"),
+    ("https://example.test/path", "has a path", "remove it"),
+    ("10.0.0.0/24", "has a range", "list each address"),
+    ("https://user:secret@example.test", "a user name", "remove it"),
+    ("https://example.test?x=1", "a query", "remove it"),
     ("ex%61mple.test", "not a host name", ""),
-    ("a.test,b.test", "not a host name: label test,b", "one target each"),
+    ("a.test,b.test", "not a host name: label test,b", "each target alone"),
     ("a..test", "label  *", ""),
     ("-a.test", "label -a", ""),
     ("a-.test", "label a-", ""),
     ("a" * 64 + ".test", "not a host name", ""),
-    (".".join(["a" * 60] * 5), "a host name of 304 characters", "253"),
+    (".".join(["a" * 60] * 5), "the host name has 304 characters", "253"),
     ("10.0.0", "neither an address nor a host name", "all four"),
     ("127.0.0.01", "neither an address nor a host name", ""),
     ("0x7f.0x1", "neither an address nor a host name", ""),
     ("2130706433", "neither an address nor a host name", ""),
-    ("tls://example.test#", "no server name", "DNS name after #"),
-    ("tls://example.test#192.0.2.1", "192.0.2.1 is no server name", "RFC 6066"),
+    ("tls://example.test#", "the server name is empty", "DNS name after #"),
+    ("tls://example.test#192.0.2.1", "192.0.2.1 is an address, not a server name", "RFC 6066"),
     ("tls://example.test#a#b", "not a host name", ""),
     ("a b.test", "space or control character", ""),
-    ("a\x1b[2J.test", r"control character in a\\x1b\[2J.test", ""),
-    ("a\u202e.test", r"control character in a\\u202e.test", ""),
+    ("a\x1b[2J.test", r"a\\x1b\[2J.test has a space or control character", ""),
+    ("a\u202e.test", r"a\\u202e.test has a space or control character", ""),
     ("☃\u200d.test", "control character", ""),
     ("\u0338a.test", "not a host name", "xn--"),
-    ("x" * 1025, "a target of 1025 characters", "1024"),
+    ("x" * 1025, "the target has 1025 characters", "1024"),
 ]
 
 
@@ -145,7 +145,7 @@ def test_whatever_is_typed_there_is_a_target_or_a_reason(text: str) -> None:
 
 def test_a_server_name_is_a_dns_name() -> None:
     assert parse_server_name("Bücher.example.", "--sni") == "xn--bcher-kva.example"
-    with pytest.raises(InputError, match=r"--sni: 127\.0\.0\.1 is no server name"):
+    with pytest.raises(InputError, match=r"--sni: 127\.0\.0\.1 is an address, not a server name"):
         parse_server_name("127.0.0.1", "--sni")
 
 
@@ -170,13 +170,13 @@ def test_a_file_has_one_target_a_line_and_comments(tmp_path: Path) -> None:
 
 WRONG_FILES = [
     (b"a.test\n  b.test:99999\n", ":2:10: port 99999"),
-    (b"a.test b.test\n", ":1:8: more than one word"),
+    (b"a.test b.test\n", ":1:8: the line has more than one word"),
     ("ü.test:0\n".encode(), ":1:8: port 0"),
     (b"https://a.test#b_-\n", ":1:16: b_- is not"),
     (b"\n\n\xc3\xa4\xff\n", ":3:2: not UTF-8"),
     (b"\xff\xfea\x00", ":1:1: UTF-16"),
-    (b"a.test\x00\n", ":1:7: a space or control character"),
-    (b"a.test\rb.test\n", ":1:8: more than one word"),
+    (b"a.test\x00\n", ":1:7: a.test\\x00 has a space or control character"),
+    (b"a.test\rb.test\n", ":1:8: the line has more than one word"),
     (b"http://a.test\n", ":1:1: http:// is not TLS"),
     (b"[::1]:0\n", ":1:7: port 0"),
 ]

@@ -117,11 +117,11 @@ def test_verdicts_that_would_be_lost(call: Call, farm: Farm, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("arguments", "complaint", "hint"),
     [
-        (("--release", "zz"), "--release 'zz' is not a release", "known: 4.3 to 4.23"),
-        (("--release", ""), "--release '' is not a release", "known: 4.3 to 4.23"),
-        (("--adherence", "Bogus"), "tlsAdherence has no such value", "StrictAllComponents"),
-        (("--adherence", "strictallcomponent"), "tlsAdherence has no such value", "did you mean 'StrictAllComponents'"),
-        (("--adherence", ""), "tlsAdherence has no such value", "StrictAllComponents"),
+        (("--release", "zz"), "--release: unknown OpenShift release 'zz'", "known: 4.3 to 4.23"),
+        (("--release", ""), "--release: unknown OpenShift release ''", "known: 4.3 to 4.23"),
+        (("--adherence", "Bogus"), "--adherence: unknown value", "StrictAllComponents"),
+        (("--adherence", "strictallcomponent"), "--adherence: unknown value", "did you mean 'StrictAllComponents'"),
+        (("--adherence", ""), "--adherence: unknown value", "StrictAllComponents"),
     ],
 )
 def test_what_nobody_can_have_assumed(

@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 
 from scanner.assessment import READS
 from scanner.cli.cluster_options import bundles
-from scanner.cli.shared_options import asked_for
+from scanner.cli.shared_options import needed_secrets
 from scanner.cluster import access, read
 from scanner.files.yaml_values import documents
 from scanner.kube.kinds import ENDPOINT_SLICE, SECRET
@@ -125,7 +125,7 @@ class Cluster:
         found = await read(
             access(str(kubeconfig)),
             (*READS, SECRET),
-            secrets=asked_for(secrets=True),
+            secrets=needed_secrets(secrets=True),
             config_maps=bundles,
             permitted={"lint"},
         )

@@ -25,10 +25,10 @@ CLUSTER = ClusterFacts(name=f"prod {HOSTILE}", distribution="openshift", version
 
 def diagnosis(*outcomes: Outcome, component: str = "etcd", said: str = "said", **fields: object) -> Diagnosis:
     steps = tuple(
-        Step(name=f"step {n}", answer=Answer(outcome=each, said=(said,)), commands=("oc get etcd",))
+        Step(name=f"step {n}", answer=Answer(outcome=each, lines=(said,)), commands=("oc get etcd",))
         for n, each in enumerate(outcomes, start=1)
     )
-    return Diagnosis(component=component, operator="etcd", listeners=2, owes="modern", steps=steps, **fields)  # type: ignore[arg-type]
+    return Diagnosis(component=component, operator="etcd", listeners=2, required="modern", steps=steps, **fields)  # type: ignore[arg-type]
 
 
 def told(*found: Diagnosis, whole: bool = False) -> str:
@@ -44,23 +44,23 @@ DARK = diagnosis("ok", "unknown", "not-read", component="dns", place="HostedClus
 
 def test_without_a_component_what_stopped_comes_first_and_in_whole() -> None:
     text = told(FINE, STOPPED, DARK)
-    assert "3 components with listeners; the configuration of 1 of them stopped somewhere" in text
-    assert "  etcd  stopped at step 2, step 2\n" in text
+    assert "3 components with listeners; the configuration does not reach 1 of them" in text
+    assert "  etcd  stopped at step 2 (step 2)\n" in text
     assert "could not be determined (1): dns (HostedCluster/a/b)" in text
-    assert "nothing stopped (1): router" in text
-    assert "not looked at, of some or all of these: 3 step 3" in text
+    assert "no problem found (1): router" in text
+    assert "not checked for some or all of these: 3 step 3" in text
     assert text.count("$ oc get etcd") == 3
     assert "  2 stopped     step 2\n" in text
 
 
 def test_one_component_is_told_whatever_became_of_it() -> None:
-    assert "nothing stopped in the steps that were looked at\n  not looked at: 3 step 3" in told(FINE, whole=True)
+    assert "no problem found in the steps that were checked\n  not checked: 3 step 3" in told(FINE, whole=True)
     assert "could not be determined" in told(DARK, whole=True)
-    assert "and nothing holds it to that" in told(diagnosis("ok", bound=False), whole=True)
+    assert "(not enforced)" in told(diagnosis("ok", bound=False), whole=True)
 
 
 def test_very_long_answers_are_cut() -> None:
-    long = Diagnosis(component="x", steps=(Step(name="s", answer=Answer(outcome="ok", said=("line",) * 100)),))
+    long = Diagnosis(component="x", steps=(Step(name="s", answer=Answer(outcome="ok", lines=("line",) * 100)),))
     assert "and 60 more" in told(long, whole=True)
 
 
@@ -84,9 +84,9 @@ def test_a_bug_report_has_what_its_reader_asks_for() -> None:
         "StrictAllComponents",
         "APIServer/cluster spec.tlsAdherence: StrictAllComponents",
         "it accepts TLS 1.0",
-        "The same at 2 more addresses",
+        "2 more addresses have the same result",
         "adhere ask tls://10.128.0.7:8443 --version 1.0",
-        "It stopped at step 2, step 2.",
+        "It stopped at step 2 (step 2).",
     ):
         assert part in text
 
