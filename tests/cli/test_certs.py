@@ -184,7 +184,7 @@ def test_depth_and_number_of_files_are_bounded(call: Call, tmp_path: Path, monke
     answer = call("certs", many)
     assert (answer.code, len(answer.out.splitlines())) == (3, 5)
     assert answer.out.endswith(f"\n\n{END_UNREAD}")
-    assert answer.err == f"adhere: {many}: more than 2 files, the others were not looked into\n"
+    assert answer.err == f"adhere: {many}: more than 2 files: the others were not read\n"
 
 
 def kubeconfig(directory: Path, certificate: str) -> Path:
