@@ -47,7 +47,7 @@ def _case(name: str, written: Callable[[Path], int]) -> None:
         print(f"libyaml's events alone: {floor:.1f} s of CPU")
         spent, found = timed(lambda: read_manifests([directory], LINT_READS))
         print(
-            f"reading: {spent:.1f} s of CPU, {spent / floor:.1f} times the events; {len(found.objects)} objects to judge"
+            f"reading: {spent:.1f} s of CPU, {spent / floor:.1f} times the events; {len(found.objects)} objects to lint"
         )
         spent, report = timed(lambda: _report(found))
         told = ", ".join(f"{verdict} {count}" for verdict, count in report.counts().items())
