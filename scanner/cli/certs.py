@@ -200,10 +200,10 @@ class _Search:
     certificates: list[HeldCertificate] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
-    def keep(self, held: HeldCertificate) -> None:
+    def keep(self, certificate: HeldCertificate) -> None:
         """Add a certificate in one place."""
-        self.certificates.append(without_bytes(held))
-        self.problems += unread(held)
+        self.certificates.append(without_bytes(certificate))
+        self.problems += unread(certificate)
 
     def under(self, path: str, certificates: Certificates) -> None:
         """Add the certificates of a file or directory."""
@@ -344,9 +344,9 @@ class Listing:
         }
         write_document(out, members)
 
-    def record(self, held: HeldCertificate) -> dict[str, object]:
+    def record(self, certificate: HeldCertificate) -> dict[str, object]:
         """Return a certificate of the JSON document."""
-        facts, place, judged = held.facts, held.place, self.judged[held.facts.sha256]
+        facts, place, judged = certificate.facts, certificate.place, self.judged[certificate.facts.sha256]
         return {
             "where": str(place),
             "role": place.role,
@@ -362,7 +362,7 @@ class Listing:
             "ca": facts.is_ca,
             "extended_key_usage": None if facts.extended_key_usage is None else list(facts.extended_key_usage),
             "sha256": facts.sha256,
-            "chain": [each.sha256 for each in held.chain],
+            "chain": [each.sha256 for each in certificate.chain],
             "key_matches": place.key_matches,
             "certificate_names": judged["names"],
             "governed": judged["governed"],
@@ -374,8 +374,8 @@ class Listing:
             "unreadable": dict(facts.unreadable),
         }
 
-    def _cells(self, held: HeldCertificate) -> tuple[str, ...]:
-        facts, place, judged = held.facts, held.place, self.judged[held.facts.sha256]
+    def _cells(self, certificate: HeldCertificate) -> tuple[str, ...]:
+        facts, place, judged = certificate.facts, certificate.place, self.judged[certificate.facts.sha256]
         return (
             str(place),
             place.role,
@@ -392,12 +392,12 @@ class Listing:
         )
 
 
-def without_bytes(held: HeldCertificate) -> HeldCertificate:
+def without_bytes(certificate: HeldCertificate) -> HeldCertificate:
     """Remove the DER, because 50,000 certificates would not fit into memory."""
     return replace(
-        held,
-        facts=replace(held.facts, der=b""),
-        chain=tuple(replace(each, der=b"") for each in held.chain),
+        certificate,
+        facts=replace(certificate.facts, der=b""),
+        chain=tuple(replace(each, der=b"") for each in certificate.chain),
     )
 
 
@@ -406,11 +406,11 @@ def rows(inventory: Inventory) -> dict[str, InventoryRow]:
     return {each.sha256: inventory_row(each) for each in inventory.entries()}
 
 
-def unread(held: HeldCertificate) -> Iterator[str]:
+def unread(certificate: HeldCertificate) -> Iterator[str]:
     """Yield the unreadable fields of a certificate, in one line."""
-    reasons = dict.fromkeys(held.facts.unreadable.values())
+    reasons = dict.fromkeys(certificate.facts.unreadable.values())
     if reasons:
-        yield f"{held.place}: {', '.join(held.facts.unreadable)}: {'; '.join(reasons)}"
+        yield f"{certificate.place}: {', '.join(certificate.facts.unreadable)}: {'; '.join(reasons)}"
 
 
 def _key(facts: CertificateFacts) -> str | None:

@@ -57,18 +57,18 @@ class Work:
 def run_and_report(work: Work, outputs: tuple[Output, ...], fail_on: FailOn, loudness: Loudness) -> int:
     """Scan, write every report, and return the exit code. Raises ``ScannerError``."""
     with _scratch() as scratch:
-        kept = rows_path(outputs, Path(scratch))
-        with RowFile(kept) as rows:
+        rows_file = rows_path(outputs, Path(scratch))
+        with RowFile(rows_file) as rows:
             with progress(loudness) as show_row, _writer(work) as writer:
                 record = writer.record if writer else _forget
                 report = run_trio(partial(scan_until_signal, work, rows, show_row, record))
                 report = replace(report, fail_on=fail_on)
                 rows.close()
                 if writer:
-                    writer.finish(kept, report.findings, report.coverage["interrupted"])
+                    writer.finish(rows_file, report.findings, report.coverage["interrupted"])
             finish(report, outputs, loudness)
-        if kept.parent != Path(scratch):
-            kept.unlink(missing_ok=True)  # the whole document is there now
+        if rows_file.parent != Path(scratch):
+            rows_file.unlink(missing_ok=True)  # the complete document is written
     return exit_code(report, fail_on)
 
 

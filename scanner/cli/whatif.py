@@ -62,11 +62,11 @@ def whatif(results: str, formats: tuple[str, ...], **options: object) -> int:
 
 def compared(judged: Rejudged) -> Comparison:
     """Compare the saved rows with the new ones. Raises ``InputError`` for a damaged directory."""
-    kept = Path(judged.directory)
-    comparison = compare(read_rows(kept / ROWS), judged.rows(), judged.outlooks.get)
-    comparison = comparison.with_findings(read_findings(kept / FINDINGS), judged.findings())
-    then = kept_policy(kept, judged.head)
-    newly = judged.newly_in_scope(then.scope)
+    directory = Path(judged.directory)
+    comparison = compare(read_rows(directory / ROWS), judged.rows(), judged.outlooks.get)
+    comparison = comparison.with_findings(read_findings(directory / FINDINGS), judged.findings())
+    policy = kept_policy(directory, judged.head)
+    newly = judged.newly_in_scope(policy.scope)
     return replace(
         comparison,
         out_of_scope=judged.out_of_scope,

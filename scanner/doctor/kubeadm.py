@@ -155,20 +155,20 @@ def _declared(component: Component) -> Known[ProcessSettings] | None:
     if component.name == _KUBELET:
         kubelets = component.facts.kubelet_config
         return by_configuration(kubelets) if isinstance(kubelets, KubeletConfiguration) else kubelets
-    part, kept = _PARTS.get(component.name), component.facts.kubeadm_config
-    if part is None or kept is None:
+    part, config = _PARTS.get(component.name), component.facts.kubeadm_config
+    if part is None or config is None:
         return None
-    if isinstance(kept, Unknown):
-        return kept
+    if isinstance(config, Unknown):
+        return config
     if _external(component):
         return None
-    return by_arguments(extra_arguments(kept, *part.steps), _flags(component))
+    return by_arguments(extra_arguments(config, *part.steps), _flags(component))
 
 
 def _external(component: Component) -> bool:
     """True for an etcd that kubeadm does not run."""
-    kept = component.facts.kubeadm_config
-    return component.name == "etcd" and isinstance(kept, Fields) and _EXTERNAL_ETCD.read(kept)
+    config = component.facts.kubeadm_config
+    return component.name == "etcd" and isinstance(config, Fields) and _EXTERNAL_ETCD.read(config)
 
 
 def _place(component: Component) -> str:
