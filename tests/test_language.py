@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import json
 import re
 import tokenize
 from collections.abc import Iterator
@@ -105,9 +106,59 @@ def test_docs_have_plain_words(path: Path) -> None:
     assert not found, "\n".join(f"{path}:{line}: {text[:100]!r}" for line, text in found)
 
 
+LONGEST_SENTENCE = 25
+"""Words of a sentence in a schema."""
+
+
+def descriptions(schema: object, path: str = "") -> Iterator[tuple[str, str]]:
+    """The texts of a JSON schema for its reader, each with its path."""
+    members = schema.items() if isinstance(schema, dict) else enumerate(schema) if isinstance(schema, list) else ()
+    for name, value in members:
+        if name in ("title", "description", "$comment") and isinstance(value, str):
+            yield f"{path}/{name}", value
+        else:
+            yield from descriptions(value, f"{path}/{name}")
+
+
+def unplain(text: str) -> list[str]:
+    """The sentences of a description with a retired word, with the beginning of a question, or with too many words."""
+    return [
+        each
+        for each in re.split(r"(?<=\.)\s+", text)
+        if FORBIDDEN.search(each) or QUESTION.match(each) or len(each.split()) > LONGEST_SENTENCE
+    ]
+
+
+@pytest.mark.parametrize("path", sorted((TOP / "docs/schema").glob("*.json")), ids=lambda path: path.name)
+def test_schemas_have_plain_words(path: Path) -> None:
+    texts = dict(descriptions(json.loads(path.read_text())))
+    assert texts
+    found = [f"{path}#{place}: {each}" for place, text in texts.items() for each in unplain(text)]
+    assert not found, "\n".join(found)
+
+
 def test_the_list_finds_words() -> None:
     assert retired("nobody told it") == ["nobody", "told"]
     assert not retired("told")
     assert FORBIDDEN.findall(prose("---\nid: told\n---\nWhoever `told` it:\n\n```yaml\nnobody: told\n```\n")) == [
         "Whoever"
     ]
+
+
+def test_a_schema_is_searched_to_its_leaves() -> None:
+    schema = {
+        "title": "Fine",
+        "properties": {
+            "title": {"description": "Whether it passes."},
+            "state": {"oneOf": [{"$comment": "It is owed."}]},
+        },
+    }
+    assert {place: unplain(text) for place, text in descriptions(schema)} == {
+        "/title": [],
+        "/properties/title/description": ["Whether it passes."],
+        "/properties/state/oneOf/0/$comment": ["It is owed."],
+    }
+    assert unplain("Port. What else.") == ["What else."]
+    longest = "word " * LONGEST_SENTENCE
+    assert not unplain(f"One. {longest}")
+    assert unplain(f"{longest} more")
