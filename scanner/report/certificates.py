@@ -30,12 +30,12 @@ STATUSES: Final[dict[str, tuple[str, str]]] = {
     "not-tested": ("inconclusive", "inconclusive"),
     "pending-rotation": ("pending rotation", "deviates"),
     "not-implemented": ("not implemented", "deviates"),
-    "ok": ("key as required", "pass"),
+    "ok": ("key complies", "pass"),
     "informational": ("stronger than required", "pass"),
-    "not-required": ("no key required", "not_applicable"),
+    "not-required": ("no key requirement", "not_applicable"),
     "superseded": ("superseded", "not_applicable"),
     "unattributed": ("origin unknown", "not_applicable"),
-    "not-governed": ("not governed", "not_applicable"),
+    "not-governed": ("other kind", "not_applicable"),
 }
 """Status -> its words and its colour, one of ``OUTCOMES``; in the order of the sums."""
 

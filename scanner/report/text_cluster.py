@@ -262,8 +262,8 @@ def write_certificates(page: Page, found: CertificateReport, end: str) -> None:
         return
     page.title("CERTIFICATES")
     parts = (
-        (summary["governed"], "to which the PKI configuration applies"),
-        (summary["not_governed"], "to which it does not apply"),
+        (summary["governed"], "of kinds that PKI/cluster can configure"),
+        (summary["not_governed"], "of other kinds"),
         (summary["unattributed"], "of unknown origin"),
     )
     whose = ", ".join(f"{count} {what}" for count, what in parts if count)
@@ -273,7 +273,7 @@ def write_certificates(page: Page, found: CertificateReport, end: str) -> None:
     if summary["certificates"]:
         _keys(page, summary)
     judged = (each for each in certificates.statuses(summary) if each[0] not in _SAID)
-    counts = ", ".join(f"{count} {plain(certificates.words(status), 40)}" for status, count in judged)
+    counts = ", ".join(f"{plain(certificates.words(status), 40)} {count}" for status, count in judged)
     page.folded(_LABEL, "  judged       ", counts or "none")
     for names in summary["names"][:20]:
         page.folded(_LABEL, "  names        ", _governed(names, 30))
