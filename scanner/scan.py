@@ -174,7 +174,7 @@ async def _examine(job: Job, place: int, run: Run) -> None:
         refusal = _refusal(job, endpoint, run)
         expectation = job.owes(endpoint)
         if refusal:
-            observation = replace(unasked(endpoint, Reach.UNREACHABLE, f"no connection: {refusal}"), dialled=False)
+            observation = replace(unasked(endpoint, Reach.UNREACHABLE, f"not dialled: {refusal}"), dialled=False)
         else:
             asked = question(expectation, run.settings)
             observation = await observe(endpoint, asked, run.gate, datetime.now(UTC), run.way(job))

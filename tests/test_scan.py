@@ -339,7 +339,7 @@ async def test_what_lies_outside_of_the_dial_scope_is_not_dialled_and_never_pass
         row = await do(listener(*server.sockaddr), tmp_path, DialScope())
         assert server.connections == 0
     assert (row["verdict"], row["reach"]) == ("inconclusive", "unreachable")
-    assert "no connection: a loopback address" in row["detail"]
+    assert "not dialled: a loopback address" in row["detail"]
 
 
 async def test_a_name_that_leads_out_of_the_scope_is_not_dialled(tmp_path: Path) -> None:

@@ -131,10 +131,10 @@ _WHICH = (
 )
 _HOW = (
     click.option("--components", metavar="FILE", multiple=True, help="File with more catalogue entries."),
-    click.option("--include", metavar="SELECTOR", multiple=True, help="Only what matches: 'namespace=shop,port=8443'."),
+    click.option("--include", metavar="SELECTOR", multiple=True, help="Scan what matches all keys: 'port=8443,kind=Pod'."),
     click.option("--exclude", metavar="SELECTOR", multiple=True, help="Skip what matches; same syntax as --include."),
     click.option(
-        "--allow-external", is_flag=True, help="Also dial addresses outside of the cluster that objects refer to."
+        "--allow-external", is_flag=True, help="Also dial addresses of the objects that are outside of the cluster."
     ),
     click.option(
         "--allow-loopback", is_flag=True, help="Also dial loopback addresses, if the cluster runs on this machine."

@@ -87,7 +87,9 @@ class Asked:
 @click.option("--timeout", type=SECONDS, metavar="S", help="Timeout of one connection.  [default: 5]")
 @click.option("--deadline", type=SECONDS, metavar="S", help="Time limit of one endpoint.  [default: 60]")
 @click.option("--concurrency", type=COUNT, metavar="N", help="Endpoints probed at once.  [default: 50]")
-@click.option("--per-host", type=COUNT, metavar="N", help="Most connections at once to one address.  [default: 4]")
+@click.option(
+    "--per-host", type=COUNT, metavar="N", help="Maximum of connections at once to one address.  [default: 4]"
+)
 @click.option("--rate", type=RATE, metavar="N", help="New connections per second.  [default: no limit]")
 @click.option(
     "--confirm",
@@ -116,11 +118,11 @@ def scan(save: str | None, **options: object) -> int:
     """Probe every TARGET, or every listener of a cluster, and compare it with the required TLS profile.
 
     TARGET is host:port, [v6]:port, tls://host:port#sni, or smtp://, imap://, pop3://, ldap://, ftp://,
-    xmpp://, postgres://, mysql://host:port for STARTTLS; the default port is 443.
+    xmpp://, postgres://, mysql://host:port for STARTTLS. The default port of TLS is 443.
 
     With --cluster, --context or --snapshot adhere finds the listeners and the profile that each must follow.
-    On OpenShift the cluster's objects set it. Elsewhere --profile is the minimum (a name alone is Mozilla's profile):
-    flags and kubelet configuration may be stricter, never weaker.
+    On OpenShift the cluster's objects set it. On other clusters --profile is the minimum:
+    a component's own flags and kubelet configuration can require more, never less.
     """
     cluster = ClusterAsked(**{each.name: options.pop(each.name) for each in fields(ClusterAsked)})  # type: ignore[arg-type]
     asked = Asked(**options)  # type: ignore[arg-type] # click has checked the types

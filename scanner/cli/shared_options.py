@@ -24,7 +24,7 @@ PREVIOUS = click.option(
     "--previous",
     metavar="DIR",
     multiple=True,
-    help="Earlier snapshot or saved scan, with the PKI configuration for older certificates.",
+    help="Judge certificates from before the last change of PKI/cluster by an earlier snapshot or saved scan.",
 )
 
 

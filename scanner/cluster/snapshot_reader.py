@@ -314,7 +314,7 @@ async def _concurrently(tasks: Iterable[Callable[[], Awaitable[None]]]) -> None:
 def _may(reading: _Reading, kind: Kind, permitted: Collection[str]) -> bool:
     if kind.opt_in is None or kind.opt_in in permitted:
         return True
-    reading.miss(kind, "not-asked", f"not read without permission (adhere rbac --with {kind.opt_in})")
+    reading.miss(kind, "not-asked", "not requested")
     return False
 
 

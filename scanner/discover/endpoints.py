@@ -24,7 +24,7 @@ MESH = "mesh"
 """The component of a listener behind a service mesh. The pod's author sets it, so the catalogue takes precedence."""
 MAX_CANDIDATES = 20
 _LOOPBACK = "127.0.0.1"
-_NO_FORWARD = "listeners on loopback, reachable only with --via port-forward"
+_NO_FORWARD = "listeners on the loopback address of their pod, reachable only with --via port-forward"
 _NO_WAY = "listeners on loopback of nodes without a pod on the host network: not reachable by port-forward"
 
 

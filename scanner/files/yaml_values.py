@@ -49,7 +49,7 @@ _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U000100
 
 _HINTS = {
     "cannot start any token": "indent with spaces, never with tabs; text that starts with @, ` or % needs quotes",
-    "mapping values are not allowed": "text that contains ': ' needs quotes, or the indentation is wrong",
+    "mapping values are not allowed": "put quotes around text that contains ': ', or correct the indentation",
     "did not find expected ',' or": "a bracket is not closed, or a value that contains one needs quotes",
     "did not find expected node content": "text that starts with [ or { needs quotes, or a bracket is not closed",
     "could not find expected ':'": "a key is followed by a colon and a space",

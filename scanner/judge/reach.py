@@ -101,7 +101,7 @@ def _not_dialled(rule: Rule, case: Case) -> Finding:
     named = dict.fromkeys(each.named for each in case.endpoint.origins)
     origins = ", ".join(list(named)[:_SHOWN])
     outside = case.endpoint.tunnel is None and origins
-    fix = f"check the address in {origins}, which refers to it" if outside else None
+    fix = f"if the address in {origins} is intended, use --allow-external; otherwise correct it" if outside else None
     found = _finding(rule, case, "inconclusive", "unreachable", case.observation.detail, fix=fix)
     return replace(found, observed=("no connection attempted",), reproduce=None, evidence=())
 

@@ -201,15 +201,15 @@ def _not_followed(endpoint: Endpoint, lever: Lever, by: str) -> str:
         return f"{by or lever.where} requires it already: check in its status that its controller applied it"
     doctor = f"adhere doctor {shlex.quote(lever.applied_by)}"
     return (
-        f"{by or lever.where} requires it already: run '{doctor}' to find where the profile is lost; if every"
-        f" step applies it, report a bug in the component ({bug(endpoint)})"
+        f"{by or lever.where} requires it already: run '{doctor}', which follows the profile from there to the process;"
+        f" if it finds no fault, report a bug in the component ({bug(endpoint)})"
     )
 
 
 def _of_product(text: str, expectation: Expectation) -> str:
     if expectation.standing != "layered":
         return text
-    return f"{text}; if its operator has no such field, add an override with a justification to the --policy file"
+    return f"{text}; if the product has no such setting, add an override with its justification to the --policy file"
 
 
 def _place(lever: Lever) -> str:

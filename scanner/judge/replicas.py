@@ -186,7 +186,7 @@ def _sides(replicas: Mapping[Behaviour, list[str]]) -> Iterator[str]:
     for number, (each, names) in enumerate(list(replicas.items())[:_KINDS], start=1):
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         leaf = f", certificate {each.leaf.sha256[:16]}…" if each.leaf else ""
-        yield f"group {number}:  {', '.join(names[:_SHOWN])}{more}{leaf}"
+        yield f"replicas alike {number}:  {', '.join(names[:_SHOWN])}{more}{leaf}"
 
 
 def _status(bindings: set[Binding]) -> Status:

@@ -151,7 +151,7 @@ class Listener(View):
         return next((each.conditions for each in every if each.name == self.name), ())
 
     def __str__(self) -> str:
-        return f"listener {self.name or '?'} of {self.holder.reference}"
+        return f"listener '{self.name or '?'}' of {self.holder.reference}"
 
 
 class ListenerHolder(KubeObject):

@@ -119,7 +119,7 @@ class Constraint:
     """The API server's own words, if it refuses the object."""
     at: tuple[str, ...] = ()
     """The field to look at."""
-    fix: str = "add or change one of the two fields"
+    fix: str = "set the fields as the message requires"
     accepted: bool = False
     """True if the API server accepts the object, although it does not do what its author intends."""
 

@@ -590,11 +590,13 @@ def dropped_name(name: object, reader: Reader, *, guess: bool = True) -> Dropped
         return None
     if code is None:
         near = did_you_mean(name, _OPENSSL, otherwise="remove it") if guess else "remove it"
-        return DroppedName(shown(name), f"{shown(name)} is not a cipher suite: it is ignored without an error", near)
+        return DroppedName(
+            shown(name), f"{shown(name)} is no cipher suite: OpenShift ignores it without an error", near
+        )
     known, has = openssl_name(code), reader.suites
     if (has is not None and code not in {*has, *TLS13_SUITES}) or known is None:
         return DroppedName(
-            name, f"{name} is not implemented by {reader.server}: it is ignored without an error", "remove it"
+            name, f"{name} is not implemented by {reader.server}, which ignores it without an error", "remove it"
         )
     if known == name or is_tls13(code):
         return None

@@ -73,7 +73,7 @@ class DialScope:
             return None
         if port is not None and owner is not None and (meant, port, owner) in self.published:
             return None
-        return "no pod, Service, node or load balancer of the cluster has the address (--allow-external permits it)"
+        return "no pod, Service, node or load balancer of the cluster has this address (--allow-external dials it)"
 
 
 def _embedded(address: IPv6Address) -> Iterator[IPv4Address]:

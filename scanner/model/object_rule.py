@@ -58,7 +58,7 @@ def undecided(missing: Missing, steps: Steps, what: str) -> Flaw:
     """An inconclusive flaw for a reference to an object that is missing and may exist. ``what`` is unknown, such as
     "whether the key belongs to the certificate"."""
     return Flaw(
-        message=f"unknown: {what}; {missing.name} {missing.why}",
+        message=f"{missing.name} {missing.why}, so it is unknown {what}",
         at=steps,
         verdict="inconclusive",
         unseen=Unseen(name=missing.name, gap=missing.gap or "", question=what, promised=missing.promised),

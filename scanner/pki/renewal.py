@@ -170,7 +170,7 @@ def check_life(rule: ScanRule, subject: Subject) -> Iterator[Finding]:
     if least / _FAR <= days <= most * _FAR:
         return
     usual = f"{least} days" if least == most else f"{least} to {most} days"
-    text = f"it is valid for {_round(days)} days; {usual} are usual"
+    text = f"the certificate's lifetime is {_round(days)} days; usual are {usual}"
     yield finding(rule, subject, "pass", "informational", text, expected=(usual,))
 
 

@@ -44,7 +44,7 @@ def shortfalls(report: Report) -> str:
     if coverage["interrupted"]:
         return stopped(coverage)
     missing = (
-        (coverage["not_judged"], f"{coverage['not_judged']} could not be judged"),
+        (coverage["not_judged"], f"{counted(coverage['not_judged'], 'endpoint')} could not be judged"),
         (part, f"{part} judged only in part, because not everything could be determined"),
         (kinds, f"{counted(kinds, 'kind')} of objects could not be read"),
     )
@@ -181,13 +181,13 @@ def _remedy(gap: Unreadable) -> str:
     option = gap.option or own
     match gap.gap:
         case "not-asked":
-            grant = f"grant what adhere rbac --with {option} prints"
-            use = f"use --{own} when the cluster is read, and {grant}" if own else grant
+            grant = f"grant the role that adhere rbac --with {option} prints"
+            use = f"use --{own}, and {grant}" if own else grant
             return use if option else ""
         case "not-saved":
             return "save a snapshot with adhere snapshot save"
         case "forbidden":
             role = f"adhere rbac --with {option}" if option else "adhere rbac"
-            return f"grant the scan's account get and list on {resource}: {role} prints the role"
+            return f"give the scan's account the verbs get and list on {resource}; {role} prints the role"
         case _:
             return f"check the API server: kubectl get {resource} --all-namespaces"

@@ -25,7 +25,7 @@ from scanner.model.report import (
 SYMBOLS: dict[str, str] = {"fail": "✗", "deviates": "~", "inconclusive": "?", "pass": "✓", "not_applicable": "–"}
 WORDS: dict[str, str] = {
     "fail": "fail",
-    "deviates": "deviates",
+    "deviates": "differs",
     "inconclusive": "inconclusive",
     "pass": "pass",
     "not_applicable": "not applicable",
@@ -81,8 +81,8 @@ STANDINGS: dict[str, str] = {
 }
 """Standings in the words of texts."""
 MEANINGS: dict[str, str] = {
-    "profile not enforced": "no object requires the profile here; differences are listed, not counted in the exit code",
-    "rollout in progress": "a new profile is being applied; the former one is accepted too",
+    "profile not enforced": "no object requires it here; differences from it are not counted in the exit code",
+    "rollout in progress": "a new profile is being applied; an endpoint that follows the former one passes too",
     "layered": "a product installed on top of the platform; it inherits the cluster's profile",
     "user": "not part of the platform: workloads, Routes and webhooks of users",
 }
@@ -105,8 +105,8 @@ def in_progress(row: EndpointRow) -> bool:
 
 
 def so_many(count: int, outcome: str) -> str:
-    """``1 deviates``, ``2 deviate``, ``2 fail``."""
-    return f"{count} {'deviate' if outcome == 'deviates' and count != 1 else WORDS[outcome]}"
+    """``1 differs``, ``2 differ``, ``2 fail``."""
+    return f"{count} {'differ' if outcome == 'deviates' and count != 1 else WORDS[outcome]}"
 
 
 def place(row: EndpointRow) -> str:

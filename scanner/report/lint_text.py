@@ -104,7 +104,7 @@ def _one(findings: list[LintFindingRow]) -> LintFindingRow:
         return first
     rules = ", ".join(dict.fromkeys(each["rule"] for each in findings))
     asked = dict.fromkeys(each["unseen"]["question"] for each in findings if each["unseen"])
-    message = f"unknown: {', '.join(asked)}; {unseen['object']} was not read ({unseen['reason']})"
+    message = f"{unseen['object']} was not read ({unseen['reason']}), so it is unknown {', '.join(asked)}"
     return {**first, "rule": rules, "message": message}
 
 

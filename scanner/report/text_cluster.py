@@ -38,9 +38,9 @@ _COUNTS: tuple[tuple[Outcome, str], ...] = (
 )
 _LEGEND = (
     "a listener is a port of a workload, an endpoint is one address of a listener",
-    "FOLLOWS PROFILE counts listeners: all endpoints accept only the allowed versions, suites and groups",
+    "FOLLOWS PROFILE counts the listeners whose endpoints all accept only allowed versions, suites and groups",
     "~ differs, not counted in the exit code (profile not enforced, waived, rollout in progress)",
-    "? inconclusive   – no TLS requirement   (0 of 3 TLS): 3 of the listeners must use TLS",
+    "? inconclusive   – not applicable: no TLS requirement   (0 of 3 TLS): 3 of the listeners must use TLS",
 )
 _WIDE = 120
 """Columns of the page from which the table has all its columns."""
@@ -220,7 +220,7 @@ def _coverage(page: Page, discovery: DiscoveryRow) -> None:
     parts = [
         (discovery["judged"], "pass, fail or differ"),
         (discovery["undetermined"], "inconclusive"),
-        (discovery["not_applicable"], "without a TLS requirement"),
+        (discovery["not_applicable"], "not applicable"),
     ]
     page.line("  probed       ", ", ".join(f"{n} {what}" for n, what in parts if n) or "none")
     label = "left out"
@@ -228,7 +228,7 @@ def _coverage(page: Page, discovery: DiscoveryRow) -> None:
         page.folded(15, f"  {label:<13}", f"{part['count']} × {plain(part['reason'], 120)}")
         label = ""
     for gap in missing(discovery):
-        page.folded(15, "  not read     ", _gap(gap))
+        page.folded(15, f"  {'not requested' if gap.gap == 'not-asked' else 'not read':<13}", _gap(gap))
     for each in discovery["network_policies"][:10]:
         page.line(f"  closed by    NetworkPolicy {plain(each['policy'], 130)}: {each['endpoints']} did not answer")
     page.line()
@@ -269,7 +269,7 @@ def write_certificates(page: Page, found: CertificateReport, end: str) -> None:
     whose = ", ".join(f"{count} {what}" for count, what in parts if count)
     page.folded(_LABEL, "  found        ", f"{summary['certificates']}: {whose}")
     for line in summary["configurations"][:20]:
-        page.folded(_LABEL, "  configured   ", plain(line, 400))
+        page.folded(_LABEL, "  PKI config   ", plain(line, 400))
     if summary["certificates"]:
         _keys(page, summary)
     judged = (each for each in certificates.statuses(summary) if each[0] not in _SAID)

@@ -121,7 +121,7 @@ def test_a_filtered_discovered_port_is_inconclusive() -> None:
 
 @pytest.mark.parametrize("certainty", ["declared", "hinted", "candidate"])
 def test_what_was_not_dialled_is_said_to_be_that_and_nobody_is_told_to_dial_it(certainty: Certainty) -> None:
-    refusal = "no connection: it is not the cluster's (--allow-external dials it)"
+    refusal = "not dialled: it is not the cluster's (--allow-external dials it)"
     reference = Reference(kind="ValidatingWebhookConfiguration", name="corporate-policy")
     found = finding(
         "tls-reach",
@@ -136,7 +136,7 @@ def test_what_was_not_dialled_is_said_to_be_that_and_nobody_is_told_to_dial_it(c
 
 
 def test_what_only_a_port_forward_reaches_points_nowhere_wrong() -> None:
-    refusal = "no connection: only a port-forward leads there (--via port-forward)"
+    refusal = "not dialled: only a port-forward leads there (--via port-forward)"
     found = finding(
         "tls-reach",
         case(

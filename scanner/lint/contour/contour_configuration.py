@@ -123,7 +123,7 @@ def check_limits(subject: Subject) -> Iterator[Flaw]:
     found = of_object(subject.object)
     if found is None:
         if why := read_error(subject.object):
-            message = f"unknown: how Contour is configured; {shown(why, 200)}"
+            message = f"unknown: how Contour is configured; its file cannot be read: {shown(why, 200)}"
             yield Flaw(message=message, at=("data", FILE), verdict="inconclusive")
         return
     tls = found.settings.tls

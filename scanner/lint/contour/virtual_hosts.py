@@ -129,7 +129,7 @@ def check_fallback(subject: Subject) -> Iterator[Flaw]:
         message=f"clients with an unknown server name, or without one, get the fallback certificate{unchecked}",
         at=FALLBACK,
         severity="high" if tokens else None,
-        fix=f"{subject.object.reference}: remove it",
+        fix=f"{subject.object.reference}: remove enableFallbackCertificate",
         correction="enableFallbackCertificate: false",
     )
     if not any(each.fallback for each in configurations(subject.declared)):
@@ -210,7 +210,7 @@ def _overridden(subject: Subject, field: str, at: Steps, value: str) -> Iterator
             message=f"{value} has no effect: {found[0].holder.reference} sets the stricter {stricter}",
             at=at,
             severity="low",
-            fix=f"{subject.object.reference}: remove it",
+            fix=f"{subject.object.reference}: remove {at[-1]}",
         )
 
 

@@ -272,9 +272,9 @@ def check_names(subject: Subject) -> Iterator[Flaw]:
     hostname = validation.hostname.lower()
     if names and hostname not in names:
         yield Flaw(
-            message=f"a certificate for {shown(hostname)} alone is rejected: the Gateway checks subjectAltNames only",
+            message=f"with subjectAltNames the Gateway rejects a certificate for {shown(hostname)} only",
             at=at,
-            fix=f"{subject.object.reference}: add the hostname to subjectAltNames",
+            fix=f"{subject.object.reference}: add {shown(hostname)} to subjectAltNames",
         )
 
 

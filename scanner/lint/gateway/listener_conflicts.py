@@ -148,7 +148,7 @@ def check_conflict(subject: Subject) -> Iterator[Flaw]:
             message=f"conflict with {each.first}: {each.conflict.message}",
             at=(*each.listener.steps, each.conflict.field),
             observed=(each.listener.protocol, each.listener.hostname or "every name"),
-            fix=f"{subject.object.reference}: set another port or hostname for listener {each.listener.name}",
+            fix=f"{subject.object.reference}: set another port or hostname for listener '{each.listener.name}'",
         )
     reported: set[tuple[int | None, str]] = set()  # once for each port
     for first, later in pairs_of(subject):
@@ -228,7 +228,7 @@ def check_overlap(subject: Subject) -> Iterator[Flaw]:
                     severity=_severity(first, later),
                     observed=(later.hostname or "every name", first.hostname or "every name"),
                     evidence=_status(later),
-                    fix=f"{subject.object.reference}: set a hostname for listener {later.name} that listener "
+                    fix=f"{subject.object.reference}: set a hostname for listener '{later.name}' that listener "
                     f"{first.name} does not match",
                 )
             continue

@@ -142,12 +142,12 @@ def _losses(kind: Kind, custom: CustomProfile) -> Iterator[_Loss]:
     codes = {name: code for name in names if (code := suite_named(name)) is not None}
     thirteen = [code for name, code in codes.items() if name in TLS13_NAMES]
     if kind in (INGRESS_CONTROLLER, API_SERVER) and thirteen and FIPS_TLS13.isdisjoint(thirteen):
-        inheriting = " that inherits it" if kind == API_SERVER else ""
-        message = f"FIPS mode allows none of its TLS 1.3 suites; the operator rejects an IngressController{inheriting}"
+        rejected = "each IngressController that inherits it" if kind == API_SERVER else "the IngressController"
+        message = f"FIPS mode allows none of the listed TLS 1.3 suites; the ingress operator rejects {rejected}"
         yield _Loss("ciphers", message, "add TLS_AES_128_GCM_SHA256")
     old = [code for code in codes.values() if not is_tls13(code)]
     if old and CHACHA20.issuperset(old) and custom.minimum != VERSIONS[-1]:
-        yield _Loss("ciphers", "none of its TLS 1.2 suites is allowed", "add ECDHE-RSA-AES128-GCM-SHA256")
+        yield _Loss("ciphers", "none of the listed TLS 1.2 suites is allowed", "add ECDHE-RSA-AES128-GCM-SHA256")
     groups = [group_code(name) for name in custom.groups[:_MOST] if name in GROUPS]
     if groups and NOT_FIPS_GROUPS.issuperset(groups):
         yield _Loss("groups", "none of its groups is allowed, and servers use others", "add secp256r1")

@@ -305,7 +305,7 @@ def check_backend_name(subject: Subject) -> Iterator[Flaw]:
     route = Route.of(subject.object)
     if route.termination == "reencrypt" and route.tls.destination_ca:
         yield Flaw(
-            message="the router verifies the backend's chain with this CA, but not its hostname",
+            message="with this field the router verifies the backend's chain, but not the backend's hostname",
             at=_DESTINATION,
             fix="use a backend certificate of the service CA, and remove destinationCACertificate",
         )

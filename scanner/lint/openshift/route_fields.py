@@ -123,7 +123,8 @@ def check_fields(subject: Subject) -> Iterator[Flaw]:
 
 def _refused(at: Steps, error: str, fix: str, *values: str, correct: str | None = None) -> Flaw:
     correction = f"{at[-1]}: {correct}" if correct else None
-    return Flaw(message=f"the API server refuses it: {error}", at=at, fix=fix, expected=values, correction=correction)
+    message = f"the API server refuses the Route: {error}"
+    return Flaw(message=message, at=at, fix=fix, expected=values, correction=correction)
 
 
 def _termination(route: Route) -> Iterator[Flaw]:
@@ -260,11 +261,11 @@ _REASONS: Final[Mapping[str, _Meaning]] = {
         f"the router rejects its certificates or TLS fields: {_DEFAULT}", "correct what the message names"
     ),
     "ExternalCertificateValidationFailed": _Meaning(
-        f"the Secret is missing, has another type, or the router may not read it: {_DEFAULT}",
-        "correct the Secret, or let the router read it",
+        f"the Secret is missing, is not of type kubernetes.io/tls, or the router may not read it: {_DEFAULT}",
+        "create the Secret with type kubernetes.io/tls, and grant the router get, list and watch on it",
     ),
     "ExternalCertificateGetFailed": _Meaning(
-        f"the router cannot read the Secret: {_DEFAULT}", "let the router get, list and watch the Secret"
+        f"the router cannot read the Secret: {_DEFAULT}", "grant the router get, list and watch on the Secret"
     ),
     "ExternalCertificateSecretDeleted": _Meaning(f"the Secret was deleted: {_DEFAULT}", "create the Secret again"),
     "ExternalCertificateSecretRecreated": _Meaning(
@@ -312,7 +313,7 @@ def check_status(subject: Subject) -> Iterator[Flaw]:
 def _admitted(router: str, each: Condition) -> Iterator[Flaw]:
     if each.status == "False":
         means = _REASONS.get(each.reason, _Meaning("of a reason that adhere does not know", "see the message"))
-        message = f"{router} does not admit it, because {means.means}{_reported(each)}"
+        message = f"IngressController {router} does not admit the Route, because {means.means}{_reported(each)}"
         yield Flaw(message=message, at=each.steps, severity=means.severity, fix=means.fix)
     elif not each.holds:
         message = f"unknown: whether {router} admits it{_reported(each)}"

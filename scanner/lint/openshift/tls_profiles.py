@@ -83,7 +83,7 @@ def check_type(subject: Subject) -> Iterator[Flaw]:
     """A `tlsSecurityProfile` has a type that the API knows, and the field of that type."""
     if subject.object.kind == API_SERVER and subject.object.name != _NAME:
         yield Flaw(
-            message=f"the API server refuses it: must be {_NAME}",
+            message=f"the API server refuses the object: must be {_NAME}",
             at=("metadata", "name"),
             expected=(_NAME,),
             fix=f"set metadata.name to {_NAME}: a cluster has one",
@@ -129,7 +129,7 @@ def _flaws(subject: Subject, profile: TLSSecurityProfile, about: frozenset[Probl
 def _flaw(each: Problem, profile: TLSSecurityProfile, kind: Kind) -> Flaw:
     message = each.message
     if each.schema:
-        message = f"the API server refuses it: {message}"
+        message = f"the API server refuses the object: {message}"
     elif each.id in _REFUSED:
         message = f"{_refused_by(kind)}: {message}"
     elif each.id == "version-unset" and kind == API_SERVER:
@@ -150,13 +150,13 @@ def _flaw(each: Problem, profile: TLSSecurityProfile, kind: Kind) -> Flaw:
 def _refused_by(kind: Kind) -> str:
     """The component that refuses the profile, and the effect."""
     if kind == API_SERVER:
-        return "the API server refuses it"
+        return "the API server refuses the object"
     if kind == INGRESS_CONTROLLER:
         return (
             "the ingress operator does not admit this IngressController, and the router keeps its previous "
             "configuration"
         )
-    return "the API server does not validate this field, and the effect in the component is undefined"
+    return "the API server does not check this field, and what the component does with it is undefined"
 
 
 def _correction(each: Problem, profile: TLSSecurityProfile) -> str | None:
@@ -179,7 +179,7 @@ def _correction(each: Problem, profile: TLSSecurityProfile) -> str | None:
 def check_version(subject: Subject) -> Iterator[Flaw]:
     """A `tlsSecurityProfile` requires TLS 1.2 or later."""
     # The router's minimum for TLS 1.0: cluster-ingress-operator ``ingress/deployment.go``, SSL_MIN_VERSION.
-    raised = "; a router accepts TLS 1.1 but not TLS 1.0" if subject.object.kind == INGRESS_CONTROLLER else ""
+    raised = "; a router with it accepts TLS 1.1, but not TLS 1.0" if subject.object.kind == INGRESS_CONTROLLER else ""
     for profile in nested_profiles(subject.object):
         if profile.type == "Old":
             yield Flaw(
@@ -246,7 +246,7 @@ def _conflict(server: KubeObject) -> _Conflict | None:
     if bool(names) == only_tls13:
         return None  # the API server refuses it: no ciphers, or some with VersionTLS13
     if only_tls13:
-        why = "is Custom with VersionTLS13 and must not list ciphers, but an IngressController requires ciphers"
+        why = "has type Custom and VersionTLS13 and thus may not list ciphers, but an IngressController must"
         return _Conflict(why, "set 'type: Modern'", _MODERN)
     found = next(router_refusals(custom), None)
     correction = "minTLSVersion: VersionTLS12" if found and found.field == "minTLSVersion" else ""
@@ -321,8 +321,8 @@ def check_value(subject: Subject) -> Iterator[Flaw]:
         else "unknown to every release; if it is stored, components treat it as StrictAllComponents"
     )
     yield Flaw(
-        message=f"the API server refuses it: Unsupported value: {shown(value)}: "
-        f'supported values: "{LEGACY}", "{STRICT}" ({known})',
+        message=f"the API server refuses the object: Unsupported value: {shown(value)}: "
+        f'supported values: "{LEGACY}", "{STRICT}"; the value is {known}',
         at=at,
         expected=(STRICT, LEGACY),
         observed=(shown(value),),
