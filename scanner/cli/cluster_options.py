@@ -131,7 +131,9 @@ _WHICH = (
 )
 _HOW = (
     click.option("--components", metavar="FILE", multiple=True, help="File with more catalogue entries."),
-    click.option("--include", metavar="SELECTOR", multiple=True, help="Scan what matches all keys: 'port=8443,kind=Pod'."),
+    click.option(
+        "--include", metavar="SELECTOR", multiple=True, help="Scan what matches all: 'namespace=shop,port=8443'."
+    ),
     click.option("--exclude", metavar="SELECTOR", multiple=True, help="Skip what matches; same syntax as --include."),
     click.option(
         "--allow-external", is_flag=True, help="Also dial addresses of the objects that are outside of the cluster."

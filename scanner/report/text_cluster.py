@@ -238,6 +238,8 @@ def _gap(gap: Missing) -> str:
     waived = "; the policy file accepts that" if gap.accepted else ""
     remedy = f" ({plain(gap.remedy, 300)})" if gap.remedy and not waived else ""
     names = ", ".join(plain(each, 120) for each in gap.resources)
+    if gap.gap == "not-asked":
+        return f"{names}{waived}{remedy}"
     if len(gap.resources) == 1:
         return f"{names}: {plain(gap.reason, 300)}{waived}{remedy}"
     return f"{len(gap.resources)} kinds: {plain(gap.reason, 300)}{waived}{remedy}: {names}"

@@ -169,6 +169,7 @@ def odd_servers(draw: st.DrawFn) -> ModelServer:
         names_its_own(server)
     if server.refusal == INTERNAL_ERROR:
         server.chokes = frozenset()
+    server.chokes -= frozenset(server.groups)  # else it could never select a suite that needs one of its groups
     if server.curves_read:
         server.groups = tuple(code for code in server.groups if code in candidates.LIKELY_CURVES or code >= 0x0100)
         server.curves = {kind: code for kind, code in server.curves.items() if code in candidates.LIKELY_CURVES}
