@@ -285,9 +285,9 @@ class Rejudged:
 
     def _gaps(self) -> Iterator[str]:
         if self.head.deep is None:
-            yield "what --confirm and --deep had sslyze say: the release that saved the scan did not keep its answers"
+            yield "the results of sslyze (--confirm, --deep): the release that saved the scan did not save them"
         if self.head.confirm:
-            yield "whether sslyze confirms what did not violate then: it was asked of violations alone, so they count"
+            yield "sslyze's confirmation of new violations: sslyze checked only those of the scan, so new ones count"
         for name, each in self.clusters.items():
             if gap := each.snapshot.gap(NETWORK_POLICY):
                 yield f"which NetworkPolicies close a port in {name}: {gap}"

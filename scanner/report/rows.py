@@ -258,7 +258,7 @@ def _versions(observation: Observation, reasons: dict[str, str]) -> dict[str, Ve
 
 def _spoken(name: str, version: int, observation: Observation, reasons: dict[str, str]) -> VersionRow:
     key = f"versions.{name}"
-    suites = observation.suites.get(version, Answers(unasked="only whether the version is spoken was asked"))
+    suites = observation.suites.get(version, Answers(unasked="only the version was tested, not its suites"))
     if suites.unasked is not None:
         reasons[f"{key}.suites"] = suites.unasked
     unknown = Unknown("not tested")

@@ -104,7 +104,7 @@ def test_what_may_not_be_listed_is_read_by_name_and_said(asked: Api, call: Call,
     assert told["gap"] == "not-asked"
     assert (
         told["remedy"]
-        == "use --secrets when the cluster is read, and grant what adhere rbac --with secrets-list prints"
+        == "use --secrets, and grant the role that adhere rbac --with secrets-list prints"
     )
 
 

@@ -388,7 +388,7 @@ async def test_where_nobody_names_secrets_it_is_not_said_that_there_are_none() -
     async with running(api):
         found = await read(api.access, [SECRET], limits=LIMITS)
     assert found.unreadable[SECRET].gap == "not-asked"
-    assert "adhere rbac --with secrets" in found.unreadable[SECRET].reason
+    assert found.unreadable[SECRET].reason == "not requested"
     assert not [each for each in api.paths() if "secrets" in each]
 
 

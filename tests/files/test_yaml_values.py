@@ -133,7 +133,7 @@ REFUSED = {
     "two documents": (b"a: 1\n---\na: 2\n", "f:2:1: a second document begins", "keep one"),
     "open bracket": (b"a: [1, 2\n", "f:2:1: ", "bracket is not closed"),
     "IPv6 address": (b"- [::1]:443\n", "f:1:4: did not find", "text that starts with ["),
-    "colon": (b"a: b: c\n", "f:1:5: mapping values are not allowed", "needs quotes"),
+    "colon": (b"a: b: c\n", "f:1:5: mapping values are not allowed", "put quotes around"),
     "list as key": (b"? [a]\n: 1\n", "f:1:3: a key must be text", ""),
     "too deep": (b"[" * 65, "f:1:65: nested more than 64 deep", ""),
     "far too deep": (b"[" * yaml_values.MAX_BYTES, "f:1:65: nested more than 64 deep", ""),

@@ -132,7 +132,7 @@ def test_what_was_not_dialled_is_said_to_be_that_and_nobody_is_told_to_dial_it(c
     )
     assert (found.verdict, found.status, found.message) == ("inconclusive", "unreachable", refusal)
     assert found.reproduce is None
-    assert found.fix == f"check the address in {reference}, which refers to it"
+    assert found.fix == f"if the address in {reference} is intended, use --allow-external; otherwise correct it"
 
 
 def test_what_only_a_port_forward_reaches_points_nowhere_wrong() -> None:

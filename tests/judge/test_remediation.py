@@ -111,7 +111,7 @@ def test_without_a_known_setting_the_fix_names_the_workload_and_what_requires_it
         " APIServer/cluster spec.tlsSecurityProfile requires it"
     )
     layered = remediation.minimum(COMPONENT, expectation(standing="layered"), TLS12)
-    assert layered.endswith("add an override with a justification to the --policy file")
+    assert layered.endswith("add an override with its justification to the --policy file")
 
 
 def test_the_step_that_decided_is_named() -> None:
@@ -180,8 +180,8 @@ def test_what_an_object_says_already_is_looked_for_by_doctor_and_a_bug_comes_las
     """Under legacy adherence too: of what its operator configures, nobody can set anything."""
     fix = remediation.minimum(ENDPOINT, expectation(APISERVER, standing="platform", adherence=adherence), TLS12)
     assert fix == (
-        "APIServer/cluster spec.tlsSecurityProfile requires it already: run 'adhere doctor etcd' to find where the"
-        f" profile is lost; if every step applies it, report a bug in the component ({BUG})"
+        "APIServer/cluster spec.tlsSecurityProfile requires it already: run 'adhere doctor etcd', which follows the"
+        f" profile from there to the process; if it finds no fault, report a bug in the component ({BUG})"
     )
 
 

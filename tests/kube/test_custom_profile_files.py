@@ -153,34 +153,34 @@ REFUSED = {
     "unknown suite": (
         flow("VersionTLS12", HTTP2, "ECDHE-RSA-AES128-GCM-SHA265"),
         (
-            f"p.yaml:7:46: {WAY}.ciphers[1]: 'ECDHE-RSA-AES128-GCM-SHA265' is not a cipher suite"
-            ": it is ignored without an error"
+            f"p.yaml:7:46: {WAY}.ciphers[1]: 'ECDHE-RSA-AES128-GCM-SHA265' is no cipher suite"
+            ": OpenShift ignores it without an error"
         ),
         "did you mean 'ECDHE-RSA-AES128-GCM-SHA256'?",
     ),
     "case": (
         flow("VersionTLS12", HTTP2.lower()),
-        f"p.yaml:7:17: {WAY}.ciphers[0]: '{HTTP2.lower()}' is not a cipher suite: it is ignored without an error",
+        f"p.yaml:7:17: {WAY}.ciphers[0]: '{HTTP2.lower()}' is no cipher suite: OpenShift ignores it without an error",
         f"did you mean '{HTTP2}'?",
     ),
     "a number": (
         flow("VersionTLS12", "'0x1301'"),
-        f"p.yaml:7:17: {WAY}.ciphers[0]: '0x1301' is not a cipher suite: it is ignored without an error",
+        f"p.yaml:7:17: {WAY}.ciphers[0]: '0x1301' is no cipher suite: OpenShift ignores it without an error",
         "",
     ),
     "a signal": (
         flow("VersionTLS12", "TLS_FALLBACK_SCSV"),
-        f"p.yaml:7:17: {WAY}.ciphers[0]: 'TLS_FALLBACK_SCSV' is not a cipher suite: it is ignored without an error",
+        f"p.yaml:7:17: {WAY}.ciphers[0]: 'TLS_FALLBACK_SCSV' is no cipher suite: OpenShift ignores it without an error",
         "",
     ),
     "an exclusion": (
         flow("VersionTLS12", "'!AES128-SHA'"),
-        f"p.yaml:7:17: {WAY}.ciphers[0]: '!AES128-SHA' is not a cipher suite: it is ignored without an error",
+        f"p.yaml:7:17: {WAY}.ciphers[0]: '!AES128-SHA' is no cipher suite: OpenShift ignores it without an error",
         "did you mean 'AES128-SHA'?",
     ),
     "nonsense": (
         flow("VersionTLS12", "HIGH"),
-        f"p.yaml:7:17: {WAY}.ciphers[0]: 'HIGH' is not a cipher suite: it is ignored without an error",
+        f"p.yaml:7:17: {WAY}.ciphers[0]: 'HIGH' is no cipher suite: OpenShift ignores it without an error",
         "remove it",
     ),
     "not a list": (
@@ -262,7 +262,7 @@ REFUSED = {
         flow("1.2", "AES", more="groups: [P-256]\nnonsense: 1"),
         (
             f"p.yaml:6:22: {WAY}.minTLSVersion: Unsupported value: 1.2: {SUPPORTED} (write VersionTLS12)\n"
-            f"p.yaml:7:17: {WAY}.ciphers[0]: 'AES' is not a cipher suite: it is ignored without an error (remove it)\n"
+            f"p.yaml:7:17: {WAY}.ciphers[0]: 'AES' is no cipher suite: OpenShift ignores it without an error (remove it)\n"
             f"p.yaml:8:16: {WAY}.groups[0]: unknown group 'P-256' (write secp256r1)\n"
             f"p.yaml:9:7: {WAY}.nonsense: unknown field 'nonsense' (use one of: ciphers, minTLSVersion, groups)"
         ),

@@ -111,7 +111,7 @@ REFUSALS = {
     "no ciphers": (custom(), "no cipher suite"),
     "no HTTP/2": (custom("AES128-SHA"), "HTTP/2"),
     "only TLS 1.3": (custom("TLS_AES_128_GCM_SHA256"), "HTTP/2"),
-    "unknown": (custom("ECDHE-RSA-AES128-GCM-SHA256", "RC5"), "'RC5' is not a cipher suite"),
+    "unknown": (custom("ECDHE-RSA-AES128-GCM-SHA256", "RC5"), "'RC5' is no cipher suite"),
     "no text": (custom("ECDHE-RSA-AES128-GCM-SHA256", 7), "7 is not the name of a cipher suite"),
     "version": (custom("ECDHE-RSA-AES128-GCM-SHA256", minimum="TLS1.2"), "write VersionTLS12"),
     "curves": (custom("ECDHE-RSA-AES128-GCM-SHA256", curves=[]), "the field is called groups"),

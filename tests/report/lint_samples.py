@@ -94,7 +94,7 @@ def undecided(
         name,
         verdict="inconclusive",
         status="not-tested",
-        message=f"unknown: {question}; {missing} was not read (not among the manifests)",
+        message=f"{missing} was not read (not among the manifests), so it is unknown {question}",
         place=("shop/gateway.yaml", line, 5),
         field="spec.listeners[0].tls",
         correction=None,

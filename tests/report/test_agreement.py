@@ -177,8 +177,8 @@ def test_trust_that_was_not_checked_is_said_and_counted() -> None:
 @pytest.mark.parametrize(
     ("fail_on", "line"),
     [
-        ("medium", "exit 1: {} at or above medium on {}; not complete: 4 could not be judged"),
-        ("never", "exit 3: not complete: 4 could not be judged"),
+        ("medium", "exit 1: {} at or above medium on {}; not complete: 4 endpoints could not be judged"),
+        ("never", "exit 3: not complete: 4 endpoints could not be judged"),
     ],
 )
 def test_a_summary_ends_with_the_exit_code_and_its_reasons(fail_on: FailOn, line: str) -> None:

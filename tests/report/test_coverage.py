@@ -36,9 +36,9 @@ def test_policies_are_counted() -> None:
 @pytest.mark.parametrize(
     ("gap", "kind", "remedy"),
     [
-        ("forbidden", POD, "grant the scan's account get and list on pods: adhere rbac prints the role"),
+        ("forbidden", POD, "give the scan's account the verbs get and list on pods; adhere rbac prints the role"),
         ("forbidden", SECRET, "adhere rbac --with secrets prints the role"),
-        ("not-asked", SECRET, "grant what adhere rbac --with secrets prints"),
+        ("not-asked", SECRET, "grant the role that adhere rbac --with secrets prints"),
         ("failed", POD, "kubectl get pods"),
         ("not-saved", POD, "save a snapshot with adhere snapshot save"),
     ],

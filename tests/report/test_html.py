@@ -151,7 +151,7 @@ def test_a_huge_report_shows_the_worst_and_says_what_is_left_out() -> None:
         (samples.report([endpoint_row(*list(samples.parts())[2])]), "1 of 1 endpoint fails"),
         (
             samples.report([endpoint_row(*list(samples.parts())[7])]),
-            "No failure is counted in the exit code; 1 of 1 deviates",
+            "No failure is counted in the exit code; 1 of 1 differs",
         ),
     ],
 )
@@ -166,7 +166,7 @@ def test_what_a_cluster_showed_and_who_honours_what_is_there() -> None:
         "45 endpoints found",
         "12 × UDP, which TLS does not use",
         "shop/deny-all explains why 1 did not answer",
-        "grant the scan's account get and list on routes.route.openshift.io",
+        "give the scan's account the verbs get and list on routes.route.openshift.io",
         "Required: openshift/4.23/intermediate, under StrictAllComponents",
         "no 0 of 2 listeners with TLS",
         "DaemonSet/openshift-dns/dns-default:9154: it accepts versions below TLSv1.2",

@@ -303,7 +303,7 @@ def test_what_breaks_nothing_has_a_card_of_its_own_and_the_headline_counts_the_o
     expect(cluster.locator("h1 b.fail")).to_have_text(cluster.locator(".card.fail .number").inner_text())
     cluster.locator(".card.deviates").click()
     expect(cluster.locator("#count")).to_have_text("8 of 23 shown")
-    assert set(cluster.locator(".endpoint:visible .toggle").all_text_contents()) == {"~deviates"}
+    assert set(cluster.locator(".endpoint:visible .toggle").all_text_contents()) == {"~differs"}
 
 
 def test_ids_break_where_their_parts_end(cluster: Page) -> None:

@@ -81,8 +81,8 @@ def test_what_one_object_would_answer_is_one_entry() -> None:
         (20, "gateway-key", "whether its key fits", "Secret/shop/edge-tls"),
     ]
     assert [each for each in lines if each.startswith("shop/")] == [
-        f"shop/gateway.yaml:{line}:5: undecided: {rules}: unknown: {questions}; "
-        f"{name} was not read (not among the manifests)"
+        f"shop/gateway.yaml:{line}:5: undecided: {rules}: "
+        f"{name} was not read (not among the manifests), so it is unknown {questions}"
         for line, rules, questions, name in entries
     ]
 
@@ -92,9 +92,9 @@ def test_what_is_open_and_informational_is_not_called_undecided() -> None:
     quiet, open_ = undecided("a"), undecided("b")
     quiet["severity"] = "info"
     text = written(report(judged(quiet, verdict="pass")), "text")
-    assert ": info: a: unknown" in text
+    assert ": info: a: Secret/shop/edge-tls was not read" in text
     assert "1 finding (1 info) on 1 object" in text.splitlines()[-1]
-    assert ": undecided: b, a: unknown" in written(report(judged(quiet, open_, verdict="inconclusive")), "text")
+    assert ": undecided: b, a: Secret/shop/edge-tls was not read" in written(report(judged(quiet, open_, verdict="inconclusive")), "text")
 
 
 def test_what_was_not_seen_is_told_at_the_end_the_most_wanted_first() -> None:

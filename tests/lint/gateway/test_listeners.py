@@ -122,7 +122,7 @@ def test_listener_sets_that_are_taken_share_its_ports(allowed: str, count: int) 
     found = said(listener_conflicts.CONFLICT, gateway, listeners, team)
     combination = "Combination of port, protocol and hostname must be unique for each listener"
     assert [message for _, _, message in found] == [
-        f"conflict with listener a of Gateway/shop/edge: {combination}"
+        f"conflict with listener 'a' of Gateway/shop/edge: {combination}"
     ] * count
 
 
@@ -215,7 +215,7 @@ def test_a_listener_that_was_rejected_rejects_no_other() -> None:
     next_one = of("ListenerSet", "s2", f"parentRef: {{name: edge}}, listeners: [{{{listener}}}]")
     found = said(listener_conflicts.CONFLICT, gateway, loser, next_one)
     assert [message for _, _, message in found] == [
-        "conflict with listener a of Gateway/shop/edge: plaintext and TLS on one port: ProtocolConflict"
+        "conflict with listener 'a' of Gateway/shop/edge: plaintext and TLS on one port: ProtocolConflict"
     ]
     twice = said(listener_conflicts.CONFLICT, gateway, next_one, next_one.replace("s2", "s3"))
     assert len(twice) == 1
@@ -333,7 +333,7 @@ def test_a_parent_that_is_misspelt_is_one_finding(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("merges", "named", "expected"),
-    [("true", "merged", ["a of Gateway/shop/edge"]), ("false", "merged", []), ("true", "other", [])],
+    [("true", "merged", ["'a' of Gateway/shop/edge"]), ("false", "merged", []), ("true", "other", [])],
 )
 def test_a_controller_may_merge_the_gateways_of_a_class(merges: str, named: str, expected: list[str]) -> None:
     """Envoy Gateway: the class refers to an EnvoyProxy. The older Gateway keeps its listener."""

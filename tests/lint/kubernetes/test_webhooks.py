@@ -75,7 +75,7 @@ TARGETS = {
     "neither": (webhook(""), [HIGH], "exactly one of url or service is required, but neither is set"),
     "both": (together(webhook(f"url: 'https://a.example', {SERVED}"), SERVICE), [HIGH], "but both are set"),
     "a Service": (together(webhook(SERVED), SERVICE), [], ""),
-    "a Service that was not given": (webhook(SERVED), [UNKNOWN], "unknown: whether it has port 443"),
+    "a Service that was not given": (webhook(SERVED), [UNKNOWN], "so it is unknown whether it has port 443"),
     "no Service": (together(WHOLE, webhook(SERVED)), [HIGH], "Service/b/a does not exist: every call fails"),
     "no Service, and Ignore": (together(WHOLE, ignored(SERVED)), [HIGH], "which failurePolicy Ignore hides"),
     "a Service without a namespace is in default": (

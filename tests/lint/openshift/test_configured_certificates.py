@@ -80,7 +80,7 @@ ROUTER = "openshift-ingress"
         ),
         (
             controller("defaultCertificate: {name: apps}") + secret("apps", ROUTER, pair(WILD)),
-            ["inconclusive: whether the certificate covers the domain; Ingress/cluster was not read"],
+            ["inconclusive: so it is unknown whether the certificate covers the domain"],
         ),
         (
             WHOLE + controller("defaultCertificate: {name: apps}") + secret("apps", ROUTER, pair(WILD)),

@@ -49,7 +49,7 @@ def test_type(tmp_path: Path, kind: str, profile: str, expected: list[tuple[str,
 def test_the_name_of_the_apiserver(tmp_path: Path) -> None:
     text = holder("APIServer", "{type: Old, old: {}}", name="other")
     assert said(tmp_path, "tls-profile-type", text) == [
-        ("high", "metadata.name", "the API server refuses it: must be cluster")
+        ("high", "metadata.name", "the API server refuses the object: must be cluster")
     ]
 
 
@@ -215,8 +215,8 @@ def test_names_that_change_nothing(tmp_path: Path, kind: str, profile: str, part
         ("APIServer", "TLS_AES_128_CCM_SHA256", "not implemented by Go"),
         ("APIServer", "TLS_KRB5_WITH_RC4_128_SHA", "not implemented by Go"),
         ("IngressController", "TLS_DHE_PSK_WITH_ARIA_128_CBC_SHA256", "not implemented by HAProxy"),
-        ("APIServer", "ECDHE-RSA-AES128-GCM-SHA265", "is not a cipher suite"),
-        ("APIServer", "0xC02F", "is not a cipher suite"),
+        ("APIServer", "ECDHE-RSA-AES128-GCM-SHA265", "is no cipher suite"),
+        ("APIServer", "0xC02F", "is no cipher suite"),
         ("APIServer", "3", "is not the name"),
         ("KubeletConfig", "DHE-RSA-AES128-GCM-SHA256", "not implemented by Go"),
         ("HostedCluster", "AES128-GCM-SHA256", "not implemented by HyperShift"),
@@ -224,7 +224,7 @@ def test_names_that_change_nothing(tmp_path: Path, kind: str, profile: str, part
         ("IngressController", "DHE-RSA-AES128-GCM-SHA256", None),
         ("IngressController", "'!RC4'", None),
         ("IngressController", "HIGH", "name for a group of suites"),
-        ("APIServer", "HIGH", "is not a cipher suite"),
+        ("APIServer", "HIGH", "is no cipher suite"),
         ("IngressController", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "IANA name"),
     ],
 )
@@ -252,7 +252,7 @@ def test_suites_of_tls13_that_stay_on(tmp_path: Path, kind: str, profile: str, e
 
 @pytest.mark.parametrize("profile", ["{type: Old, old: {}}", custom(H2, "VersionTLS10")])
 def test_a_router_does_not_go_below_1_1(tmp_path: Path, profile: str) -> None:
-    for kind, part in (("IngressController", "; a router accepts TLS 1.1 but not TLS 1.0"), ("APIServer", "")):
+    for kind, part in (("IngressController", "; a router with it accepts TLS 1.1, but not TLS 1.0"), ("APIServer", "")):
         ((_, _, message),) = said(tmp_path, "tls-profile-version", holder(kind, profile))
         assert message.endswith(part or message)
         assert ("router" in message) == bool(part)
@@ -309,7 +309,7 @@ OLDER = custom("ECDHE-RSA-CHACHA20-POLY1305, TLS_AES_128_GCM_SHA256")
 @pytest.mark.parametrize(
     ("kind", "profile", "config", "expected"),
     [
-        ("IngressController", CHACHA, IN_FIPS, [("high", "ciphers", "the operator rejects an IngressController")]),
+        ("IngressController", CHACHA, IN_FIPS, [("high", "ciphers", "the ingress operator rejects the IngressController")]),
         ("IngressController", CHACHA, NOT_IN_FIPS, []),
         ("IngressController", CHACHA, "", [("inconclusive", "ciphers", "is unknown: not among the manifests")]),
         ("IngressController", CHACHA, CONFIG % "install-config: '{'", [("inconclusive", "ciphers", "is unknown")]),
@@ -321,10 +321,10 @@ OLDER = custom("ECDHE-RSA-CHACHA20-POLY1305, TLS_AES_128_GCM_SHA256")
         ),
         ("IngressController", custom(H2), IN_FIPS, []),
         ("IngressController", custom(H2), "", []),
-        ("IngressController", OLDER, IN_FIPS, [("high", "ciphers", "none of its TLS 1.2 suites is allowed")]),
+        ("IngressController", OLDER, IN_FIPS, [("high", "ciphers", "none of the listed TLS 1.2 suites is allowed")]),
         ("APIServer", custom(f"{H2}, TLS_CHACHA20_POLY1305_SHA256"), IN_FIPS, [("high", "ciphers", "that inherits")]),
         ("KubeletConfig", custom(f"{H2}, TLS_CHACHA20_POLY1305_SHA256"), IN_FIPS, []),
-        ("KubeletConfig", OLDER, IN_FIPS, [("high", "ciphers", "none of its TLS 1.2 suites is allowed")]),
+        ("KubeletConfig", OLDER, IN_FIPS, [("high", "ciphers", "none of the listed TLS 1.2 suites is allowed")]),
         ("APIServer", custom(H2, more=", groups: [X25519]"), IN_FIPS, [("medium", "groups", "servers use others")]),
         ("APIServer", custom(H2, more=", groups: [X25519, secp256r1]"), IN_FIPS, []),
         ("APIServer", "{type: Modern, modern: {}}", IN_FIPS, []),
