@@ -102,10 +102,7 @@ def test_what_may_not_be_listed_is_read_by_name_and_said(asked: Api, call: Call,
     assert [each["rule"] for each in answer.document["findings"]].count("pki-key") == 1
     told = gap(answer.document)
     assert told["gap"] == "not-asked"
-    assert (
-        told["remedy"]
-        == "use --secrets, and grant the role that adhere rbac --with secrets-list prints"
-    )
+    assert told["remedy"] == "use --secrets, and grant the role that adhere rbac --with secrets-list prints"
 
 
 def test_what_is_forbidden_makes_the_scan_incomplete(asked: Api, call: Call, tmp_path: Path) -> None:

@@ -170,9 +170,7 @@ def test_a_scan_with_the_secrets_roles_reads_certificates_and_keeps_no_key(
     assert all(each in on_secrets for each in refused)
     gaps = ended.document["coverage"]["discovery"]["unreadable"]
     assert [each["remedy"] for each in gaps] == (
-        []
-        if listing == 200
-        else ["use --secrets, and grant the role that adhere rbac --with secrets-list prints"]
+        [] if listing == 200 else ["use --secrets, and grant the role that adhere rbac --with secrets-list prints"]
     )
     text = "".join(path.read_text() for path in saved.rglob("*") if path.is_file())
     assert '"name": "web-tls"' in text

@@ -309,7 +309,12 @@ OLDER = custom("ECDHE-RSA-CHACHA20-POLY1305, TLS_AES_128_GCM_SHA256")
 @pytest.mark.parametrize(
     ("kind", "profile", "config", "expected"),
     [
-        ("IngressController", CHACHA, IN_FIPS, [("high", "ciphers", "the ingress operator rejects the IngressController")]),
+        (
+            "IngressController",
+            CHACHA,
+            IN_FIPS,
+            [("high", "ciphers", "the ingress operator rejects the IngressController")],
+        ),
         ("IngressController", CHACHA, NOT_IN_FIPS, []),
         ("IngressController", CHACHA, "", [("inconclusive", "ciphers", "is unknown: not among the manifests")]),
         ("IngressController", CHACHA, CONFIG % "install-config: '{'", [("inconclusive", "ciphers", "is unknown")]),

@@ -468,7 +468,10 @@ def admitted(status: str, reason: str, kind: str = "Admitted") -> str:
         (admitted("False", "HostAlreadyClaimed"), ("high", "an older Route has the host")),
         (admitted("False", "RouteNotAdmitted"), ("high", "routeAdmission")),
         (admitted("False", "ExtendedValidationFailed"), ("high", "rejects its certificates")),
-        (admitted("False", "ExternalCertificateValidationFailed"), ("high", "missing, is not of type kubernetes.io/tls")),
+        (
+            admitted("False", "ExternalCertificateValidationFailed"),
+            ("high", "missing, is not of type kubernetes.io/tls"),
+        ),
         (admitted("False", "ExternalCertificateGetFailed"), ("high", "cannot read the Secret")),
         (admitted("False", "ExternalCertificateSecretDeleted"), ("high", "was deleted")),
         (admitted("False", "ExternalCertificateSecretRecreated"), ("medium", "was created again")),
