@@ -262,7 +262,8 @@ REFUSED = {
         flow("1.2", "AES", more="groups: [P-256]\nnonsense: 1"),
         (
             f"p.yaml:6:22: {WAY}.minTLSVersion: Unsupported value: 1.2: {SUPPORTED} (write VersionTLS12)\n"
-            f"p.yaml:7:17: {WAY}.ciphers[0]: 'AES' is no cipher suite: OpenShift ignores it without an error (remove it)\n"
+            f"p.yaml:7:17: {WAY}.ciphers[0]: 'AES' is no cipher suite: OpenShift ignores it"
+            " without an error (remove it)\n"
             f"p.yaml:8:16: {WAY}.groups[0]: unknown group 'P-256' (write secp256r1)\n"
             f"p.yaml:9:7: {WAY}.nonsense: unknown field 'nonsense' (use one of: ciphers, minTLSVersion, groups)"
         ),
