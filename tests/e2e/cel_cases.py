@@ -48,7 +48,7 @@ _LISTENERS: Final[Mapping[str, Violation]] = {
     "spec.listeners: Combination of port, protocol and hostname must be unique for each listener": Violation(
         "gateway-listener-conflict",
         {"spec.listeners": [_HTTPS, {**_HTTPS, "name": "other"}]},
-        words="with listener web",
+        words="with listener 'web'",
     ),
     "spec.listeners[].tls: certificateRefs or options must be specified when mode is Terminate": Violation(
         "gateway-listener-tls", {"spec.listeners": [{**_HTTPS, "tls": {"mode": "Terminate"}}]}

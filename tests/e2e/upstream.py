@@ -229,7 +229,7 @@ def tells(condition: Condition, found: Iterable[Linted], rules: frozenset[str]) 
                 continue
             index = re.match(r"spec\.listeners\[(\d+)\]", placed.field)
             at = names[int(index[1])] if index else ""
-            called = f"listener {condition.listener} of {condition.kind}/{condition.namespace}/{condition.name}"
+            called = f"listener '{condition.listener}' of {condition.kind}/{condition.namespace}/{condition.name}"
             if each in of_object and condition.listener in ("", at or condition.listener):
                 return True
             if condition.listener and called in placed.finding.message:
