@@ -228,7 +228,7 @@ def _coverage(page: Page, discovery: DiscoveryRow) -> None:
         page.folded(15, f"  {label:<13}", f"{part['count']} × {plain(part['reason'], 120)}")
         label = ""
     for gap in missing(discovery):
-        page.folded(15, f"  {'not requested' if gap.gap == 'not-asked' else 'not read':<13}", _gap(gap))
+        page.folded(15, "  not read     ", _gap(gap))
     for each in discovery["network_policies"][:10]:
         page.line(f"  closed by    NetworkPolicy {plain(each['policy'], 130)}: {each['endpoints']} did not answer")
     page.line()
@@ -238,8 +238,6 @@ def _gap(gap: Missing) -> str:
     waived = "; the policy file accepts that" if gap.accepted else ""
     remedy = f" ({plain(gap.remedy, 300)})" if gap.remedy and not waived else ""
     names = ", ".join(plain(each, 120) for each in gap.resources)
-    if gap.gap == "not-asked":
-        return f"{names}{waived}{remedy}"
     if len(gap.resources) == 1:
         return f"{names}: {plain(gap.reason, 300)}{waived}{remedy}"
     return f"{len(gap.resources)} kinds: {plain(gap.reason, 300)}{waived}{remedy}: {names}"
