@@ -113,7 +113,7 @@ class Asked:
 @dialled_cluster
 @click.option("--save", metavar="DIR", help="Save the scan for adhere whatif. Private keys are not saved.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only errors on stderr.")
-@click.option("-v", "--verbose", is_flag=True, help="Print every finished endpoint on stderr.")
+@click.option("-v", "--verbose", is_flag=True, help="List every endpoint, on stderr and in the text.")
 def scan(save: str | None, **options: object) -> int:
     """Probe every TARGET, or every listener of a cluster, and compare it with the required TLS profile.
 

@@ -84,6 +84,24 @@ class CountRow(TypedDict):
     count: int
 
 
+class GroupRow(TypedDict):
+    """Equal findings of several endpoints, with the same fix."""
+
+    rule: str
+    outcome: Outcome
+    status: str
+    severity: str
+    message: str
+    """That of the first endpoint."""
+    expected: list[str]
+    fix: str | None
+    """For several listeners ``<workload>``, ``<listener>``, ``<address>`` and ``<component>`` stand for the names."""
+    endpoints: int
+    listeners: int
+    examples: list[str]
+    """Ids of the first listeners."""
+
+
 class UnreadableRow(TypedDict):
     """A kind whose objects could not all be read."""
 

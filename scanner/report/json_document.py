@@ -8,6 +8,7 @@ from scanner.model.lint_report import SCHEMA as LINT_SCHEMA
 from scanner.model.lint_report import LintReport
 from scanner.model.report import SCHEMA, Report, Summary, exit_code
 from scanner.report.coverage import exit_line
+from scanner.report.grouping import groups
 from scanner.report.stream import dumps, write_document
 
 
@@ -24,6 +25,7 @@ def write(report: Report, out: TextIO) -> None:
         "rules": report.rules,
         "summary": summary(report.summary),
         "exit": {"code": exit_code(report, report.fail_on), "fail_on": report.fail_on, "reasons": exit_line(report)},
+        "groups": [each.row for each in groups(report.rows())],
         "components": report.summary.components.rows(),
         "findings": map(dumps, report.findings),
         "inventory": certificates.summary if certificates else None,

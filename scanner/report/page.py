@@ -112,6 +112,33 @@ def findings(page: Page, found: list[FindingRow]) -> None:
             _detail(page, name, items, finding)
 
 
+_GROUPED = 3
+"""Observed and expected items shown of a group."""
+
+
+def group(page: Page, finding: FindingRow, count: str, at: str, *, alike: bool) -> None:
+    """Write the finding of several endpoints with ``count`` and the names of the first, a line for each detail.
+    ``alike``: False if their observed values differ."""
+    word = headline.label(finding)
+    label = page.paint(word, pad(plain(word), LABEL))
+    kind = plain(headline.kind(finding["status"]))
+    page.folded(LABEL + 3, f"  {label} ", f"{plain(finding['rule'])}: {kind}{plain(finding['message'], 600)}{count}")
+    page.folded(LABEL + 14, _label(page, "at"), at)
+    for name, items in headline.details(finding):
+        if name == "evidence" and finding["verdict"] != "inconclusive":
+            continue
+        if name in ("reproduce", "sslyze"):  # not folded, so that a command can be copied
+            page.line(_label(page, name), plain(items[0]))
+            continue
+        shown = items[:_GROUPED] if len(items) > _GROUPED + 1 else items
+        more = f" and {len(items) - len(shown)} more" if len(items) > len(shown) else ""
+        differ = "; it differs between the endpoints" if name == "observed" and not alike else ""
+        text = ", ".join(
+            plain(headline.status_line(item), 600 if name in ("fix", "waived by") else 160) for item in shown
+        )
+        page.folded(LABEL + 14, _label(page, name), f"{text}{more}{differ}")
+
+
 def _detail(page: Page, name: str, items: list[str], finding: FindingRow) -> None:
     label = _label(page, name)
     match name:

@@ -1,12 +1,13 @@
-"""Text: a line for each endpoint or component, then failures with their fixes, then the summary.
+"""Text: a line for each endpoint or component, then the findings in groups with their fixes, then the summary.
 
-Rows are read in passes and not kept in memory. Texts of servers and objects are escaped with ``escape.plain``.
+With ``verbose`` each endpoint is listed with its own findings. Rows are read in passes and not kept in memory.
+Texts of servers and objects are escaped with ``escape.plain``.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import chain, islice
@@ -18,9 +19,10 @@ from scanner.report import headline, text_cluster
 from scanner.report.coverage import exit_line, shortfalls, stopped, trust_line
 from scanner.report.escape import plain
 from scanner.report.escape import width as columns
-from scanner.report.grouping import merged
+from scanner.report.grouping import Group, groups, merged
 from scanner.report.page import Page, counted, pad
 from scanner.report.page import findings as write_findings
+from scanner.report.page import group as write_group
 
 _SAMPLE = 200
 """Rows that decide the width of the columns; a longer text of a later row moves its own line only."""
@@ -31,25 +33,33 @@ _SECTIONS: tuple[tuple[Outcome, str], ...] = (
     ("deviates", "DIFFERENCES NOT COUNTED IN THE EXIT CODE"),
     ("inconclusive", "INCONCLUSIVE"),
 )
-_MOST_FINDINGS = 200
+_MOST_ROWS = 20
+"""Endpoints in the table of targets."""
+_MOST_GROUPS = 12
+"""Groups of findings with one outcome."""
+_MOST_FINDINGS = 12
 """Cluster-wide findings; each certificate of a cluster may have one."""
 _MOST_UNFINISHED = 10
 """Endpoints in the list of those that were in progress when the scan was stopped."""
+_VERBOSE = "--verbose lists all"
 _REASON = 24
 """Least columns of a reason on the line of its endpoint."""
 
 
-def write(report: Report, out: TextIO, *, color: bool = False, width: int | None = None) -> None:
-    """Write the report. ``width``: columns of the terminal; None for a file or pipe, where nothing is folded."""
+def write(report: Report, out: TextIO, *, color: bool = False, width: int | None = None, verbose: bool = False) -> None:
+    """Write the report. ``width``: columns of the terminal; None for a file or pipe, where nothing is folded;
+    ``verbose``: list every component and every endpoint."""
     page = Page(out, color, None if width is None else max(width, 40))
     _header(page, report)
-    if report.summary.components or report.coverage.get("discovery"):
-        text_cluster.write(page, report)
-    else:
-        _table(page, report.rows())
+    if report.summary.components:
+        text_cluster.write_components(page, report.summary.components.rows(), verbose=verbose)
+    elif not report.coverage.get("discovery"):
+        _table(page, report, verbose=verbose)
+    _details(page, report, verbose=verbose)
+    if discovery := report.coverage.get("discovery"):
+        text_cluster.write_coverage(page, discovery)
     if report.certificates is not None:
         text_cluster.write_certificates(page, report.certificates, report.finished)
-    _details(page, report)
     _summary(page, report)
 
 
@@ -65,7 +75,13 @@ def _header(page: Page, report: Report) -> None:
     page.line()
 
 
-def _table(page: Page, rows: Iterator[EndpointRow]) -> None:
+def _table(page: Page, report: Report, *, verbose: bool) -> None:
+    """Write a line for each endpoint; of many targets for the first that did not pass."""
+    counts = report.summary
+    rows, left_out = report.rows(), 0
+    if counts.endpoints > _MOST_ROWS and not verbose:
+        rows = islice((row for row in rows if row["verdict"] in ("fail", "inconclusive")), _MOST_ROWS)
+        left_out = counts.endpoints - min(_MOST_ROWS, counts.verdicts["fail"] + counts.verdicts["inconclusive"])
     sample = list(islice(rows, _SAMPLE))
     if not sample:
         return
@@ -81,6 +97,8 @@ def _table(page: Page, rows: Iterator[EndpointRow]) -> None:
     page.line(page.paint("quiet", f"  {'VERDICT':<15} {'ENDPOINT':<{table.name}}  {'SPEAKS':<{table.says}}  WHY"))
     for row in chain(sample, rows):
         table.line(row)
+    if left_out:
+        page.line(f"  and {counted(left_out, 'more endpoint')} ({_VERBOSE})")
     page.line()
 
 
@@ -121,29 +139,65 @@ def _fit(title: str, texts: Iterable[str], most: int) -> int:
     return min(max(len(title), *(columns(text) for text in texts)), most)
 
 
-def _details(page: Page, report: Report) -> None:
-    """Write failures, then differences, then inconclusive endpoints."""
+def _details(page: Page, report: Report, *, verbose: bool) -> None:
+    """Write failures, differences and inconclusive findings, then cluster-wide findings."""
+    going = report.coverage.get("in_progress", 0)
+    if report.coverage["interrupted"]:
+        _stopped(page, report, going)
+    if verbose:
+        _listed(page, report, going)
+    else:
+        _grouped(page, groups(report.rows()))
     if report.findings:
         page.title("CLUSTER-WIDE FINDINGS")
         found = merged(report.findings)
-        write_findings(page, nsmallest(_MOST_FINDINGS, found, key=headline.importance))
-        if len(found) > _MOST_FINDINGS:
-            page.line(f"  and {len(found) - _MOST_FINDINGS} more (all of them are in the JSON report)")
+        most = len(found) if verbose else _MOST_FINDINGS
+        write_findings(page, nsmallest(most, found, key=headline.importance))
+        if len(found) > most:
+            page.line(f"  and {len(found) - most} more ({_VERBOSE})")
         page.line()
-    counts, going = report.summary.outcomes, report.coverage.get("in_progress", 0)
-    if report.coverage["interrupted"]:
-        _stopped(page, report, going)
+
+
+def _listed(page: Page, report: Report, going: int) -> None:
+    """Write every endpoint that did not pass, with its findings; ``going``: those in progress when it was stopped."""
+    counts = report.summary.outcomes
     for outcome, title in _SECTIONS:
         if counts[outcome] <= (going if outcome == "inconclusive" else 0):
             continue
         page.title(title)
         page.line()
-        if report.summary.components:
-            text_cluster.details(page, report, outcome)
-            continue
         for row in report.rows():
             if headline.outcome(row) == outcome and not headline.in_progress(row):
                 _detail(page, row)
+
+
+def _grouped(page: Page, found: list[Group]) -> None:
+    """Write the groups of each outcome, at most ``_MOST_GROUPS`` of them."""
+    for outcome, title in _SECTIONS:
+        chosen = [each for each in found if each.outcome == outcome]
+        if not chosen:
+            continue
+        page.title(title)
+        for each in chosen[:_MOST_GROUPS]:
+            _group(page, each)
+        if len(chosen) > _MOST_GROUPS:
+            page.line(f"  and {len(chosen) - _MOST_GROUPS} more groups of findings ({_VERBOSE})")
+        page.line()
+
+
+def _group(page: Page, group: Group) -> None:
+    """Write the finding with its number of endpoints, and the first of them."""
+    single = len(group.listeners) == 1
+    names = [
+        plain(name, 160) + (f" at {plain(address)}" if address not in name and group.endpoints == 1 else "")
+        for name, address in group.places
+    ]
+    more = len(group.listeners) - len(names)
+    at = ", ".join(names) + (f" and {more} more" if more else "")
+    if single and group.endpoints > 1:
+        at += f" ({group.endpoints} replicas)"
+    several = "" if single else f" ({counted(group.endpoints, 'endpoint')})"
+    write_group(page, group.shown, several, at, alike=group.alike)
 
 
 def _stopped(page: Page, report: Report, going: int) -> None:

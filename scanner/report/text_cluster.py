@@ -9,13 +9,12 @@ from itertools import islice
 from scanner.model.component_tally import ComponentRow, Honours, name_of
 from scanner.model.finding import Outcome
 from scanner.model.inventory import CertificateReport, InventoryRow, InventorySummary, NamesRow, key_name, moment
-from scanner.model.report import DiscoveryRow, Report
+from scanner.model.report import DiscoveryRow
 from scanner.report import certificates, headline
 from scanner.report.coverage import Missing, missing
 from scanner.report.escape import plain
 from scanner.report.escape import width as columns
-from scanner.report.grouping import Group, Listener, grouped
-from scanner.report.page import Page, counted, findings, pad
+from scanner.report.page import Page, counted, pad
 
 _SYMBOLS: dict[Honours | None, tuple[str, str]] = {
     "no": ("✗", "fail"),
@@ -50,8 +49,16 @@ _LONGEST_NAME = 81
 """Columns of a component's name: a namespace (63, RFC 1123) and the words around it."""
 _NAME_COLUMN = 44
 """Most columns for names; a longer name gets a line of its own."""
-_NAMESPACES = 20
-"""Namespaces of users shown without a failure; the JSON document has all."""
+_MOST_LINES = 20
+"""Components in the table."""
+_MOST_NAMES = 30
+"""Components in a line of those with the same answer."""
+_REST: tuple[tuple[Honours | None, str], ...] = (
+    ("no", "more do not follow their profile"),
+    ("not-determined", "more could not be determined"),
+    ("yes", "follow their profile"),
+    (None, "have no TLS"),
+)
 _PROOFS = 2
 """Lines of evidence for a component that does not follow its profile."""
 _NAMES = ("name", "distribution", "version", "platform", "topology")
@@ -68,14 +75,6 @@ def names(cluster: dict[str, object]) -> Iterator[str]:
             )
             if adherence := each.get("adherence"):
                 yield f"  {plain(str(adherence), 160)}"
-
-
-def write(page: Page, report: Report) -> None:
-    """Write the component table and the coverage of the cluster."""
-    if report.summary.components:
-        _components(page, report.summary.components.rows())
-    if discovery := report.coverage.get("discovery"):
-        _coverage(page, discovery)
 
 
 # --- Components -----------------------------------------------------------------------------------------------------
@@ -98,24 +97,36 @@ class _Table:
         return f"{pad(name, self.name)}{numbers}{''.join(f'{count:>5}' for count in counts)}  {worst}"
 
 
-def _components(page: Page, rows: list[ComponentRow]) -> None:
-    shown = _worth_a_line(rows)
+def write_components(page: Page, rows: list[ComponentRow], *, verbose: bool) -> None:
+    """Write a line for each component that does not pass, and one for the others; with ``verbose`` a line for each."""
+    shown = rows if verbose else list(islice(filter(_noteworthy, rows), _MOST_LINES))
     spellings = {tuple(row["adherence"]) for row in rows if row["adherence"]}
     common = list(spellings.pop()) if len(spellings) == 1 else []
     table = _fitted(page, shown, common)
     titles = [title for _, title in _COUNTS]
     head = table.head(("COMPONENT", "LISTENERS", "ENDPOINTS"), titles, f"{'WORST':<9}" if table.wide else "")
-    page.line(page.paint("quiet", f"  {head} FOLLOWS PROFILE"))
+    if shown:
+        page.line(page.paint("quiet", f"  {head} FOLLOWS PROFILE"))
     for row in shown:
         _component(table, row)
-    if len(rows) > len(shown):
-        more = counted(len(rows) - len(shown), "more namespace")
-        page.line(f"  and {more} of users without a failure that counts")
-    for line in (*_LEGEND, *headline.legend(shown)):
+    shown_ids = set(map(id, shown))
+    for honours, what in _REST:
+        names = [_called(row) for row in rows if row["honours"] == honours and id(row) not in shown_ids]
+        if names:
+            symbol, style = _SYMBOLS[honours]
+            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+            text = f"{len(names)} {what}: {', '.join(plain(name, _LONGEST_NAME) for name in names[:_MOST_NAMES])}{more}"
+            page.folded(2, f"{page.paint(style, symbol)} ", text)
+    for line in (*_LEGEND, *headline.legend(shown)) if shown else ():
         page.folded(4, "  ", line)
     if common:
         page.line(f"  spec.tlsAdherence of the cluster: {plain(', '.join(common), 60)}")
     page.line()
+
+
+def _noteworthy(row: ComponentRow) -> bool:
+    outcomes = row["outcomes"]
+    return bool(outcomes["fail"] or outcomes["deviates"] or outcomes["inconclusive"])
 
 
 def _fitted(page: Page, shown: list[ComponentRow], adherence: list[str]) -> _Table:
@@ -127,12 +138,6 @@ def _fitted(page: Page, shown: list[ComponentRow], adherence: list[str]) -> _Tab
     most = _NAME_COLUMN if page.width is None else min(max(page.width - taken, 15), _NAME_COLUMN)
     names = [columns(plain(_called(row), _LONGEST_NAME)) for row in shown]
     return replace(table, name=max([len("COMPONENT"), *(each for each in names if each <= most)]))
-
-
-def _worth_a_line(rows: list[ComponentRow]) -> list[ComponentRow]:
-    quiet = [row for row in rows if row["component"] is None and row["standing"] == "user" and not row["failures"]]
-    left_out = {id(row) for row in quiet[_NAMESPACES:]}
-    return [row for row in rows if id(row) not in left_out]
 
 
 def _called(row: ComponentRow) -> str:
@@ -175,43 +180,11 @@ def _answer(table: _Table, row: ComponentRow) -> str:
     return f"{_ANSWERS[row['honours']]} ({', '.join(plain(word, 60) for word in words)})"
 
 
-# --- What failed, by owner ------------------------------------------------------------------------------------------
-
-
-def details(page: Page, report: Report, outcome: str) -> None:
-    """Write the endpoints with this outcome under their component and owner, equal replicas as one. Endpoints that were
-    in progress when the scan was stopped are elsewhere."""
-    rows = (row for row in report.rows() if headline.outcome(row) == outcome and not headline.in_progress(row))
-    for group in grouped(rows):
-        _heading(page, group)
-        for listener in sorted(group.listeners.values(), key=lambda each: (each.worst, each.id)):
-            _listener(page, listener, outcome)
-
-
-def _heading(page: Page, group: Group) -> None:
-    whose = f"{plain(group.component)}: " if group.component else ""
-    standing = "" if group.standing in ("platform", "listed") else f", {headline.STANDINGS.get(group.standing, '')}"
-    page.title(f"{whose}{plain(group.name, 120)}  ({counted(group.count, 'endpoint')}{standing})")
-
-
-def _listener(page: Page, listener: Listener, outcome: str) -> None:
-    evidence = f"  {page.paint('quiet', plain(headline.status_line(listener.detail), 120))}" if listener.detail else ""
-    mark = page.paint(outcome, f"{headline.SYMBOLS[outcome]} {plain(listener.id, 120)}")
-    page.line(mark, f"  {plain(listener.speaks, 40)}", evidence)
-    more = listener.count - len(listener.places)
-    places = ", ".join(plain(place, 80) for place in listener.places)
-    page.folded(4, "    ", f"{'at' if listener.count == 1 else f'{listener.count} replicas:'} {places}"
-                + (f" and {more} more" if more else ""))  # fmt: skip
-    if not listener.open:
-        page.folded(2, "  ", plain(listener.reason, 600))
-    findings(page, listener.open)
-    page.line()
-
-
 # --- Coverage -------------------------------------------------------------------------------------------------------
 
 
-def _coverage(page: Page, discovery: DiscoveryRow) -> None:
+def write_coverage(page: Page, discovery: DiscoveryRow) -> None:
+    """Write what was found, probed, left out and not read."""
     page.title("COVERAGE")
     left_out = sum(each["count"] for each in discovery["left_out"])
     parts = [(discovery["probed"], "probed"), (left_out, "left out"), (discovery["not_reached"], "not reached")]
