@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
+import signal
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 
 import click
+import trio
 
 from scanner.assessment import READS, Viewpoint, assess, surroundings
 from scanner.cli.output import Output
@@ -16,10 +21,10 @@ from scanner.cli.progress import Loudness, progress
 from scanner.cli.running import Work, finish, run_trio, scan_until_signal
 from scanner.cli.scan_cluster import gentle
 from scanner.cli.streams import say
-from scanner.demo.cluster import demo_cluster
+from scanner.demo.cluster import DemoCluster, demo_cluster
 from scanner.demo.cluster import unexpected as cluster_differences
 from scanner.demo.outcomes import Listener, demo_listeners
-from scanner.errors import ResourceError
+from scanner.errors import ResourceError, UsageError
 from scanner.jobs import TargetRequirements, of_targets
 from scanner.kube.profile_catalogue import load_profile
 from scanner.model.endpoint import Target
@@ -44,40 +49,54 @@ PROFILE = "intermediate"
     help="Directory of the reports.",
 )
 @click.option("--outcomes", is_flag=True, help="Scan one listener for each outcome instead of a cluster.")
+@click.option("--stay", is_flag=True, help="Keep the cluster until Ctrl-C, and write a kubeconfig for it.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only the report.")
-def demo(output: Path, *, outcomes: bool, quiet: bool) -> int:
+def demo(output: Path, *, outcomes: bool, stay: bool, quiet: bool) -> int:
     """Start an OpenShift cluster on 127.0.0.0/8, with its API server and listeners, and scan it.
 
     Prints the findings and writes report.html, report.json and report.xml into DIR. Nothing leaves this machine. The
     exit code is 0 if every listener was judged as expected, even if listeners fail.
     """
+    if stay and outcomes:
+        raise UsageError("--stay keeps a cluster, and --outcomes has none", hint="use one of the two options")
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ResourceError(f"{output}: cannot create this directory: {error.strerror}", hint="set --output") from error
     outputs = (Output(format="text"), *(Output(format=name, path=output / FORMATS[name].file_name) for name in FILES))
     loudness: Loudness = "quiet" if quiet else "normal"
-    scanned = _scan_outcomes if outcomes else _scan_cluster
+    program = "adhere" if shutil.which("adhere") else sys.argv[0]
+
+    def finished(report: Report, wrong: list[str]) -> None:
+        finish(report, outputs, loudness)
+        for line in wrong:
+            say(f"adhere: {line}")
+        if not (quiet or wrong or report.coverage["interrupted"]):
+            say("adhere: exit 0: every listener was judged as expected; the exit code in the report is that of a scan")
+            say(f"adhere: open {output / 'report.html'} in a browser{'' if stay else '; the demo has stopped'}")
+
     with RowFile(output / "report.jsonl") as rows:
         if not quiet:
             say(f"adhere: starting {'listeners' if outcomes else 'a cluster'} on 127.0.0.0/8 for the scan")
-        with progress(loudness) as show_row:
-            report, wrong = run_trio(partial(scanned, rows, show_row))
-        finish(report, outputs, loudness)
+        show = partial(progress, loudness)
+        scanned = partial(_scan_outcomes, rows, show, finished)
+        if not outcomes:
+            scanned = partial(_scan_cluster, rows, show, finished, output / "kubeconfig" if stay else None)
+        report, wrong = run_trio(scanned)
     (output / "report.jsonl").unlink(missing_ok=True)
-    for line in wrong:
-        say(f"adhere: {line}")
     if not (quiet or wrong or report.coverage["interrupted"]):
-        say("adhere: exit 0: every listener was judged as expected; the exit code in the report is that of a scan")
-        program = "adhere" if shutil.which("adhere") else sys.argv[0]
-        say(f"adhere: open {output / 'report.html'} in a browser; the demo has stopped")
         say(f"adhere: next, scan your own: {program} scan {'HOST:PORT' if outcomes else '--cluster'}")
     return EXIT_INCOMPLETE if wrong or report.coverage["interrupted"] else EXIT_OK
 
 
-async def _scan_cluster(rows: RowFile, show_row: Progress) -> tuple[Report, list[str]]:
-    """Scan the demo's cluster through its API. Returns the report, and the listeners that were not judged as
-    expected."""
+async def _scan_cluster(
+    rows: RowFile,
+    show: Callable[[], AbstractContextManager[Progress]],
+    finished: Callable[[Report, list[str]], None],
+    kubeconfig: Path | None,
+) -> tuple[Report, list[str]]:
+    """Scan the demo's cluster through its API, and call ``finished`` with the report and the listeners that were not
+    judged as expected. With ``kubeconfig`` write this file, and keep the cluster until a signal. Returns the same."""
     from scanner.cluster import access, read  # noqa: PLC0415 - the other demo needs no HTTP client
 
     async with demo_cluster() as cluster:
@@ -87,13 +106,50 @@ async def _scan_cluster(rows: RowFile, show_row: Progress) -> tuple[Report, list
         limits = gentle(Limits(timeout=1.5))
         settings = Settings(profile="per listener, from the cluster", limits=limits, arguments=("demo",))
         work = Work(jobs=found.jobs(), settings=settings, surroundings=surroundings([found]))
-        report = await scan_until_signal(work, rows, show_row)
+        with show() as show_row:
+            report = await scan_until_signal(work, rows, show_row)
         stopped = report.coverage["interrupted"] is not None
-        return report, [] if stopped else cluster_differences(report.rows(), cluster.listeners)
+        wrong = [] if stopped else cluster_differences(report.rows(), cluster.listeners)
+        finished(report, wrong)
+        if kubeconfig is not None and not stopped:
+            await _stay(cluster, kubeconfig)
+        return report, wrong
 
 
-async def _scan_outcomes(rows: RowFile, show_row: Progress) -> tuple[Report, list[str]]:
-    """Scan the demo's listeners as a list of targets. Returns the same."""
+async def _stay(cluster: DemoCluster, path: Path) -> None:
+    """Keep the cluster until SIGINT or SIGTERM."""
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as arrived, _kubeconfig(cluster, path) as place:
+        say("adhere: the cluster runs until Ctrl-C. Try it in another terminal:")
+        say(f"  export KUBECONFIG={shlex.quote(place)}")
+        say("  adhere scan --cluster --allow-loopback --save saved")
+        say("  adhere explain metrics-server")
+        say("  adhere doctor metrics-server --results saved")
+        say("  adhere whatif saved --adherence LegacyAdheringComponentsOnly")
+        async for _ in arrived:
+            return
+
+
+@contextmanager
+def _kubeconfig(cluster: DemoCluster, path: Path) -> Iterator[str]:
+    """Write a kubeconfig, which has the cluster's token, and remove it at the end. Yields its absolute path."""
+    try:
+        path.unlink(missing_ok=True)  # of a demo that was killed
+        cluster.kubeconfig(path)
+    except OSError as error:
+        hint = "set --output to a directory that is writable"
+        raise ResourceError(f"{path}: cannot be written: {error.strerror}", hint=hint) from error
+    try:
+        yield str(path.resolve())
+    finally:
+        path.unlink(missing_ok=True)
+
+
+async def _scan_outcomes(
+    rows: RowFile,
+    show: Callable[[], AbstractContextManager[Progress]],
+    finished: Callable[[Report, list[str]], None],
+) -> tuple[Report, list[str]]:
+    """Scan the demo's listeners as a list of targets. Calls and returns the same."""
     async with demo_listeners() as listeners:
         required = TargetRequirements(
             profile=load_profile(PROFILE),
@@ -103,8 +159,11 @@ async def _scan_outcomes(rows: RowFile, show_row: Progress) -> tuple[Report, lis
         )
         settings = Settings(profile=required.profile.name, limits=Limits(timeout=1.5), arguments=("demo", "--outcomes"))
         jobs = of_targets((target_of(each) for each in listeners), required)
-        report = await scan_until_signal(Work(jobs=jobs, settings=settings), rows, show_row)
-        return report, unexpected(report, listeners)
+        with show() as show_row:
+            report = await scan_until_signal(Work(jobs=jobs, settings=settings), rows, show_row)
+        wrong = unexpected(report, listeners)
+        finished(report, wrong)
+        return report, wrong
 
 
 def target_of(listener: Listener) -> Target:

@@ -116,14 +116,15 @@ _GROUPED = 3
 """Observed and expected items shown of a group."""
 
 
-def group(page: Page, finding: FindingRow, count: str, at: str, *, alike: bool) -> None:
+def group(page: Page, finding: FindingRow, count: str = "", at: str = "", *, alike: bool = True) -> None:
     """Write the finding of several endpoints with ``count`` and the names of the first, a line for each detail.
     ``alike``: False if their observed values differ."""
     word = headline.label(finding)
     label = page.paint(word, pad(plain(word), LABEL))
     kind = plain(headline.kind(finding["status"]))
     page.folded(LABEL + 3, f"  {label} ", f"{plain(finding['rule'])}: {kind}{plain(finding['message'], 600)}{count}")
-    page.folded(LABEL + 14, _label(page, "at"), at)
+    if at:
+        page.folded(LABEL + 14, _label(page, "at"), at)
     for name, items in headline.details(finding):
         if name == "evidence" and finding["verdict"] != "inconclusive":
             continue

@@ -33,8 +33,10 @@ _SECTIONS: tuple[tuple[Outcome, str], ...] = (
     ("deviates", "DIFFERENCES NOT COUNTED IN THE EXIT CODE"),
     ("inconclusive", "INCONCLUSIVE"),
 )
+_ALL_ROWS = 40
+"""Endpoints up to which the table of targets has all."""
 _MOST_ROWS = 20
-"""Endpoints in the table of targets."""
+"""Endpoints in the table of more targets: the first that did not pass."""
 _MOST_GROUPS = 12
 """Groups of findings with one outcome."""
 _MOST_FINDINGS = 12
@@ -79,7 +81,7 @@ def _table(page: Page, report: Report, *, verbose: bool) -> None:
     """Write a line for each endpoint; of many targets for the first that did not pass."""
     counts = report.summary
     rows, left_out = report.rows(), 0
-    if counts.endpoints > _MOST_ROWS and not verbose:
+    if counts.endpoints > _ALL_ROWS and not verbose:
         rows = islice((row for row in rows if row["verdict"] in ("fail", "inconclusive")), _MOST_ROWS)
         left_out = counts.endpoints - min(_MOST_ROWS, counts.verdicts["fail"] + counts.verdicts["inconclusive"])
     sample = list(islice(rows, _SAMPLE))
@@ -151,10 +153,15 @@ def _details(page: Page, report: Report, *, verbose: bool) -> None:
     if report.findings:
         page.title("CLUSTER-WIDE FINDINGS")
         found = merged(report.findings)
-        most = len(found) if verbose else _MOST_FINDINGS
-        write_findings(page, nsmallest(most, found, key=headline.importance))
-        if len(found) > most:
-            page.line(f"  and {len(found) - most} more ({_VERBOSE})")
+        if verbose:
+            write_findings(page, found)
+        else:
+            open_ = nsmallest(_MOST_FINDINGS, filter(headline.open_question, found), key=headline.importance)
+            for each in open_:
+                write_group(page, each)
+            if len(found) > len(open_):
+                more = f"and {len(found) - len(open_)} more" if open_ else counted(len(found), "note")
+                page.line(f"  {more} ({_VERBOSE})")
         page.line()
 
 

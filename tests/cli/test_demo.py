@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +158,30 @@ def test_only_loopback_was_dialled(cluster: tuple[Called, Path]) -> None:
     document = valid((cluster[1] / "report.json").read_text())
     for row in document["endpoints"]:
         assert row["address"].startswith("127.") or row["observed"]["connections"] == 0
+
+
+def test_the_cluster_stays_until_a_signal_and_can_be_scanned(tmp_path: Path) -> None:
+    """In a process of its own, because it waits for a signal."""
+    command = [sys.executable, "-m", "scanner", "demo", "--stay", "--output", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as demo:
+        try:
+            assert demo.stderr
+            (export,) = islice((line for line in demo.stderr if "export KUBECONFIG=" in line), 1)
+            kubeconfig = Path(export.strip().removeprefix("export KUBECONFIG="))
+            assert kubeconfig == tmp_path / "kubeconfig"
+            assert kubeconfig.stat().st_mode & 0o777 == 0o600
+            explained = called("explain", "metrics-server", "--kubeconfig", kubeconfig)
+            assert explained.code == 0, explained.err
+            assert "APIServer/cluster" in explained.out
+        finally:
+            demo.send_signal(signal.SIGINT)
+            rest = demo.stderr.read() if demo.stderr else ""
+    assert demo.returncode == 0, rest
+    assert not kubeconfig.exists()
+
+
+def test_only_a_cluster_stays() -> None:
+    assert called("demo", "--stay", "--outcomes").code == 2
 
 
 # --- unexpected -------------------------------------------------------------------------------------------------------

@@ -1,11 +1,62 @@
-"""Findings that say the same of several things are one."""
+"""Equal findings of several endpoints or objects are one."""
 
 from __future__ import annotations
 
-from scanner.model.report import FindingRow
-from scanner.report.grouping import merged
-from scanner.report.rows import finding_row
+from collections import Counter
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scanner.model.report import EndpointRow, FindingRow
+from scanner.report import headline
+from scanner.report.grouping import groups, merged
+from scanner.report.rows import endpoint_row, finding_row
+from tests.report import cluster_samples, samples
 from tests.report.samples import finding
+
+
+def _failing(name: str, number: int, fix: str, severity: str = "high", component: str | None = None) -> EndpointRow:
+    where = replace(
+        cluster_samples.endpoint(
+            cluster_samples.Owner(kind="Deployment", namespace="shop", name=name), 8443, f"10.0.0.{number}", None
+        ),
+        component=component,
+    )
+    found = (replace(finding("tls-version", severity, "fail", "too old", observed=("TLS 1.0",)), fix=fix),)
+    return endpoint_row(where, cluster_samples.USER, samples.speaking("x"), "fail", "violation", found)
+
+
+def test_one_fault_of_several_workloads_is_one_group_whose_fix_has_no_names() -> None:
+    fix = "set it in Deployment/shop/{}, see 'adhere explain Deployment/shop/{}:8443' and 10.0.0.{}:8443"
+    rows = [_failing(name, number, fix.format(name, name, number)) for number, name in enumerate("abcd")]
+    (group,) = groups([*rows, rows[0]])
+    assert (group.endpoints, len(group.listeners)) == (5, 4)
+    assert group.row["fix"] == "set it in <workload>, see 'adhere explain <listener>' and <address>"
+    assert group.row["examples"] == [row["id"] for row in rows[:3]]
+    (alone,) = groups([rows[0], rows[0]])
+    assert alone.row["fix"] == rows[0]["findings"][0]["fix"]
+
+
+def test_another_fix_or_severity_is_another_group_and_the_worst_and_largest_come_first() -> None:
+    rows = [_failing("a", 1, "x"), _failing("b", 2, "y"), _failing("c", 3, "y"), _failing("d", 4, "x", "critical")]
+    assert [(each.finding["severity"], each.endpoints) for each in groups(rows)] == [
+        ("critical", 1),
+        ("high", 2),
+        ("high", 1),
+    ]
+
+
+@given(st.lists(st.sampled_from(list(cluster_samples.rows())), max_size=30))
+def test_every_open_finding_is_in_exactly_one_group(rows: list[EndpointRow]) -> None:
+    found = groups(rows)
+    open_ = [each for row in rows for each in row["findings"] if headline.open_question(each)]
+    counts = Counter((each["rule"], each["severity"], each["status"]) for each in open_)
+    grouped: Counter[tuple[str, str, str]] = Counter()
+    for group in found:
+        grouped[group.finding["rule"], group.finding["severity"], group.finding["status"]] += group.endpoints
+    assert counts <= grouped
+    assert {each.outcome for each in found} <= {"fail", "deviates", "inconclusive"}
 
 
 def _found(name: str, fix: str = "none") -> FindingRow:

@@ -34,6 +34,7 @@ from scanner.model.report import (
     EndpointRow,
     ExpectedRow,
     FindingRow,
+    GroupRow,
     ObservedRow,
     Report,
     UnreadableRow,
@@ -142,7 +143,7 @@ def test_the_order_is_the_contract(document: dict[str, Any]) -> None:
      ("version_answer", VersionRow), ("expected", ExpectedRow), ("component", ComponentRow),
      ("discovery", DiscoveryRow), ("unreadable", UnreadableRow), ("left_out", CountRow), ("coverage", Coverage),
      ("held_certificate", InventoryRow), ("renewal", RenewalRow), ("inventory", InventorySummary),
-     ("key_count", KeyCountRow), ("ends", EndsRow)],
+     ("key_count", KeyCountRow), ("ends", EndsRow), ("group", GroupRow)],
 )  # fmt: skip
 def test_the_schema_has_every_member_of_a_row(name: str, row: type) -> None:
     assert set(SCHEMA_DOCUMENT["$defs"][name]["properties"]) == set(row.__annotations__)

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -59,7 +60,7 @@ def test_no_line_is_a_command_of_a_ci_system() -> None:
 
 
 def test_every_failing_item_and_its_command_is_there() -> None:
-    report = _text(samples.report(), width=80)
+    report = _text(samples.report(), width=80, verbose=True)
     assert "TLS_RSA_WITH_AES_128_CBC_SHA (AES128-SHA, 0x002F)" in report
     assert "adhere ask tls://127.0.0.2:8442#legacy.demo.example --version 1.0\n" in report
 
@@ -67,7 +68,18 @@ def test_every_failing_item_and_its_command_is_there() -> None:
 def test_a_long_list_is_cut_and_says_so() -> None:
     many = finding("tls-cipher-suite", "medium", "fail", "too many", observed=tuple(f"S{n}" for n in range(100)))
     row = endpoint_row(*next(samples.parts())[:3], "fail", "violation", (many,))
-    assert "and 92 more" in _text(samples.report([row]))
+    assert "S0, S1, S2 and 97 more" in _text(samples.report([row]))
+    assert "and 92 more" in _text(samples.report([row]), verbose=True)
+
+
+def test_of_many_targets_only_those_that_did_not_pass_have_a_line() -> None:
+    passed = [endpoint_row(*next(samples.parts())) for _ in range(60)]
+    failed = [endpoint_row(*part) for part in samples.parts() if part[3] == "fail"][:2]
+    told = _text(samples.report([*passed, *failed]))
+    table = told[: told.index("FAILED")].splitlines()
+    assert len([each for each in table if each.startswith("✗ fail")]) == len(failed) == 2
+    assert "  and 60 more endpoints (--verbose lists all)" in table
+    assert "more endpoints" not in _text(samples.report([*passed, *failed]), verbose=True)
 
 
 def test_replicas_are_told_apart_by_their_address() -> None:
@@ -76,9 +88,9 @@ def test_replicas_are_told_apart_by_their_address() -> None:
     assert "at 127.0.0.99:8441" in _text(samples.report(rows), width=100)
 
 
-def test_findings_on_no_endpoint_come_first() -> None:
+def test_findings_on_no_endpoint_come_after_those_of_endpoints() -> None:
     report = _text(samples.report(findings=(finding("profile-custom", "low", "fail", "of an object"),)))
-    assert report.index("of an object") < report.index("FAILED")
+    assert report.index("FAILED") < report.index("of an object") < report.index("SUMMARY")
 
 
 def test_an_interrupted_and_an_empty_scan_say_so() -> None:
@@ -97,7 +109,7 @@ def test_rows_are_written_as_they_are_read() -> None:
             yield row
 
     report = samples.report([row])
-    text._table(Page(out, color=False, width=100), rows())
+    text._table(Page(out, color=False, width=100), replace(report, rows=rows), verbose=False)
     assert report.summary.endpoints == 1
     assert max(behind) <= text._SAMPLE
 

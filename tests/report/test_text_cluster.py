@@ -18,20 +18,22 @@ from tests.report.cluster_samples import USER, endpoint
 from tests.report.golden import assert_golden
 
 
-def _text(report: Report, width: int | None = None) -> str:
+def _text(report: Report, width: int | None = None, *, verbose: bool = False) -> str:
     out = StringIO()
-    text.write(report, out, width=width)
+    text.write(report, out, width=width, verbose=verbose)
     return out.getvalue()
 
 
-def test_golden() -> None:
-    assert_golden("cluster.txt", _text(cluster_samples.report(), width=110))
+@pytest.mark.parametrize(("name", "verbose"), [("cluster.txt", False), ("cluster-verbose.txt", True)])
+def test_golden(name: str, verbose: bool) -> None:
+    assert_golden(name, _text(cluster_samples.report(), width=110, verbose=verbose))
 
 
+@pytest.mark.parametrize("verbose", [False, True])
 @pytest.mark.parametrize("width", [80, 100, 120, 140])
-def test_the_table_keeps_to_the_width_of_the_terminal(width: int) -> None:
-    lines = _text(cluster_samples.report(), width).splitlines()
-    table = lines[3 : lines.index("COVERAGE")]
+def test_the_table_keeps_to_the_width_of_the_terminal(width: int, verbose: bool) -> None:
+    lines = _text(cluster_samples.report(), width, verbose=verbose).splitlines()
+    table = lines[3 : lines.index("FAILED")]
     assert len(table) > 10
     assert max(map(columns, table)) <= width
 
@@ -42,19 +44,23 @@ def test_no_control_character_and_no_command_of_a_ci_system_is_written() -> None
     assert not [line for line in told.splitlines() if line.strip().startswith("::") or "##vso[" in line]
 
 
-def test_replicas_that_did_the_same_are_told_once() -> None:
-    told = _text(cluster_samples.report())
-    assert told.count("~ Deployment/shop/web:8443") == 1
-    assert "7 replicas: 10.128.1.0:8443" in told
-    assert "and 2 more" in told
+def test_equal_findings_of_replicas_are_one_group() -> None:
+    lines = _text(cluster_samples.report()).splitlines()
+    assert len([each for each in lines if each.strip() == "at         Deployment/shop/web:8443 (7 replicas)"]) == 1
 
 
-def test_replicas_that_differ_are_told_apart() -> None:
+def test_a_group_whose_endpoints_differ_says_so() -> None:
     rows = [row for row in cluster_samples.rows() if row["owner"]["name"] == "dns-default"]
+    assert "differs between" not in _text(cluster_samples.report(rows))
     rows[0]["findings"][0]["observed"] = ["TLSv1 (VersionTLS10, 0x0301)"]
     told = _text(cluster_samples.report(rows))
-    assert told.count("✗ DaemonSet/openshift-dns/dns-default:9154") == 2
-    assert "dns: DaemonSet openshift-dns/dns-default  (3 endpoints)" in told
+    assert told.count("observed   TLSv1 (VersionTLS10, 0x0301); it differs between the endpoints") == 1
+    assert "at         DaemonSet/openshift-dns/dns-default:9154 (3 replicas)" in told
+
+
+def test_every_endpoint_is_listed_with_verbose() -> None:
+    told = _text(cluster_samples.report(), verbose=True)
+    assert told.count("\n~ Deployment/shop/web:8443 at ") == 7
 
 
 def test_adherence_is_said_once_where_it_is_the_same_for_all() -> None:
@@ -63,17 +69,30 @@ def test_adherence_is_said_once_where_it_is_the_same_for_all() -> None:
     rows = [row for row in cluster_samples.rows() if row["component"] in ("kubelet", "etcd")]
     for row in rows[:3]:
         row["expected"]["adherence"] = "LegacyAdheringComponentsOnly"
-    assert "yes (2 of 2, StrictAllComponents)" in _text(cluster_samples.report(rows), 120)
+    assert "yes (2 of 2, StrictAllComponents)" in _text(cluster_samples.report(rows), 120, verbose=True)
 
 
-def test_many_namespaces_of_users_without_a_failure_are_summed_up() -> None:
+def test_components_that_pass_are_one_line() -> None:
     rows = []
-    for number in range(30):
+    for number in range(40):
         where = endpoint(Owner(kind="Pod", namespace=f"team-{number}", name="x"), 443, "10.0.0.1", None)
         rows.append(endpoint_row(where, USER, samples.speaking("x"), "pass", "ok", samples.PASSED))
-    told = _text(cluster_samples.report(rows))
-    assert told.count("namespace team-") == 20
-    assert "and 10 more namespaces of users without a failure that counts" in told
+    (line,) = [each for each in _text(cluster_samples.report(rows)).splitlines() if "namespace team-" in each]
+    assert line.startswith("✓ 40 follow their profile: namespace team-")
+    assert line.count("namespace team-") == 30
+    assert line.endswith(" and 10 more")
+    assert _text(cluster_samples.report(rows), verbose=True).count("✓ namespace team-") == 40
+
+
+def test_a_component_that_follows_its_profile_and_fails_has_a_line() -> None:
+    owner = Owner(kind="Pod", namespace="team", name="x")
+    expired = (*samples.PASSED, samples.finding("cert-expired", "high", "fail", "it expired"))
+    row = endpoint_row(
+        endpoint(owner, 443, "10.0.0.1", None), USER, samples.speaking("x"), "fail", "violation", expired
+    )
+    told = _text(cluster_samples.report([row]))
+    assert "✓ namespace team (user)" in told
+    assert "follow their profile" not in told
 
 
 def test_several_clusters_are_all_named() -> None:
@@ -103,7 +122,7 @@ def test_names_of_components_are_whole_on_every_page(width: int | None) -> None:
     owner = Owner(kind="Pod", namespace="a-namespace-with-a-long-name", name="x")
     where = endpoint(owner, 443, "10.0.0.1", None)
     row = endpoint_row(where, USER, samples.speaking("x"), "pass", "ok", samples.PASSED)
-    told = _text(cluster_samples.report([row]), width)
+    told = _text(cluster_samples.report([row]), width, verbose=True)
     assert "✓ namespace a-namespace-with-a-long-name (user)" in told
-    table = told[: told.index("COVERAGE")].splitlines()
+    table = told[: told.index("CLUSTER-WIDE")].splitlines()
     assert width is None or max(map(columns, table)) <= width
