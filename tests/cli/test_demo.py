@@ -164,8 +164,8 @@ def test_the_cluster_stays_until_a_signal_and_can_be_scanned(tmp_path: Path) -> 
     """In a process of its own, because it waits for a signal."""
     command = [sys.executable, "-m", "scanner", "demo", "--stay", "--output", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as demo:
+        assert demo.stderr is not None
         try:
-            assert demo.stderr
             (export,) = islice((line for line in demo.stderr if "export KUBECONFIG=" in line), 1)
             kubeconfig = Path(export.strip().removeprefix("export KUBECONFIG="))
             assert kubeconfig == tmp_path / "kubeconfig"
@@ -175,7 +175,7 @@ def test_the_cluster_stays_until_a_signal_and_can_be_scanned(tmp_path: Path) -> 
             assert "APIServer/cluster" in explained.out
         finally:
             demo.send_signal(signal.SIGINT)
-            rest = demo.stderr.read() if demo.stderr else ""
+            rest = demo.stderr.read()
     assert demo.returncode == 0, rest
     assert not kubeconfig.exists()
 

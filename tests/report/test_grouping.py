@@ -8,6 +8,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scanner.model.endpoint import Owner
+from scanner.model.finding import Severity
 from scanner.model.report import EndpointRow, FindingRow
 from scanner.report import headline
 from scanner.report.grouping import groups, merged
@@ -16,11 +18,11 @@ from tests.report import cluster_samples, samples
 from tests.report.samples import finding
 
 
-def _failing(name: str, number: int, fix: str, severity: str = "high", component: str | None = None) -> EndpointRow:
+def _failing(
+    name: str, number: int, fix: str, severity: Severity = "high", component: str | None = None
+) -> EndpointRow:
     where = replace(
-        cluster_samples.endpoint(
-            cluster_samples.Owner(kind="Deployment", namespace="shop", name=name), 8443, f"10.0.0.{number}", None
-        ),
+        cluster_samples.endpoint(Owner(kind="Deployment", namespace="shop", name=name), 8443, f"10.0.0.{number}", None),
         component=component,
     )
     found = (replace(finding("tls-version", severity, "fail", "too old", observed=("TLS 1.0",)), fix=fix),)
