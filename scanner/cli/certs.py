@@ -257,7 +257,8 @@ def exit_line(listing: Listing, fail_on: FailOn, code: int) -> str:
     undecided = sum(map(_undecided, listing.findings))
     rules = Counter(each["rule"] for each in failing)
     if failing:
-        result = failures_text(rules, fail_on, counted(len({each["about"] for each in failing}), "place"))
+        places = counted(len({each["about"] for each in failing}), "place")
+        result = failures_text(rules, fail_on, f" on {places}")
     else:
         result = "no certificate was found" if code == EXIT_NOTHING else no_failures_text(fail_on)
     open_ends = ((undecided, "undecided finding"), (len(listing.problems), "reading problem"))

@@ -7,8 +7,8 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from scanner.demo.outcomes import Listener, demo_listeners
 from scanner.errors import ResourceError, UsageError
 from scanner.jobs import TargetRequirements, of_targets
 from scanner.kube.profile_catalogue import load_profile
-from scanner.model.endpoint import Target
+from scanner.model.endpoint import Target, host_port
 from scanner.model.report import EXIT_INCOMPLETE, EXIT_OK, Report
 from scanner.probe.limits import Limits
 from scanner.report import FORMATS
@@ -49,22 +49,24 @@ PROFILE = "intermediate"
     help="Directory of the reports.",
 )
 @click.option("--outcomes", is_flag=True, help="Scan one listener for each outcome instead of a cluster.")
-@click.option("--stay", is_flag=True, help="Keep the cluster until Ctrl-C, and write a kubeconfig for it.")
+@click.option("--stay", is_flag=True, help="Keep the cluster until Ctrl-C, and print how to use it.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only the report.")
-def demo(output: Path, *, outcomes: bool, stay: bool, quiet: bool) -> int:
+@click.option("-v", "--verbose", is_flag=True, help="List every endpoint, on stderr and in the text.")
+def demo(output: Path, *, outcomes: bool, stay: bool, quiet: bool, verbose: bool) -> int:
     """Start an OpenShift cluster on 127.0.0.0/8, with its API server and listeners, and scan it.
 
     Prints the findings and writes report.html, report.json and report.xml into DIR. Nothing leaves this machine. The
     exit code is 0 if every listener was judged as expected, even if listeners fail.
     """
-    if stay and outcomes:
-        raise UsageError("--stay keeps a cluster, and --outcomes has none", hint="use one of the two options")
+    if stay and (outcomes or quiet):
+        why = "--outcomes has no cluster to keep" if outcomes else "--quiet prints no kubeconfig"
+        raise UsageError(f"{why}, as --stay promises", hint="use one of the two options")
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ResourceError(f"{output}: cannot create this directory: {error.strerror}", hint="set --output") from error
     outputs = (Output(format="text"), *(Output(format=name, path=output / FORMATS[name].file_name) for name in FILES))
-    loudness: Loudness = "quiet" if quiet else "normal"
+    loudness: Loudness = "quiet" if quiet else "verbose" if verbose else "normal"
     program = "adhere" if shutil.which("adhere") else sys.argv[0]
 
     def finished(report: Report, wrong: list[str]) -> None:
@@ -81,7 +83,7 @@ def demo(output: Path, *, outcomes: bool, stay: bool, quiet: bool) -> int:
         show = partial(progress, loudness)
         scanned = partial(_scan_outcomes, rows, show, finished)
         if not outcomes:
-            scanned = partial(_scan_cluster, rows, show, finished, output / "kubeconfig" if stay else None)
+            scanned = partial(_scan_cluster, rows, show, finished, program if stay else None)
         report, wrong = run_trio(scanned)
     (output / "report.jsonl").unlink(missing_ok=True)
     if not (quiet or wrong or report.coverage["interrupted"]):
@@ -93,55 +95,48 @@ async def _scan_cluster(
     rows: RowFile,
     show: Callable[[], AbstractContextManager[Progress]],
     finished: Callable[[Report, list[str]], None],
-    kubeconfig: Path | None,
+    stay: str | None,
 ) -> tuple[Report, list[str]]:
     """Scan the demo's cluster through its API, and call ``finished`` with the report and the listeners that were not
-    judged as expected. With ``kubeconfig`` write this file, and keep the cluster until a signal. Returns the same."""
+    judged as expected. With ``stay``, the name of this program, keep the cluster until a signal. Returns the same."""
     from scanner.cluster import access, read  # noqa: PLC0415 - the other demo needs no HTTP client
 
-    async with demo_cluster() as cluster:
-        with tempfile.TemporaryDirectory(prefix="adhere-") as scratch:
-            way_in = access(str(cluster.kubeconfig(Path(scratch) / "kubeconfig")), None)
-            found = assess(await read(way_in, READS), Viewpoint(loopback=True, port_forward=False))
-        limits = gentle(Limits(timeout=1.5))
-        settings = Settings(profile="per listener, from the cluster", limits=limits, arguments=("demo",))
-        work = Work(jobs=found.jobs(), settings=settings, surroundings=surroundings([found]))
-        with show() as show_row:
-            report = await scan_until_signal(work, rows, show_row)
-        stopped = report.coverage["interrupted"] is not None
-        wrong = [] if stopped else cluster_differences(report.rows(), cluster.listeners)
-        finished(report, wrong)
-        if kubeconfig is not None and not stopped:
-            await _stay(cluster, kubeconfig)
-        return report, wrong
+    # The kubeconfig has the cluster's token: nobody else can read this directory, and it is removed with it.
+    with tempfile.TemporaryDirectory(prefix="adhere-demo-") as private:
+        async with demo_cluster() as cluster:
+            kubeconfig = cluster.kubeconfig(Path(private) / "kubeconfig")
+            found = assess(
+                await read(access(str(kubeconfig), None), READS), Viewpoint(loopback=True, port_forward=False)
+            )
+            limits = gentle(Limits(timeout=1.5))
+            settings = Settings(profile="per listener, from the cluster", limits=limits, arguments=("demo",))
+            work = Work(jobs=found.jobs(), settings=settings, surroundings=surroundings([found]))
+            with show() as show_row:
+                report = await scan_until_signal(work, rows, show_row)
+            stopped = report.coverage["interrupted"] is not None
+            wrong = [] if stopped else cluster_differences(report.rows(), cluster.listeners)
+            finished(report, wrong)
+            if stay is not None and not stopped:
+                await _stay(cluster, kubeconfig, stay)
+            return report, wrong
 
 
-async def _stay(cluster: DemoCluster, path: Path) -> None:
-    """Keep the cluster until SIGINT or SIGTERM."""
-    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as arrived, _kubeconfig(cluster, path) as place:
+async def _stay(cluster: DemoCluster, kubeconfig: Path, program: str) -> None:
+    """Keep the cluster until SIGINT, SIGTERM or SIGHUP."""
+    first = cluster.listeners[0]
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as arrived:
         say("adhere: the cluster runs until Ctrl-C. Try it in another terminal:")
-        say(f"  export KUBECONFIG={shlex.quote(place)}")
-        say("  adhere scan --cluster --allow-loopback --save saved")
-        say("  adhere explain metrics-server")
-        say("  adhere doctor metrics-server --results saved")
-        say("  adhere whatif saved --adherence LegacyAdheringComponentsOnly")
+        say(f"  export KUBECONFIG={shlex.quote(str(kubeconfig))}")
+        for command in (
+            "scan --cluster --allow-loopback --save saved",
+            f"ask tls://{host_port(first.address, first.port)}",
+            "explain metrics-server",
+            "doctor metrics-server --results saved",
+            "whatif saved --adherence LegacyAdheringComponentsOnly",
+        ):
+            say(f"  {program} {command}")
         async for _ in arrived:
             return
-
-
-@contextmanager
-def _kubeconfig(cluster: DemoCluster, path: Path) -> Iterator[str]:
-    """Write a kubeconfig, which has the cluster's token, and remove it at the end. Yields its absolute path."""
-    try:
-        path.unlink(missing_ok=True)  # of a demo that was killed
-        cluster.kubeconfig(path)
-    except OSError as error:
-        hint = "set --output to a directory that is writable"
-        raise ResourceError(f"{path}: cannot be written: {error.strerror}", hint=hint) from error
-    try:
-        yield str(path.resolve())
-    finally:
-        path.unlink(missing_ok=True)
 
 
 async def _scan_outcomes(

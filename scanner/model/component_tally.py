@@ -131,7 +131,7 @@ class ComponentTally:
 
     def add(self, row: EndpointRow) -> None:
         """Count one endpoint."""
-        if row["component"] is None and row["standing"] == "listed":
+        if not component_of(row):
             return
         namespace = None if row["component"] else (row["owner"]["namespace"] or "")
         key = (row["component"], namespace, row["standing"])
@@ -183,3 +183,10 @@ def name_of(row: ComponentRow) -> str:
 def called(component: str | None, namespace: str | None) -> str:
     """The same, of what a row says."""
     return component or (f"namespace {namespace}" if namespace else "cluster-scoped objects")
+
+
+def component_of(row: EndpointRow) -> str:
+    """The name that is displayed for the component of an endpoint; "" for a target of a list."""
+    if row["component"] is None and row["standing"] == "listed":
+        return ""
+    return called(row["component"], row["owner"]["namespace"])

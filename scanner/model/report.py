@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NotRequired, TypedDict
 
-from scanner.model.component_tally import ComponentTally
+from scanner.model.component_tally import ComponentTally, component_of
 from scanner.model.finding import NEVER_FAILS, OUTCOMES, SEVERITIES, Outcome, Severity, Verdict, outcome
 from scanner.model.inventory import CertificateReport
 from scanner.model.row import (
@@ -92,10 +92,10 @@ class GroupRow(TypedDict):
     status: str
     severity: str
     message: str
-    """That of the first endpoint."""
+    """For several listeners ``<workload>``, ``<listener>``, ``<address>`` and ``<component>`` stand for the names."""
     expected: list[str]
     fix: str | None
-    """For several listeners ``<workload>``, ``<listener>``, ``<address>`` and ``<component>`` stand for the names."""
+    """With the same placeholders."""
     endpoints: int
     listeners: int
     examples: list[str]
@@ -185,6 +185,8 @@ class Summary:
     """Failing findings by severity and rule."""
     worst: dict[Severity, int] = field(default_factory=lambda: dict.fromkeys(SEVERITIES, 0))
     """Endpoints by their most severe failing finding."""
+    failing: dict[tuple[Severity, str], int] = field(default_factory=dict)
+    """The same of a cluster, by severity and displayed name of the component."""
     trust_unchecked: int = 0
     """Endpoints with a chain but without a known trust anchor."""
     self_signed: int = 0
@@ -214,7 +216,10 @@ class Summary:
         self.add_findings(row["findings"])
         counted = [SEVERITIES.index(one["severity"]) for one in row["findings"] if _counts(one)]
         if counted:
-            self.worst[SEVERITIES[max(counted)]] += 1
+            worst = SEVERITIES[max(counted)]
+            self.worst[worst] += 1
+            if name := component_of(row):
+                self.failing[worst, name] = self.failing.get((worst, name), 0) + 1
         trust = unchecked_trust(row)
         self.trust_unchecked += trust is not None
         self.self_signed += trust == "self-signed"

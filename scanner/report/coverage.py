@@ -27,15 +27,24 @@ from scanner.report.page import counted, exit_text, failures_text, no_failures_t
 
 _POLICIES = 100
 """NetworkPolicies of a report; a tenant may create any number."""
+_KINDS = 3
+"""Kinds that the exit line names."""
 _NAMESPACES = 10
 """Namespaces in one line."""
 
 
-def unseen(coverage: Coverage) -> int:
-    """Count the kinds of objects that the scan needed and could not read, without those that the policy accepts."""
+def unseen(coverage: Coverage) -> list[UnreadableRow]:
+    """Return the kinds of objects that the scan needed and could not read, without those that the policy accepts."""
     discovery = coverage.get("discovery")
     gaps = discovery["unreadable"] if discovery else []
-    return sum(not each["accepted"] and each["gap"] != "not-asked" for each in gaps)
+    return [each for each in gaps if not each["accepted"] and each["gap"] != "not-asked"]
+
+
+def _unread(kinds: list[UnreadableRow]) -> str:
+    """``routes.route.openshift.io could not be read (forbidden)``; of many kinds the number."""
+    if len(kinds) > _KINDS:
+        return f"{len(kinds)} kinds of objects could not be read"
+    return ", ".join(f"{each['resource']} could not be read ({each['gap'].replace('-', ' ')})" for each in kinds)
 
 
 def shortfalls(report: Report) -> str:
@@ -46,7 +55,7 @@ def shortfalls(report: Report) -> str:
     missing = (
         (coverage["not_judged"], f"{counted(coverage['not_judged'], 'endpoint')} could not be judged"),
         (part, f"{part} judged only in part, because not everything could be determined"),
-        (kinds, f"{counted(kinds, 'kind')} of objects could not be read"),
+        (len(kinds), _unread(kinds)),
     )
     reasons = ", ".join(what for count, what in missing if count)
     return reasons or ("" if coverage["complete"] else "some could not be judged")
@@ -80,17 +89,21 @@ def exit_line(report: Report) -> str:
 
 
 def _failures(report: Report) -> str:
-    """Count the findings that make the exit code 1, with their rules and endpoints."""
+    """Count the findings that make the exit code 1, with their endpoints by component, or else by rule."""
     counts, severities = report.summary, counted_severities(report.fail_on)
     rules: Counter[str] = Counter()
     for (severity, rule), number in counts.found.items():
         if severity in severities:
             rules[rule] += number
+    components: Counter[str] = Counter()
+    for (severity, name), number in counts.failing.items():
+        if severity in severities:
+            components[name] += number
     endpoints = sum(counts.worst[severity] for severity in severities)
     wide = sum(fails(one, report.fail_on) for one in report.findings)
-    where = counted(endpoints, "endpoint") if endpoints else "cluster-wide objects"
-    where += f", {wide} of them cluster-wide" if wide and endpoints else ""
-    return failures_text(rules, report.fail_on, where)
+    where = f" on {counted(endpoints, 'endpoint') if endpoints else 'cluster-wide objects'}"
+    where = (f", {wide} of them cluster-wide," if wide and endpoints else "") + where
+    return failures_text(rules, report.fail_on, where, components)
 
 
 def trust_line(counts: Summary) -> str:

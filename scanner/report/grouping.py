@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -13,44 +13,50 @@ from scanner.model.finding import outcome as outcome_of
 from scanner.model.report import EndpointRow, FindingRow, GroupRow, OwnerRow
 from scanner.report import headline
 
-PLACES: Final = 3
-"""Endpoints that a group names; all are counted."""
+EXAMPLES: Final = 3
+"""Listeners that a group names; all are counted."""
+_DIFFER: Final = ("observed", "evidence")
+"""Parts that may differ between the findings of a group."""
 
 
 @dataclass(slots=True)
 class Group:
     """Equal findings of endpoints: the same rule, result, expectation and fix.
 
-    Only what a list of findings shows is kept, so that memory does not grow with the number of endpoints.
+    Of the findings only the first is kept, and of the other listeners only the ids, to count them.
     """
 
     finding: FindingRow
     """The finding of the first endpoint."""
     outcome: Outcome
-    fix: str
-    """The fix, with ``<workload>``, ``<listener>`` and ``<component>`` in place of names."""
+    general: dict[str, str]
+    """Its message and fix, with ``<workload>``, ``<listener>`` and ``<component>`` in place of names."""
     endpoints: int = 0
     listeners: set[str] = field(default_factory=set)
     """Their ids."""
-    places: list[tuple[str, str]] = field(default_factory=list)
+    examples: list[tuple[str, str]] = field(default_factory=list)
     """Id and address of the first endpoints, each listener once."""
-    alike: bool = True
-    """False if their observed values differ."""
+    differ: set[str] = field(default_factory=set)
+    """Parts of the findings that differ, of ``_DIFFER``."""
+    _last: str = ""
+    """Instance of the last endpoint: one may have several such findings."""
 
     def add(self, row: EndpointRow, finding: FindingRow) -> None:
-        """Add an endpoint."""
-        self.endpoints += 1
-        self.alike = self.alike and finding["observed"] == self.finding["observed"]
-        if row["id"] in self.listeners:
-            return
+        """Add a finding of an endpoint."""
+        first: Mapping[str, object] = self.finding
+        self.differ.update(part for part, value in finding.items() if part in _DIFFER and value != first[part])
+        if row["instance"] != self._last:
+            self.endpoints, self._last = self.endpoints + 1, row["instance"]
+        if row["id"] not in self.listeners and len(self.examples) < EXAMPLES:
+            self.examples.append((row["id"], host_port(row["address"], row["port"])))
         self.listeners.add(row["id"])
-        if len(self.places) < PLACES:
-            self.places.append((row["id"], host_port(row["address"], row["port"])))
 
     @property
     def shown(self) -> FindingRow:
-        """The finding to show: for several listeners its fix has no names."""
-        return self.finding if len(self.listeners) == 1 else {**self.finding, "fix": self.fix or None}
+        """The finding to show: for several listeners its message and fix have no names."""
+        if len(self.listeners) == 1:
+            return self.finding
+        return {**self.finding, "message": self.general["message"], "fix": self.general["fix"] or None}
 
     @property
     def row(self) -> GroupRow:
@@ -66,7 +72,7 @@ class Group:
             fix=shown["fix"],
             endpoints=self.endpoints,
             listeners=len(self.listeners),
-            examples=[name for name, _ in self.places],
+            examples=[name for name, _ in self.examples],
         )
 
 
@@ -77,35 +83,42 @@ def groups(rows: Iterable[EndpointRow]) -> list[Group]:
     for row in rows:
         if headline.in_progress(row):
             continue
+        names = _names(row)
         for finding in _open(row):
-            outcome = outcome_of(finding["verdict"], finding["status"])
-            fix = _without_names(finding["fix"] or "", row)
-            same = (finding["rule"], finding["status"], finding["severity"], finding["message"])
-            key = (outcome, *same, tuple(finding["expected"]), fix)
+            result = outcome_of(finding["verdict"], finding["status"])
+            general = {part: _without(names, finding[part] or "") for part in ("message", "fix")}
+            same = (finding["rule"], finding["status"], finding["severity"], *general.values())
+            also = (tuple(finding["expected"]), finding["waiver"], finding["second_opinion"])
+            key = (result, *same, *also)
             if key not in found:
-                found[key] = Group(finding=finding, outcome=outcome, fix=fix)
+                found[key] = Group(finding=finding, outcome=result, general=general)
             found[key].add(row, finding)
     return sorted(found.values(), key=lambda one: (*headline.importance(one.finding), -one.endpoints))
 
 
-def _open(row: EndpointRow) -> Iterator[FindingRow]:
-    """The failed and inconclusive findings; for an endpoint that has none although it did not pass, its reason."""
+def _open(row: EndpointRow) -> Iterable[FindingRow]:
+    """Return the open findings; for an endpoint that has none although it did not pass, the first with its verdict."""
     found = [each for each in row["findings"] if headline.open_question(each)]
     if not found and row["verdict"] in ("fail", "inconclusive"):
-        found = [each for each in row["findings"] if each["verdict"] == row["verdict"]][:1]
-    yield from found
+        return [each for each in row["findings"] if each["verdict"] == row["verdict"]][:1]
+    return found
 
 
-def _without_names(fix: str, row: EndpointRow) -> str:
-    """``fix`` without the names that differ between endpoints with the same fault."""
-    owner = row["owner"]
-    name = "/".join(filter(None, (owner["kind"], owner["namespace"], owner["name"])))
-    names = [(row["id"], "<listener>"), (host_port(row["address"], row["port"]), "<address>"), (name, "<workload>")]
-    for text, placeholder in names:
-        fix = fix.replace(shlex.quote(text), placeholder).replace(text, placeholder)
-    if component := row["component"]:
-        fix = fix.replace(f"adhere doctor {shlex.quote(component)}", "adhere doctor <component>")
-    return fix
+def _names(row: EndpointRow) -> list[tuple[str, str]]:
+    """Return the names that differ between endpoints with the same fault, each with its placeholder."""
+    owner, component = row["owner"], row["component"]
+    workload = "/".join(filter(None, (owner["kind"], owner["namespace"], owner["name"])))
+    names = [(row["id"], "<listener>"), (host_port(row["address"], row["port"]), "<address>"), (workload, "<workload>")]
+    found = [(each, placeholder) for name, placeholder in names if name for each in (shlex.quote(name), name)]
+    if component:
+        found.append((f"adhere doctor {shlex.quote(component)}", "adhere doctor <component>"))
+    return found
+
+
+def _without(names: Iterable[tuple[str, str]], text: str) -> str:
+    for name, placeholder in names:
+        text = text.replace(name, placeholder)
+    return text
 
 
 def fingerprint(finding: FindingRow) -> tuple[object, ...]:

@@ -66,7 +66,7 @@ def write(report: Report, out: TextIO) -> None:
         binding=report.summary.outcomes["fail"],
         discovery=discovery,
         unread=missing(discovery) if discovery else [],
-        unseen=unseen(report.coverage),
+        unseen=len(unseen(report.coverage)),
         stopped=stopped(report.coverage),
         shown=min(report.summary.endpoints, MOST_ROWS),
         detail_for_all=DETAIL_FOR_ALL,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, TextIO
 
@@ -66,8 +66,8 @@ def pad(text: str, width: int) -> str:
     return text + " " * (width - columns(text))
 
 
-_RULES: Final = 10
-"""Rules in one line."""
+_NAMED: Final = 10
+"""Components or rules in one line."""
 
 
 def counted(count: int, noun: str, several: str = "") -> str:
@@ -80,12 +80,20 @@ def exit_text(code: int, reasons: Iterable[str]) -> str:
     return f"exit {code}: {'; '.join(filter(None, reasons))}"
 
 
-def failures_text(rules: Mapping[str, int], fail_on: str, where: str) -> str:
-    """Count the findings that make the exit code 1, by rule."""
-    often = sorted(rules.items(), key=lambda one: (-one[1], one[0]))
-    named = ", ".join(f"{rule} {number}" for rule, number in often[:_RULES])
-    more = f" and {counted(len(often) - _RULES, 'more rule')}" if len(often) > _RULES else ""
-    return f"{counted(sum(rules.values()), 'finding')} at or above {fail_on} on {where} ({named}{more})"
+def failures_text(
+    rules: Mapping[str, int], fail_on: str, where: str, components: Mapping[str, int] | None = None
+) -> str:
+    """Count the findings that make the exit code 1; in parentheses endpoints by component, or else findings by rule."""
+    often = sorted((components or rules).items(), key=lambda one: (-one[1], one[0]))
+    if components:
+        names = [f"{name} x{number}" if number > 1 else name for name, number in often]
+    else:
+        names = [f"{name} {number}" for name, number in often]
+    more = len(names) - _NAMED
+    named = ", ".join(names[:_NAMED])
+    if more > 0:
+        named += f" and {counted(more, 'more component' if components else 'more rule')}"
+    return f"{counted(sum(rules.values()), 'finding')} at or above {fail_on}{where} ({named})"
 
 
 def no_failures_text(fail_on: str) -> str:
@@ -116,28 +124,32 @@ _GROUPED = 3
 """Observed and expected items shown of a group."""
 
 
-def group(page: Page, finding: FindingRow, count: str = "", at: str = "", *, alike: bool = True) -> None:
+def group(
+    page: Page, finding: FindingRow, count: str = "", at: str = "", *, differ: Container[str] = (), brief: bool = False
+) -> None:
     """Write the finding of several endpoints with ``count`` and the names of the first, a line for each detail.
-    ``alike``: False if their observed values differ."""
+
+    ``differ``: the details that differ between the endpoints; ``brief``: only the finding and its fix.
+    """
     word = headline.label(finding)
     label = page.paint(word, pad(plain(word), LABEL))
-    kind = plain(headline.kind(finding["status"]))
-    page.folded(LABEL + 3, f"  {label} ", f"{plain(finding['rule'])}: {kind}{plain(finding['message'], 600)}{count}")
-    if at:
+    what = f"{plain(finding['rule'])}: {plain(headline.kind(finding['status']))}{plain(finding['message'], 600)}{count}"
+    page.folded(LABEL + 3, f"  {label} ", f"{what}: {at}" if brief and at else what)
+    if at and not brief:
         page.folded(LABEL + 14, _label(page, "at"), at)
     for name, items in headline.details(finding):
-        if name == "evidence" and finding["verdict"] != "inconclusive":
+        if (brief and name != "fix") or (name == "evidence" and finding["verdict"] != "inconclusive"):
             continue
         if name in ("reproduce", "sslyze"):  # not folded, so that a command can be copied
             page.line(_label(page, name), plain(items[0]))
             continue
         shown = items[:_GROUPED] if len(items) > _GROUPED + 1 else items
         more = f" and {len(items) - len(shown)} more" if len(items) > len(shown) else ""
-        differ = "; it differs between the endpoints" if name == "observed" and not alike else ""
+        more += "; it differs between the endpoints" if name in differ else ""
         text = ", ".join(
             plain(headline.status_line(item), 600 if name in ("fix", "waived by") else 160) for item in shown
         )
-        page.folded(LABEL + 14, _label(page, name), f"{text}{more}{differ}")
+        page.folded(LABEL + 14, _label(page, name), f"{text}{more}")
 
 
 def _detail(page: Page, name: str, items: list[str], finding: FindingRow) -> None:

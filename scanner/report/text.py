@@ -14,7 +14,7 @@ from itertools import chain, islice
 from typing import TextIO
 
 from scanner.model.finding import SEVERITIES, Outcome
-from scanner.model.report import EndpointRow, Report
+from scanner.model.report import EndpointRow, FindingRow, Report
 from scanner.report import headline, text_cluster
 from scanner.report.coverage import exit_line, shortfalls, stopped, trust_line
 from scanner.report.escape import plain
@@ -33,17 +33,21 @@ _SECTIONS: tuple[tuple[Outcome, str], ...] = (
     ("deviates", "DIFFERENCES NOT COUNTED IN THE EXIT CODE"),
     ("inconclusive", "INCONCLUSIVE"),
 )
+_BY_OUTCOME: tuple[Outcome, ...] = ("fail", "inconclusive", "deviates")
 _ALL_ROWS = 40
 """Endpoints up to which the table of targets has all."""
 _MOST_ROWS = 20
 """Endpoints in the table of more targets: the first that did not pass."""
 _MOST_GROUPS = 12
 """Groups of findings with one outcome."""
-_MOST_FINDINGS = 12
-"""Cluster-wide findings; each certificate of a cluster may have one."""
+_DETAILED = 100
+"""Endpoints up to which the text has all details of a group; with more each group has its number, names and fix, and
+the whole text fits on a page."""
+_MOST_FINDINGS = {False: 12, True: 4}
+"""Cluster-wide findings, by whether the text is brief; each certificate of a cluster may have one."""
 _MOST_UNFINISHED = 10
 """Endpoints in the list of those that were in progress when the scan was stopped."""
-_VERBOSE = "--verbose lists all"
+_VERBOSE = "--verbose and the JSON report list all"
 _REASON = 24
 """Least columns of a reason on the line of its endpoint."""
 
@@ -52,17 +56,18 @@ def write(report: Report, out: TextIO, *, color: bool = False, width: int | None
     """Write the report. ``width``: columns of the terminal; None for a file or pipe, where nothing is folded;
     ``verbose``: list every component and every endpoint."""
     page = Page(out, color, None if width is None else max(width, 40))
+    brief = report.summary.endpoints > _DETAILED and not verbose
     _header(page, report)
     if report.summary.components:
-        text_cluster.write_components(page, report.summary.components.rows(), verbose=verbose)
-    elif not report.coverage.get("discovery"):
+        text_cluster.write_components(page, report.summary.components.rows(), verbose=verbose, brief=brief)
+    if verbose or not report.coverage.get("discovery"):
         _table(page, report, verbose=verbose)
-    _details(page, report, verbose=verbose)
+    _details(page, report, verbose=verbose, brief=brief)
     if discovery := report.coverage.get("discovery"):
         text_cluster.write_coverage(page, discovery)
     if report.certificates is not None:
-        text_cluster.write_certificates(page, report.certificates, report.finished)
-    _summary(page, report)
+        text_cluster.write_certificates(page, report.certificates, report.finished, brief=brief)
+    _summary(page, report, brief=brief)
 
 
 def _header(page: Page, report: Report) -> None:
@@ -78,14 +83,16 @@ def _header(page: Page, report: Report) -> None:
 
 
 def _table(page: Page, report: Report, *, verbose: bool) -> None:
-    """Write a line for each endpoint; of many targets for the first that did not pass."""
-    counts = report.summary
-    rows, left_out = report.rows(), 0
-    if counts.endpoints > _ALL_ROWS and not verbose:
-        rows = islice((row for row in rows if row["verdict"] in ("fail", "inconclusive")), _MOST_ROWS)
-        left_out = counts.endpoints - min(_MOST_ROWS, counts.verdicts["fail"] + counts.verdicts["inconclusive"])
+    """Write a line for each endpoint; of many targets for the first that did not pass, failures before the others."""
+    total, rows, left_out = report.summary.endpoints, report.rows(), 0
+    if total > _ALL_ROWS and not verbose:
+        open_ = (row for row in rows if headline.outcome(row) in _BY_OUTCOME)
+        chosen = nsmallest(_MOST_ROWS, open_, key=lambda row: _BY_OUTCOME.index(headline.outcome(row)))
+        rows, left_out = iter(chosen), total - len(chosen)
     sample = list(islice(rows, _SAMPLE))
     if not sample:
+        if left_out:
+            page.line(f"  {left_out} endpoints that pass or are not applicable ({_VERBOSE})\n")
         return
     ids = Counter(row["id"] for row in sample)
     replicas = frozenset(name for name, count in ids.items() if count > 1)
@@ -141,7 +148,7 @@ def _fit(title: str, texts: Iterable[str], most: int) -> int:
     return min(max(len(title), *(columns(text) for text in texts)), most)
 
 
-def _details(page: Page, report: Report, *, verbose: bool) -> None:
+def _details(page: Page, report: Report, *, verbose: bool, brief: bool) -> None:
     """Write failures, differences and inconclusive findings, then cluster-wide findings."""
     going = report.coverage.get("in_progress", 0)
     if report.coverage["interrupted"]:
@@ -149,20 +156,28 @@ def _details(page: Page, report: Report, *, verbose: bool) -> None:
     if verbose:
         _listed(page, report, going)
     else:
-        _grouped(page, groups(report.rows()))
+        _grouped(page, groups(report.rows()), brief=brief)
     if report.findings:
         page.title("CLUSTER-WIDE FINDINGS")
         found = merged(report.findings)
         if verbose:
             write_findings(page, found)
         else:
-            open_ = nsmallest(_MOST_FINDINGS, filter(headline.open_question, found), key=headline.importance)
-            for each in open_:
-                write_group(page, each)
-            if len(found) > len(open_):
-                more = f"and {len(found) - len(open_)} more" if open_ else counted(len(found), "note")
-                page.line(f"  {more} ({_VERBOSE})")
+            _cluster_wide(page, found, brief=brief)
         page.line()
+
+
+def _cluster_wide(page: Page, found: list[FindingRow], *, brief: bool) -> None:
+    """Write the most important open findings, and count the others."""
+    open_ = sorted(filter(headline.open_question, found), key=headline.importance)
+    shown = open_[: _MOST_FINDINGS[brief]]
+    for each in shown:
+        write_group(page, each, brief=brief)
+    hidden, notes = len(open_) - len(shown), len(found) - len(open_)
+    counts = [f"{hidden} more failed or inconclusive"] if hidden > 0 else []
+    counts += [counted(notes, "note")] if notes else []
+    if counts:
+        page.line(f"  and {', '.join(counts)} ({_VERBOSE})")
 
 
 def _listed(page: Page, report: Report, going: int) -> None:
@@ -178,7 +193,7 @@ def _listed(page: Page, report: Report, going: int) -> None:
                 _detail(page, row)
 
 
-def _grouped(page: Page, found: list[Group]) -> None:
+def _grouped(page: Page, found: list[Group], *, brief: bool) -> None:
     """Write the groups of each outcome, at most ``_MOST_GROUPS`` of them."""
     for outcome, title in _SECTIONS:
         chosen = [each for each in found if each.outcome == outcome]
@@ -186,25 +201,25 @@ def _grouped(page: Page, found: list[Group]) -> None:
             continue
         page.title(title)
         for each in chosen[:_MOST_GROUPS]:
-            _group(page, each)
+            _group(page, each, brief=brief)
         if len(chosen) > _MOST_GROUPS:
             page.line(f"  and {len(chosen) - _MOST_GROUPS} more groups of findings ({_VERBOSE})")
         page.line()
 
 
-def _group(page: Page, group: Group) -> None:
+def _group(page: Page, group: Group, *, brief: bool) -> None:
     """Write the finding with its number of endpoints, and the first of them."""
     single = len(group.listeners) == 1
     names = [
         plain(name, 160) + (f" at {plain(address)}" if address not in name and group.endpoints == 1 else "")
-        for name, address in group.places
+        for name, address in group.examples
     ]
     more = len(group.listeners) - len(names)
-    at = ", ".join(names) + (f" and {more} more" if more else "")
+    at = ", ".join(names) + (f" and {counted(more, 'more listener')}" if more else "")
     if single and group.endpoints > 1:
         at += f" ({group.endpoints} replicas)"
     several = "" if single else f" ({counted(group.endpoints, 'endpoint')})"
-    write_group(page, group.shown, several, at, alike=group.alike)
+    write_group(page, group.shown, several, at, differ=group.differ, brief=brief)
 
 
 def _stopped(page: Page, report: Report, going: int) -> None:
@@ -229,7 +244,7 @@ def _detail(page: Page, row: EndpointRow) -> None:
     page.line()
 
 
-def _summary(page: Page, report: Report) -> None:
+def _summary(page: Page, report: Report, *, brief: bool) -> None:
     counts = report.summary
     page.title("SUMMARY")
     outcomes = [page.paint(each, headline.so_many(count, each)) for each, count in counts.outcomes.items() if count]
@@ -245,7 +260,7 @@ def _summary(page: Page, report: Report) -> None:
         if counts.failures[severity]
     ]
     page.line("  findings   ", ", ".join(failures) or "none")
-    if counts.rules:
+    if counts.rules and not brief:
         often = sorted(counts.rules.items(), key=lambda item: (-item[1], item[0]))
         page.folded(13, "  by rule    ", ", ".join(f"{plain(rule)} {count}" for rule, count in often[:10]))
     page.line(

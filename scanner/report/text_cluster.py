@@ -53,9 +53,15 @@ _MOST_LINES = 20
 """Components in the table."""
 _MOST_NAMES = 30
 """Components in a line of those with the same answer."""
+_NOTEWORTHY: tuple[tuple[Outcome, str], ...] = (
+    ("fail", "more fail"),
+    ("inconclusive", "more are inconclusive"),
+    ("deviates", "more differ"),
+)
+"""Outcomes of a component that has a line of its own, and the words for those beyond the last line."""
 _REST: tuple[tuple[Honours | None, str], ...] = (
-    ("no", "more do not follow their profile"),
-    ("not-determined", "more could not be determined"),
+    ("no", "do not follow their profile"),
+    ("not-determined", "could not be determined"),
     ("yes", "follow their profile"),
     (None, "have no TLS"),
 )
@@ -97,9 +103,11 @@ class _Table:
         return f"{pad(name, self.name)}{numbers}{''.join(f'{count:>5}' for count in counts)}  {worst}"
 
 
-def write_components(page: Page, rows: list[ComponentRow], *, verbose: bool) -> None:
-    """Write a line for each component that does not pass, and one for the others; with ``verbose`` a line for each."""
-    shown = rows if verbose else list(islice(filter(_noteworthy, rows), _MOST_LINES))
+def write_components(page: Page, rows: list[ComponentRow], *, verbose: bool, brief: bool) -> None:
+    """Write a line for each component that does not pass, and one for the others; with ``verbose`` a line for each.
+    ``brief``: without evidence and the meaning of words."""
+    noteworthy = sorted((row for row in rows if _worst(row)), key=lambda row: _PLACES[_worst(row)])
+    shown = rows if verbose else noteworthy[:_MOST_LINES]
     spellings = {tuple(row["adherence"]) for row in rows if row["adherence"]}
     common = list(spellings.pop()) if len(spellings) == 1 else []
     table = _fitted(page, shown, common)
@@ -108,25 +116,36 @@ def write_components(page: Page, rows: list[ComponentRow], *, verbose: bool) -> 
     if shown:
         page.line(page.paint("quiet", f"  {head} FOLLOWS PROFILE"))
     for row in shown:
-        _component(table, row)
-    shown_ids = set(map(id, shown))
-    for honours, what in _REST:
-        names = [_called(row) for row in rows if row["honours"] == honours and id(row) not in shown_ids]
-        if names:
-            symbol, style = _SYMBOLS[honours]
-            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-            text = f"{len(names)} {what}: {', '.join(plain(name, _LONGEST_NAME) for name in names[:_MOST_NAMES])}{more}"
-            page.folded(2, f"{page.paint(style, symbol)} ", text)
-    for line in (*_LEGEND, *headline.legend(shown)) if shown else ():
+        _component(table, row, 0 if brief else _PROOFS)
+    if not verbose:
+        for outcome, what in _NOTEWORTHY:
+            more = [row for row in noteworthy[_MOST_LINES:] if _worst(row) == outcome]
+            _enumerated(page, (headline.SYMBOLS[outcome], outcome), what, more)
+        for honours, what in _REST:
+            others = [row for row in rows if row["honours"] == honours and not _worst(row)]
+            _enumerated(page, _SYMBOLS[honours], what, others)
+    for line in (*_LEGEND, *headline.legend(rows)) if shown and not brief else ():
         page.folded(4, "  ", line)
     if common:
         page.line(f"  spec.tlsAdherence of the cluster: {plain(', '.join(common), 60)}")
     page.line()
 
 
-def _noteworthy(row: ComponentRow) -> bool:
-    outcomes = row["outcomes"]
-    return bool(outcomes["fail"] or outcomes["deviates"] or outcomes["inconclusive"])
+def _enumerated(page: Page, style: tuple[str, str], what: str, rows: list[ComponentRow]) -> None:
+    """Write one line with the number and the names of components."""
+    if not rows:
+        return
+    names = ", ".join(plain(_called(row), _LONGEST_NAME) for row in rows[:_MOST_NAMES])
+    more = f" and {len(rows) - _MOST_NAMES} more" if len(rows) > _MOST_NAMES else ""
+    page.folded(2, f"{page.paint(style[1], style[0])} ", f"{len(rows)} {what}: {names}{more}")
+
+
+def _worst(row: ComponentRow) -> Outcome | None:
+    """Return the outcome for which a component has a line of its own; None for one that has nothing to look at."""
+    return next((outcome for outcome, _ in _NOTEWORTHY if row["outcomes"][outcome]), None)
+
+
+_PLACES: dict[Outcome | None, int] = {outcome: place for place, (outcome, _) in enumerate(_NOTEWORTHY)}
 
 
 def _fitted(page: Page, shown: list[ComponentRow], adherence: list[str]) -> _Table:
@@ -144,7 +163,7 @@ def _called(row: ComponentRow) -> str:
     return name_of(row) + {"layered": " (layered)", "user": " (user)"}.get(row["standing"], "")
 
 
-def _component(table: _Table, row: ComponentRow) -> None:
+def _component(table: _Table, row: ComponentRow, proofs: int) -> None:
     symbol, style = _symbol(row)
     page, worst = table.page, max(row["failures"], key=headline.severity_rank, default="")
     name = plain(_called(row), min(_LONGEST_NAME, (page.width or _LONGEST_NAME + 2) - 2))
@@ -157,15 +176,14 @@ def _component(table: _Table, row: ComponentRow) -> None:
     page.line(
         page.paint(style, symbol), " ", table.head(cells, counts, mark), " ", page.paint(style, _answer(table, row))
     )
-    for proof in row["evidence"][:_PROOFS] if row["honours"] == "no" else ():
+    for proof in row["evidence"][:proofs] if row["honours"] == "no" else ():
         page.line("    ", page.paint("quiet", plain(proof, None if page.width is None else page.width - 4)))
 
 
 def _symbol(row: ComponentRow) -> tuple[str, str]:
-    """Return symbol and style; a component whose failures are not counted is not marked as failing."""
-    if row["honours"] == "no" and row["outcomes"]["deviates"] and not row["outcomes"]["fail"]:
-        return headline.SYMBOLS["deviates"], "deviates"
-    return _SYMBOLS[row["honours"]]
+    """Return symbol and style of its worst outcome, else of its answer."""
+    worst = _worst(row)
+    return (headline.SYMBOLS[worst], worst) if worst else _SYMBOLS[row["honours"]]
 
 
 def _answer(table: _Table, row: ComponentRow) -> str:
@@ -218,8 +236,8 @@ def _gap(gap: Missing) -> str:
 
 _LABEL = 15
 """Columns before the text."""
-_EXPIRING = 5
-"""Certificates in the list of those that have expired or expire next."""
+_EXPIRING = {False: 5, True: 2}
+"""Certificates in the list of those that have expired or expire next, by whether the text is brief."""
 _PENDING = 5
 _KEYS = 12
 """Lines of keys."""
@@ -228,8 +246,8 @@ _SAID = frozenset({"not-governed", "unattributed"})
 """Statuses that the first line counts."""
 
 
-def write_certificates(page: Page, found: CertificateReport, end: str) -> None:
-    """Write the section. ``end``: the end of the scan, RFC 3339."""
+def write_certificates(page: Page, found: CertificateReport, end: str, *, brief: bool) -> None:
+    """Write the section. ``end``: the end of the scan, RFC 3339; ``brief``: without configuration and keys."""
     summary, now = found.summary, moment(end)
     if not summary["certificates"] and not summary["names"]:
         return
@@ -241,9 +259,9 @@ def write_certificates(page: Page, found: CertificateReport, end: str) -> None:
     )
     whose = ", ".join(f"{count} {what}" for count, what in parts if count)
     page.folded(_LABEL, "  found        ", f"{summary['certificates']}: {whose}")
-    for line in summary["configurations"][:20]:
+    for line in summary["configurations"][: 0 if brief else 20]:
         page.folded(_LABEL, "  PKI config   ", plain(line, 400))
-    if summary["certificates"]:
+    if summary["certificates"] and not brief:
         _keys(page, summary)
     judged = (each for each in certificates.statuses(summary) if each[0] not in _SAID)
     counts = ", ".join(f"{plain(certificates.words(status), 40)} {count}" for status, count in judged)
@@ -253,7 +271,7 @@ def write_certificates(page: Page, found: CertificateReport, end: str) -> None:
     if summary["pending"]:
         page.folded(_LABEL, "  pending      ", _pending_line(found))
     before = ""
-    for row in certificates.expiring(found.rows(), now, _EXPIRING):
+    for row in certificates.expiring(found.rows(), now, _EXPIRING[brief]):
         label = "expired" if now and certificates.expiry(row) < now.timestamp() else "expires next"
         page.folded(_LABEL, f"  {'' if label == before else label:<12} ", _expiry_line(row))
         before = label

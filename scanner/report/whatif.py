@@ -23,9 +23,12 @@ from scanner.model.report import (
 )
 from scanner.report import headline
 from scanner.report.escape import plain
-from scanner.report.grouping import PLACES, fingerprint, merged, owner_name
+from scanner.report.grouping import fingerprint, merged, owner_name
 from scanner.report.page import Page, counted, exit_text, findings
 from scanner.report.stream import dumps, write_document
+
+_INSTANCES = 5
+"""Replicas that a change names; all are counted."""
 
 _FORCED = 20
 """Certificates in a list of the text."""
@@ -99,7 +102,7 @@ class Change:
     def add(self, row: EndpointRow) -> None:
         """Add a replica."""
         self.count += 1
-        if len(self.instances) < PLACES:
+        if len(self.instances) < _INSTANCES:
             self.instances.append(row["instance"])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -168,8 +169,9 @@ def test_the_cluster_stays_until_a_signal_and_can_be_scanned(tmp_path: Path) -> 
         try:
             (export,) = islice((line for line in demo.stderr if "export KUBECONFIG=" in line), 1)
             kubeconfig = Path(export.strip().removeprefix("export KUBECONFIG="))
-            assert kubeconfig == tmp_path / "kubeconfig"
-            assert kubeconfig.stat().st_mode & 0o777 == 0o600
+            assert kubeconfig.parent.stat().st_mode & 0o777 == 0o700
+            commands = [next(demo.stderr).split(maxsplit=1)[1] for _ in range(5)]
+            assert called(*shlex.split(commands[1])).code == 0
             explained = called("explain", "metrics-server", "--kubeconfig", kubeconfig)
             assert explained.code == 0, explained.err
             assert "APIServer/cluster" in explained.out
@@ -177,11 +179,13 @@ def test_the_cluster_stays_until_a_signal_and_can_be_scanned(tmp_path: Path) -> 
             demo.send_signal(signal.SIGINT)
             rest = demo.stderr.read()
     assert demo.returncode == 0, rest
-    assert not kubeconfig.exists()
+    assert not kubeconfig.parent.exists()
+    assert "kubeconfig" not in {each.name for each in tmp_path.iterdir()}
 
 
 def test_only_a_cluster_stays() -> None:
     assert called("demo", "--stay", "--outcomes").code == 2
+    assert called("demo", "--stay", "--quiet").code == 2
 
 
 # --- unexpected -------------------------------------------------------------------------------------------------------

@@ -32,12 +32,28 @@ def _failing(
 def test_one_fault_of_several_workloads_is_one_group_whose_fix_has_no_names() -> None:
     fix = "set it in Deployment/shop/{}, see 'adhere explain Deployment/shop/{}:8443' and 10.0.0.{}:8443"
     rows = [_failing(name, number, fix.format(name, name, number)) for number, name in enumerate("abcd")]
-    (group,) = groups([*rows, rows[0]])
+    (group,) = groups([*rows, {**rows[0], "instance": "a replica"}])
     assert (group.endpoints, len(group.listeners)) == (5, 4)
     assert group.row["fix"] == "set it in <workload>, see 'adhere explain <listener>' and <address>"
     assert group.row["examples"] == [row["id"] for row in rows[:3]]
     (alone,) = groups([rows[0], rows[0]])
+    assert alone.endpoints == 1
     assert alone.row["fix"] == rows[0]["findings"][0]["fix"]
+
+
+def test_a_waiver_and_another_result_of_sslyze_are_other_groups() -> None:
+    rows = [_failing(name, number, "x") for number, name in enumerate("abc")]
+    rows[1]["findings"][0]["waiver"] = "until 2027-01-31"
+    rows[2]["findings"][0]["second_opinion"] = "sslyze: refused"
+    assert len(groups(rows)) == 3
+
+
+def test_a_name_in_the_message_does_not_divide_a_group() -> None:
+    rows = [_failing(name, number, "x") for number, name in enumerate("ab")]
+    for row in rows:
+        row["findings"][0]["message"] = f"{row['id']} accepts too much"
+    (group,) = groups(rows)
+    assert group.row["message"] == "<listener> accepts too much"
 
 
 def test_another_fix_or_severity_is_another_group_and_the_worst_and_largest_come_first() -> None:
@@ -51,6 +67,7 @@ def test_another_fix_or_severity_is_another_group_and_the_worst_and_largest_come
 
 @given(st.lists(st.sampled_from(list(cluster_samples.rows())), max_size=30))
 def test_every_open_finding_is_in_exactly_one_group(rows: list[EndpointRow]) -> None:
+    rows = [{**row, "instance": f"{row['instance']} {number}"} for number, row in enumerate(rows)]
     found = groups(rows)
     open_ = [each for row in rows for each in row["findings"] if headline.open_question(each)]
     counts = Counter((each["rule"], each["severity"], each["status"]) for each in open_)

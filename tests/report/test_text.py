@@ -75,11 +75,14 @@ def test_a_long_list_is_cut_and_says_so() -> None:
 def test_of_many_targets_only_those_that_did_not_pass_have_a_line() -> None:
     passed = [endpoint_row(*next(samples.parts())) for _ in range(60)]
     failed = [endpoint_row(*part) for part in samples.parts() if part[3] == "fail"][:2]
-    told = _text(samples.report([*passed, *failed]))
+    unclear = [endpoint_row(*part) for part in samples.parts() if part[3] == "inconclusive"][:1] * 30
+    told = _text(samples.report([*passed, *unclear, *failed]))
     table = told[: told.index("FAILED")].splitlines()
     assert len([each for each in table if each.startswith("✗ fail")]) == len(failed) == 2
-    assert "  and 60 more endpoints (--verbose lists all)" in table
+    assert len([each for each in table if each.startswith("? inconclusive")]) == 18
+    assert "  and 72 more endpoints (--verbose and the JSON report list all)" in table
     assert "more endpoints" not in _text(samples.report([*passed, *failed]), verbose=True)
+    assert "  60 endpoints that pass or are not applicable (--verbose" in _text(samples.report(passed))
 
 
 def test_replicas_are_told_apart_by_their_address() -> None:

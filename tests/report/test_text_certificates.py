@@ -52,7 +52,7 @@ def test_fifty_thousand_fit_on_a_few_pages() -> None:
     findings = [finding_row(replace(samples.VIOLATES, message=f"etcd-signer-{number}")) for number in range(50_000)]
     said = lines(replace(report(samples.many(3000)), findings=findings))
     assert len(said) < 200
-    assert "  and 49988 more (--verbose lists all)" in said
+    assert any("49988 more failed or inconclusive" in each for each in said)
 
 
 def test_many_keys_are_cut() -> None:

@@ -9,6 +9,7 @@ from io import StringIO
 import pytest
 
 from scanner.model.endpoint import Owner
+from scanner.model.finding import Status, Verdict
 from scanner.model.report import Report
 from scanner.report import text
 from scanner.report.escape import width as columns
@@ -33,7 +34,7 @@ def test_golden(name: str, verbose: bool) -> None:
 @pytest.mark.parametrize("width", [80, 100, 120, 140])
 def test_the_table_keeps_to_the_width_of_the_terminal(width: int, verbose: bool) -> None:
     lines = _text(cluster_samples.report(), width, verbose=verbose).splitlines()
-    table = lines[3 : lines.index("FAILED")]
+    table = lines[3 : lines.index("", 3)]
     assert len(table) > 10
     assert max(map(columns, table)) <= width
 
@@ -91,8 +92,43 @@ def test_a_component_that_follows_its_profile_and_fails_has_a_line() -> None:
         endpoint(owner, 443, "10.0.0.1", None), USER, samples.speaking("x"), "fail", "violation", expired
     )
     told = _text(cluster_samples.report([row]))
-    assert "✓ namespace team (user)" in told
+    assert "✗ namespace team (user)" in told
+    assert re.search(r"✗ namespace team .*  (yes|not determined) \(", told)
     assert "follow their profile" not in told
+
+
+def test_of_many_components_those_that_fail_are_first_and_never_among_those_that_follow_their_profile() -> None:
+    rows = []
+    for number in range(60):
+        owner = Owner(kind="Pod", namespace=f"team-{number:02}", name="x")
+        verdict: Verdict = "inconclusive" if number < 30 else "fail"
+        found = (*samples.PASSED, samples.finding("cert-expired", "high", verdict, "it expired"))
+        where = endpoint(owner, 443, "10.0.0.1", None)
+        status: Status = "violation" if verdict == "fail" else "not-tested"
+        rows.append(endpoint_row(where, USER, samples.speaking("x"), verdict, status, found))
+    lines = _text(cluster_samples.report(rows)).splitlines()
+    table = lines[4 : lines.index("", 4)]
+    assert [line[0] for line in table if "namespace team" in line] == [*("✗" * 20), "✗", "?"]
+    assert any(line.startswith("✗ 10 more fail: namespace team-50 (user), ") for line in table)
+    assert any(line.startswith("? 30 more are inconclusive: namespace team-00 (user), ") for line in table)
+    assert "follow their profile" not in "\n".join(table)
+
+
+def test_five_hundred_endpoints_fit_on_a_page() -> None:
+    """Twenty clusters' worth of the sample: each workload has a name of its own."""
+    rows = []
+    for copy in range(22):
+        for row in cluster_samples.rows():
+            name = f"{row['owner']['name']}-{copy}"
+            row["id"], row["instance"] = row["id"].replace(row["owner"]["name"], name), f"{row['instance']} {copy}"
+            row["owner"]["name"] = name
+            rows.append(row)
+    told = _text(cluster_samples.report(rows[:500]))
+    assert len(told.splitlines()) <= 60
+    assert "it accepts versions below TLSv1.2 (66 endpoints): DaemonSet/openshift-dns/dns-default-0:9154, " in told
+    assert " and 19 more listeners\n" in told
+    assert told.splitlines()[-1].startswith("exit 1: 90 findings at or above medium, 2 of them cluster-wide, on 88")
+    assert "(dns x66, router x22); not complete: " in told
 
 
 def test_several_clusters_are_all_named() -> None:
