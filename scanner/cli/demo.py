@@ -101,7 +101,7 @@ async def _scan_cluster(
     judged as expected. With ``stay``, the name of this program, keep the cluster until a signal. Returns the same."""
     from scanner.cluster import access, read  # noqa: PLC0415 - the other demo needs no HTTP client
 
-    # The kubeconfig has the cluster's token: nobody else can read this directory, and it is removed with it.
+    # The kubeconfig has the cluster's token: only this user can read this directory, which is removed at the end.
     with tempfile.TemporaryDirectory(prefix="adhere-demo-") as private:
         async with demo_cluster() as cluster:
             kubeconfig = cluster.kubeconfig(Path(private) / "kubeconfig")

@@ -177,7 +177,7 @@ def _cluster_wide(page: Page, found: list[FindingRow], *, brief: bool) -> None:
     counts = [f"{hidden} more failed or inconclusive"] if hidden > 0 else []
     counts += [counted(notes, "note")] if notes else []
     if counts:
-        page.line(f"  and {', '.join(counts)} ({_VERBOSE})")
+        page.line(f"  {'and ' if shown else ''}{', '.join(counts)} ({_VERBOSE})")
 
 
 def _listed(page: Page, report: Report, going: int) -> None:
