@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import get_args
@@ -100,7 +100,7 @@ def lint(
     report = _linted(paths, cluster, default_namespace, user, groups)
     accepted = {"accept_undecided": asked.accept_undecided, "accept_empty": asked.accept_empty}
     code = exit_code(report, asked.fail_on, **accepted)
-    write_reports(report, outputs, LINT_FORMATS, quiet=asked.quiet, code=code, hints=asked.fix_hints)
+    write_reports(replace(report, code=code), outputs, LINT_FORMATS, quiet=asked.quiet, hints=asked.fix_hints)
     return code
 
 

@@ -103,6 +103,8 @@ class LintReport:
     unreadable: list[UnreadableRow] = field(default_factory=list)
     """Kinds of a cluster that are incomplete."""
     skipped: list[SkippedRow] = field(default_factory=list)
+    code: int | None = None
+    """The exit code, once the options have decided it."""
 
     def every(self) -> list[LintFindingRow]:
         """All findings, those without an object first."""

@@ -39,12 +39,17 @@ _SCAN: tuple[Format[Report], ...] = (
     Format(name="json", file_name="report.json", module="scanner.report.json_document"),
     Format(name="junit", file_name="report.xml", module="scanner.report.junit"),
     Format(name="html", file_name="report.html", module="scanner.report.html"),
+    Format(name="sarif", file_name="report.sarif", module="scanner.report.sarif"),
+    Format(name="github", file_name="annotations.txt", module="scanner.report.github"),
+    Format(name="gitlab", file_name="code-quality.json", module="scanner.report.gitlab"),
 )
 _LINT: tuple[Format[LintReport], ...] = (
     Format(name="text", file_name="lint.txt", module="scanner.report.lint_text"),
     Format(name="json", file_name="lint.json", module="scanner.report.json_document", function="write_lint"),
     Format(name="junit", file_name="lint.xml", module="scanner.report.junit", function="write_lint"),
     Format(name="sarif", file_name="lint.sarif", module="scanner.report.sarif"),
+    Format(name="github", file_name="lint-annotations.txt", module="scanner.report.github"),
+    Format(name="gitlab", file_name="lint-code-quality.json", module="scanner.report.gitlab"),
 )
 FORMATS = {each.name: each for each in _SCAN}
 """Formats of a scan, in the order of help texts."""

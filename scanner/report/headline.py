@@ -169,6 +169,21 @@ def details(finding: FindingRow) -> list[tuple[str, list[str]]]:
     return [(label, items) for label, items in labelled if any(items)]
 
 
+_BRIEF = ("observed", "expected", "fix")
+_ITEMS = 5
+"""Items of a label in one line."""
+
+
+def brief(finding: FindingRow) -> list[tuple[str, str]]:
+    """Return what was observed and expected, and the fix, each in one line."""
+    return [(label, _listed(items)) for label, items in details(finding) if label in _BRIEF]
+
+
+def _listed(items: list[str]) -> str:
+    more = f" and {len(items) - _ITEMS} more" if len(items) > _ITEMS else ""
+    return ", ".join(items[:_ITEMS]) + more
+
+
 def same(finding: FindingRow) -> tuple[str, str | None, str]:
     """Key of a finding that is both in the row of a certificate and among those without an endpoint."""
     return finding["rule"], finding["about"], finding["message"]

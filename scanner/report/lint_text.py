@@ -13,7 +13,7 @@ from scanner.model.finding import SEVERITIES
 from scanner.model.lint_report import NOT_GIVEN, LintFindingRow, LintReport
 from scanner.model.report import OwnerRow
 from scanner.report.escape import plain
-from scanner.report.headline import details, importance
+from scanner.report.headline import brief, importance
 from scanner.report.page import counted, exit_text
 
 
@@ -40,14 +40,11 @@ _UNDECIDED = "undecided"
 _ORDER = (*reversed(SEVERITIES[1:]), _UNDECIDED, SEVERITIES[0])
 """Order in the last line."""
 _GAPS = 10
-_ITEMS = 5
-_LABELS = ("observed", "expected", "fix")
+_MISSING = 5
 
 
-def write(
-    report: LintReport, out: TextIO, *, code: int | None = None, color: bool = False, hints: bool = False
-) -> None:
-    """Write the report. ``code``: the exit code; ``hints``: add the correct YAML."""
+def write(report: LintReport, out: TextIO, *, color: bool = False, hints: bool = False) -> None:
+    """Write the report. ``hints``: add the correct YAML."""
     before = None
     for _, group in groupby(ranked(report), key=_together):
         findings = list(group)
@@ -64,8 +61,13 @@ def write(
         out.write(f"not looked at: {plain(skipped['path'], 300)}: {plain(skipped['reason'] + remedy, 300)}\n")
     if len(report.skipped) > _GAPS:
         out.write(f"not looked at: and {len(report.skipped) - _GAPS} more\n")
+    out.write(f"{exit_line(report)}\n")
+
+
+def exit_line(report: LintReport) -> str:
+    """Return the last line: the exit code, if it is known, and the counts."""
     said = summary(report)
-    out.write(f"{said if code is None else exit_text(code, [said])}\n")
+    return said if report.code is None else exit_text(report.code, [said])
 
 
 def summary(report: LintReport) -> str:
@@ -114,8 +116,8 @@ def _wanted(report: LintReport, out: TextIO) -> None:
     counts = Counter(each["object"] for each in unseen if each and each["reason"] == NOT_GIVEN)
     if not counts:
         return
-    missing = ", ".join(name for name, _ in counts.most_common(_ITEMS))
-    more = f" and {len(counts) - _ITEMS} more" if len(counts) > _ITEMS else ""
+    missing = ", ".join(name for name, _ in counts.most_common(_MISSING))
+    more = f" and {len(counts) - _MISSING} more" if len(counts) > _MISSING else ""
     out.write(f"missing objects: {plain(missing, 400)}{more}: add them to the files, or use --cluster or --snapshot\n")
 
 
@@ -127,16 +129,10 @@ def _finding(finding: LintFindingRow, out: TextIO, *, color: bool, hints: bool, 
     lines = (
         [("in", finding["about"])] if finding["about"] and finding["place"] and finding["field"] and not known else []
     )
-    lines += [(label, _items(items)) for label, items in details(finding) if label in _LABELS]
-    for label, text in lines:
+    for label, text in (*lines, *brief(finding)):
         out.write(f"    {label:<10}{plain(text, 600)}\n")
     if hints and finding["correction"]:
         out.write("".join(f"    | {plain(line, 300)}\n" for line in finding["correction"].splitlines()))
-
-
-def _items(items: list[str]) -> str:
-    more = f" and {len(items) - _ITEMS} more" if len(items) > _ITEMS else ""
-    return ", ".join(items[:_ITEMS]) + more
 
 
 def named(each: OwnerRow) -> str:
