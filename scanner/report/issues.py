@@ -57,10 +57,15 @@ class Issue:
         """Path of its file, relative to the working directory if possible. An issue without a file has a path made of
         its subject, because systems that show files refuse issues without one."""
         if not self.place:
-            parts = [part if part.strip(".") else "_" for part in self.about[:_LONGEST].split("/")]
+            parts = [part if part.strip(".") else "_" for part in self._subject.split("/")]
             return "/".join(("adhere", *parts))
         name = self.place["file"]
         return "stdin" if name in _STDIN else re.sub(r"\A(\./)+", "", PurePath(name).as_posix())
+
+    @property
+    def _subject(self) -> str:
+        """The endpoint or object, without a field."""
+        return self.about.partition(" ")[0][:_LONGEST]
 
     @property
     def fingerprint(self) -> str:
