@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft4Validator
 
+from scanner.model.finding import Severity
 from scanner.model.lint_report import LintReport
 from scanner.model.report import EndpointRow, Report
 from scanner.report import issues, sarif
@@ -126,7 +127,8 @@ def test_a_listener_is_located_by_its_owner_and_a_target_by_its_line() -> None:
     assert location["logicalLocations"] == [{"fullyQualifiedName": "../x:1", "kind": "Target"}]
     assert location["physicalLocation"]["artifactLocation"]["uri"] == "targets.txt"
     assert location["physicalLocation"]["region"]["startLine"] == 1
-    moved = {**row("../x:1", finding("r", "high", "fail", "m")), "standing": "user"}
+    moved = row("../x:1", finding("r", "high", "fail", "m"))
+    moved["standing"] = "user"
     (one,) = results(samples.report([moved]))
     assert one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "adhere/_/x%3A1"
 
@@ -136,7 +138,7 @@ def test_what_is_too_much_for_a_run_is_in_the_next_and_what_is_too_much_for_a_lo
 ) -> None:
     monkeypatch.setattr(sarif, "MOST", 2)
     monkeypatch.setattr(sarif, "RUNS", 2)
-    severities = ("low", "critical", "info", "medium", "high")
+    severities: tuple[Severity, ...] = ("low", "critical", "info", "medium", "high")
     rows = [row(f"a:{number}", finding("r", each, "fail", each)) for number, each in enumerate(severities)]
     log = log_of(samples.report(rows))
     assert [error.message for error in VALIDATOR.iter_errors(log)] == []
