@@ -35,7 +35,7 @@ from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.inventory import InventoryRow
 from scanner.model.observation import Observation
-from scanner.model.report import EndpointRow, FindingRow
+from scanner.model.report import Coverage, EndpointRow, FindingRow
 from scanner.model.rule import Case
 from scanner.model.saved_scan import (
     COMPONENTS,
@@ -114,12 +114,12 @@ class SavedScanWriter:
         except OSError as error:
             raise self._cannot(error) from None
 
-    def finish(self, rows: Path, findings: Iterable[FindingRow] = (), interrupted: str | None = None) -> None:
-        """Save the results. Before this call the directory is no saved scan.
-
-        ``findings``: cluster-wide findings; ``interrupted``: why the scan was stopped.
-        """
-        head = replace(self._head, interrupted=interrupted)
+    def finish(
+        self, rows: Path, findings: Iterable[FindingRow] = (), coverage: Coverage | None = None, started: str = ""
+    ) -> None:
+        """Save the results. Before this call the directory is no saved scan. ``findings``: cluster-wide findings."""
+        interrupted = coverage["interrupted"] if coverage else None
+        head = replace(self._head, interrupted=interrupted, coverage=coverage, started=started)
         try:
             self._out.close()
             shutil.copyfile(rows, self._directory / ROWS)

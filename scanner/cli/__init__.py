@@ -19,6 +19,7 @@ from scanner.model.report import EXIT_INCOMPLETE, EXIT_INTERNAL, EXIT_OK, EXIT_U
 COMMANDS: dict[str, str] = {
     "scan": "scanner.cli.scan",
     "lint": "scanner.cli.lint",
+    "diff": "scanner.cli.diff",
     "explain": "scanner.cli.explain",
     "whatif": "scanner.cli.whatif",
     "doctor": "scanner.cli.doctor",

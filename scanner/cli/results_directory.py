@@ -1,4 +1,4 @@
-"""``--results DIR``: a saved scan of the selected cluster."""
+"""Results of an earlier run: ``--results DIR``, a saved scan of the selected cluster; and the argument RESULTS."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scanner.assessment import Viewpoint
 from scanner.cli.cluster_options import ClusterAsked, snapshots, viewpoint
 from scanner.cli.shared_options import load_policy
 from scanner.cli.whatif import viewpoint as as_then
-from scanner.errors import UsageError
+from scanner.errors import InputError, UsageError
 from scanner.judge.waivers import WaiverLedger
 from scanner.kube.cluster_facts import READS as IDENTITY
 from scanner.kube.cluster_facts import ClusterFacts, cluster_facts
@@ -18,8 +18,10 @@ from scanner.kube.kinds import Kind
 from scanner.kube.profile_catalogue import load_profile
 from scanner.kube.snapshot import Snapshot
 from scanner.model.row import EndpointRow
-from scanner.model.saved_scan import OBSERVATIONS, Head, Seen, cluster_of, read
+from scanner.model.saved_scan import FINDINGS, OBSERVATIONS, ROWS, Head, Seen, cluster_of, read
+from scanner.report import results as earlier
 from scanner.report.escape import plain
+from scanner.report.stream import read_findings, read_rows
 from scanner.saved_scan import load_head, rejudge, snapshot_places
 
 
@@ -129,3 +131,17 @@ def subjects(
     else:
         for name, snapshot in found.snapshots(reads):
             yield Subject(snapshot=snapshot, view=view, results=found, saved_as=name)
+
+
+def read_results(path: str) -> earlier.Results:
+    """Read a saved scan, or a JSON report of a scan or of lint. Raises ``InputError``."""
+    if not Path(path).is_dir():
+        return earlier.read_report(Path(path))
+    head = load_head(path)
+    if head.coverage is None:
+        hint = "use its JSON report (--format json), or scan again"
+        raise InputError(f"{path}: an earlier release saved it, without its coverage", hint=hint)
+    found = earlier.of_scan(path, head.started, head.coverage)
+    found.add_endpoints(read_rows(Path(path) / ROWS))
+    found.add_findings(read_findings(Path(path) / FINDINGS))
+    return found

@@ -65,7 +65,7 @@ def run_and_report(work: Work, outputs: tuple[Output, ...], fail_on: FailOn, lou
                 report = replace(report, fail_on=fail_on)
                 rows.close()
                 if writer:
-                    writer.finish(rows_file, report.findings, report.coverage["interrupted"])
+                    writer.finish(rows_file, report.findings, report.coverage, report.started)
             finish(report, outputs, loudness)
         if rows_file.parent != Path(scratch):
             rows_file.unlink(missing_ok=True)  # the complete document is written

@@ -152,7 +152,7 @@ def _of_routers(rule: ScanRule, places: Iterable[_Place]) -> Iterator[Finding]:
     for place in places:
         for each in place.terminated if place.routed else ():
             if each.leaf in place.default:
-                wrong.setdefault(each.leaf, each)
+                wrong[each.leaf] = min(each, wrong.get(each.leaf, each), key=lambda one: one.endpoint)
                 names.setdefault(each.leaf, {})[each.name or "no server name"] = None
     for leaf, first in sorted(wrong.items(), key=lambda each: each[1].endpoint):
         yield Finding(

@@ -27,11 +27,15 @@ Status = Literal[
     "pending-rotation",
     "needs-forced-rotation",
     "not-implemented",
+    "known",
 ]
 """Reason or kind of a verdict."""
 
+KNOWN: Status = "known"
+"""Status of a failure that the baseline has."""
+
 NEVER_FAILS: frozenset[str] = frozenset(
-    {"waived", "readiness", "informational", "converging", "pending-rotation", "not-implemented"}
+    {"waived", "readiness", "informational", "converging", "pending-rotation", "not-implemented", KNOWN}
 )
 """Statuses that are kept and counted and never affect ``--fail-on``."""
 

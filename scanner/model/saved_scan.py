@@ -19,6 +19,7 @@ from scanner.kube.snapshot import YEARS
 from scanner.kube.tls_profile import Profile
 from scanner.model.endpoint import Endpoint
 from scanner.model.observation import Observation, Opinion
+from scanner.model.report import Coverage
 from scanner.model.scan_policy import Policy
 from scanner.model.serialization import DecodeError, codec
 
@@ -62,6 +63,10 @@ class Head:
     """Use of sslyze (``--confirm``, ``--deep``). None: by a release that did not keep its results."""
     interrupted: str | None = None
     """The reason of an early stop: ``SIGTERM``."""
+    started: str = ""
+    """RFC 3339, UTC."""
+    coverage: Coverage | None = None
+    """None: by a release that did not keep it."""
 
 
 def cluster_of(endpoint: str, clusters: Collection[str]) -> str | None:

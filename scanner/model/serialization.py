@@ -19,7 +19,7 @@ from enum import Enum
 from functools import cache
 from math import isfinite
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from scanner.kube.maybe import Unknown
 from scanner.model.row import ObservedRow
@@ -268,13 +268,15 @@ def _dataclass(kind: type) -> Codec:
 
 
 def _row(kind: Any) -> Codec:  # noqa: ANN401 - a type
-    types = get_type_hints(kind)
+    types, marked = get_type_hints(kind), get_type_hints(kind, include_extras=True)
     codecs = {name: codec(each) for name, each in types.items()}
+    # ``__required_keys__`` has them all: it does not see NotRequired in annotations that are text.
+    required = {name for name, each in marked.items() if get_origin(each) is not NotRequired}
 
     def decode(value: object) -> object:
         if not isinstance(value, dict):
             raise DecodeError("not an object")
-        if missing := kind.__required_keys__ - value.keys():
+        if missing := required - value.keys():
             raise DecodeError(f"{min(missing)} is missing")
         for name, each in codecs.items():
             if name in value:

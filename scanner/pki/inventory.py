@@ -55,6 +55,8 @@ class Entry:
     """True if a newer signer of the same name replaces it."""
     namespace: str | None = None
     """Namespace of that place or listener."""
+    listener: str = ""
+    """That place, if it is a listener."""
     places: list[str] = field(default_factory=list)
     count: int = 0
     """Number of places."""
@@ -93,7 +95,7 @@ class Inventory:
         entry = self._entries.get(held.facts.sha256)
         place = str(held.place)
         self._index.add(held, classified, where, where=place, first=entry is None)
-        if entry is None or _tells_more(classified, entry.classified):
+        if entry is None or _tells_more(classified, entry.classified) or _comes_first(held, classified, entry):
             entry = self._entries[held.facts.sha256] = self._entry(held, classified, where, entry)
             if held.facts.is_ca:
                 slim = replace(held, facts=replace(held.facts, der=b""), chain=())
@@ -180,6 +182,7 @@ class Inventory:
             findings=tuple(_because(each, governed.because) for each in of_certificate(subject)),
             superseded=successor is not None,
             namespace=namespace,
+            listener=str(held.place) if held.place.endpoint else "",
             places=before.places if before else [],
             count=before.count if before else 0,
         )
@@ -235,6 +238,15 @@ class Inventory:
 def _tells_more(new: Classified, old: Classified) -> bool:
     """True if ``new`` is more informative: a well-known name, then known to be governed or not, then unknown."""
     return _weight(new) > _weight(old)
+
+
+def _comes_first(held: HeldCertificate, classified: Classified, entry: Entry) -> bool:
+    """True for a listener whose name sorts before that of ``entry``, and that is as informative. Findings name one
+    listener: it must not depend on which one was finished first."""
+    place = str(held.place)
+    return bool(held.place.endpoint and entry.listener and place < entry.listener) and not _tells_more(
+        entry.classified, classified
+    )
 
 
 def _weight(classified: Classified) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Generic, TextIO, TypeVar
+from typing import Any, Generic, TextIO, TypeVar
 
 from scanner.model.lint_report import LintReport
 from scanner.model.report import Report
@@ -51,7 +51,13 @@ _LINT: tuple[Format[LintReport], ...] = (
     Format(name="github", file_name="lint-annotations.txt", module="scanner.report.github"),
     Format(name="gitlab", file_name="lint-code-quality.json", module="scanner.report.gitlab"),
 )
+_DIFF: tuple[Format[Any], ...] = (
+    Format(name="text", file_name="diff.txt", module="scanner.report.diff", function="write_text"),
+    Format(name="json", file_name="diff.json", module="scanner.report.diff", function="write_json"),
+)
 FORMATS = {each.name: each for each in _SCAN}
 """Formats of a scan, in the order of help texts."""
 LINT_FORMATS = {each.name: each for each in _LINT}
 """Formats of lint."""
+DIFF_FORMATS = {each.name: each for each in _DIFF}
+"""Formats of a comparison."""

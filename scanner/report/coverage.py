@@ -49,7 +49,12 @@ def _unread(kinds: list[UnreadableRow]) -> str:
 
 def shortfalls(report: Report) -> str:
     """Return why a scan is not complete, not escaped; "" for a complete one."""
-    coverage, part, kinds = report.coverage, report.summary.unsettled, unseen(report.coverage)
+    return shortfall(report.coverage, report.summary.unsettled)
+
+
+def shortfall(coverage: Coverage, part: int = 0) -> str:
+    """Return the same of a coverage alone. ``part``: endpoints with a failure and another inconclusive finding."""
+    kinds = unseen(coverage)
     if coverage["interrupted"]:
         return stopped(coverage)
     missing = (

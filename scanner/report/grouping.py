@@ -121,7 +121,7 @@ def _without(names: Iterable[tuple[str, str]], text: str) -> str:
     return text
 
 
-def fingerprint(finding: FindingRow) -> tuple[object, ...]:
+def equal(finding: FindingRow) -> tuple[object, ...]:
     """Key of equal findings of replicas: without the command to reproduce, which has the address."""
     return (finding["rule"], finding["verdict"], finding["status"], finding["message"], tuple(finding["observed"]))
 

@@ -9,21 +9,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import groupby
 from typing import Literal, TextIO, TypedDict
 
+from scanner.model.baseline import fingerprint
+from scanner.model.finding import KNOWN, NEVER_FAILS
 from scanner.model.inventory import InventoryRow
 from scanner.model.report import (
     EXIT_FINDINGS,
     EXIT_INCOMPLETE,
     EXIT_OK,
-    NEVER_FAILS,
     EndpointRow,
     FindingRow,
     OwnerRow,
 )
 from scanner.report import headline
 from scanner.report.escape import plain
-from scanner.report.grouping import fingerprint, merged, owner_name
+from scanner.report.grouping import equal, merged, owner_name
 from scanner.report.page import Page, counted, exit_text, findings
 from scanner.report.stream import dumps, write_document
 
@@ -47,7 +49,7 @@ _TITLES: dict[Outcome, str] = {
     "passes": "WOULD NEWLY PASS",
     "not_applicable": "WOULD HAVE NO TLS REQUIREMENT",
 }
-_WORDS: dict[Outcome, str] = {
+WORDS: dict[Outcome, str] = {
     "fails": "fail",
     "inconclusive": "inconclusive",
     "follows": "reconfigured",
@@ -55,7 +57,7 @@ _WORDS: dict[Outcome, str] = {
     "passes": "pass",
     "not_applicable": "not applicable",
 }
-_STYLES: dict[Outcome, tuple[str, str]] = {
+STYLES: dict[Outcome, tuple[str, str]] = {
     "fails": ("✗", "fail"),
     "inconclusive": ("?", "inconclusive"),
     "follows": ("→", "pass"),
@@ -204,7 +206,7 @@ class Comparison:
 
     def with_findings(self, before: Iterable[FindingRow], after: Iterable[FindingRow]) -> Comparison:
         """Return the comparison with the cluster-wide findings of both judgements."""
-        was, now = ({_identity(one): (_weight(one), one) for one in some} for some in (before, after))
+        was, now = ({fingerprint(one): (_weight(one), one) for one in some} for some in (before, after))
         fine: tuple[Outcome, None] = ("passes", None)
         changed = [(key, outcome) for key, (outcome, _) in now.items() if outcome != was.get(key, fine)[0]]
         return replace(
@@ -219,13 +221,6 @@ class Comparison:
         return [change for change in self.changes if change.after == after]
 
 
-def _identity(finding: FindingRow) -> tuple[str, str]:
-    """Key of a cluster-wide finding in two judgements. Waivers are compared without their line in the file."""
-    if finding["rule"].startswith("waiver-") and finding["evidence"]:
-        return finding["rule"], finding["evidence"][0].rpartition(" (")[0]
-    return finding["rule"], finding["about"] or finding["message"]
-
-
 def _weight(finding: FindingRow) -> Outcome:
     """Return the outcome of a finding; an informational one passes."""
     if finding["verdict"] == "inconclusive" and not headline.open_question(finding):
@@ -234,10 +229,10 @@ def _weight(finding: FindingRow) -> Outcome:
 
 
 def outcome(row: EndpointRow | FindingRow) -> Outcome:
-    """Return the outcome of an endpoint or a finding."""
+    """Return the outcome of an endpoint or a finding. One that a baseline has is a failure as before."""
     match row["verdict"]:
         case "fail":
-            return "excused" if row["status"] in NEVER_FAILS else "fails"
+            return "excused" if row["status"] in NEVER_FAILS - {KNOWN} else "fails"
         case "pass":
             return "passes"
         case "not_applicable":
@@ -283,7 +278,7 @@ def _note(
     changes: dict[object, Change], row: EndpointRow, before: Outcome, after: Outcome, outlook: Outlook | None
 ) -> None:
     found = [one for one in row["findings"] if headline.open_question(one)]
-    key = (row["id"], before, after, tuple(map(fingerprint, found)), outlook)
+    key = (row["id"], before, after, tuple(map(equal, found)), outlook)
     if key not in changes:
         changes[key] = Change(
             id=row["id"],
@@ -332,7 +327,7 @@ def write_text(
         page.line()
     page.title("SUMMARY")
     for name, counts in (("now", comparison.before), ("then", comparison.after)):
-        parts = [f"{counts[each]} {_WORDS[each]}" for each in OUTCOMES if counts[each]]
+        parts = [f"{counts[each]} {WORDS[each]}" for each in OUTCOMES if counts[each]]
         page.line(f"  {name:<10} ", "; ".join(parts) or "nothing")
     changed = sum(change.count for change in comparison.changes)
     same = f"{comparison.unchanged} {'is' if comparison.unchanged == 1 else 'are'} as before"
@@ -407,29 +402,30 @@ def _section(page: Page, after: Outcome, changes: list[Change]) -> None:
     count = sum(change.count for change in changes)
     page.title(f"{_TITLES[after]}  ({counted(count, 'endpoint')} of {counted(len(owners), 'owner')})")
     page.line()
-    under: tuple[str | None, str] | None = None
-    for change in changes:
-        group = (change.component, owner_name(change.owner))
-        if group != under:
-            if under:
-                page.line()
-            standing = (
-                ""
-                if change.standing in ("platform", "listed")
-                else f"  ({headline.STANDINGS.get(change.standing, '')})"
-            )
-            page.title(f"{plain(group[0]) + ': ' if group[0] else ''}{plain(group[1], 120)}{standing}")
-            under = group
-        _change(page, change)
-    page.line()
+    for title, found in groupby(changes, key=_heading):
+        page.title(title)
+        for change in found:
+            _change(page, change)
+        page.line()
+
+
+def _heading(change: Change) -> str:
+    platform = change.standing in ("platform", "listed")
+    standing = "" if platform else f"  ({headline.STANDINGS.get(change.standing, '')})"
+    return owner_heading(change.component, change.owner) + standing
+
+
+def owner_heading(component: str | None, owner: OwnerRow) -> str:
+    """``etcd: StaticPod openshift-etcd/etcd``, escaped."""
+    return (f"{plain(component)}: " if component else "") + plain(owner_name(owner), 120)
 
 
 def _change(page: Page, change: Change) -> None:
-    symbol, style = _STYLES[change.after]
+    symbol, style = STYLES[change.after]
     replicas = f"  {change.count} replicas" if change.count > 1 else ""
     owed = f", then requires {plain(change.profile, 80)}" if change.profile else ""
     page.line(page.paint(style, f"{symbol} {plain(change.id, 120)}"), replicas,
-              page.paint("quiet", f"  now: {_WORDS[change.before]}{owed}"))  # fmt: skip
+              page.paint("quiet", f"  now: {WORDS[change.before]}{owed}"))  # fmt: skip
     if change.outlook is not None:
         page.folded(4, "    ", plain(f"{change.outlook.why} (from {change.outlook.source})", 300))
         if change.after == "follows":

@@ -63,6 +63,12 @@ def test_the_place_that_knows_it_tells_what_it_is_whenever_it_comes() -> None:
         assert entry.count == 3
 
 
+def test_the_listener_that_a_finding_names_does_not_depend_on_their_order() -> None:
+    for order in (("a", "b", "c"), ("b", "c", "a"), ("c", "a", "b")):
+        found = collect(inventory(PKI_OBJECT), [held(endpoint=name, port=6443) for name in order])
+        assert {each.about for each in found.findings()} == {"a"}
+
+
 def test_what_the_configuration_asks_for_is_judged_once() -> None:
     found = collect(inventory(PKI_OBJECT), [held(reference=SECRET), held(endpoint="x", port=6443)])
     (finding,) = (each for each in found.findings() if each.rule == "pki-key")
