@@ -12,6 +12,7 @@ from scanner.kube.kinds import KINDS
 from scanner.kube.objects import KubeObject, Reference
 from scanner.kube.snapshot import Origin, Snapshot
 from scanner.model.held_certificate import HeldCertificate, Place
+from scanner.model.scan_policy import CertificateMinimums, ScanPolicy
 from scanner.model.well_known import Names
 from scanner.pki.governing import Governing
 from scanner.pki.inventory import Inventory, collect
@@ -31,14 +32,16 @@ GATE = {
 }
 
 
-def inventory(pki: dict[str, object] | None = None, names: Names = NAMES) -> Inventory:
+def inventory(
+    pki: dict[str, object] | None = None, names: Names = NAMES, policy: ScanPolicy = ScanPolicy()
+) -> Inventory:
     objects: dict[str, dict[str, object]] = {"PKI": pki, "FeatureGate": GATE} if pki else {}
     snapshot = Snapshot(
         taken_at=NOW,
         origin=Origin(name="test"),
         objects={kind: (KubeObject(objects[kind.name], kind),) if kind.name in objects else () for kind in KINDS},
     )
-    return Inventory(names, Governing(snapshot), NOW)
+    return Inventory(names, Governing(snapshot), NOW, policy)
 
 
 def held(**place: object) -> HeldCertificate:
@@ -65,8 +68,9 @@ def test_the_place_that_knows_it_tells_what_it_is_whenever_it_comes() -> None:
 
 def test_the_listener_that_a_finding_names_does_not_depend_on_their_order() -> None:
     for order in (("a", "b", "c"), ("b", "c", "a"), ("c", "a", "b")):
-        found = collect(inventory(PKI_OBJECT), [held(endpoint=name, port=6443) for name in order])
-        assert {each.about for each in found.findings()} == {"a"}
+        empty = inventory(policy=ScanPolicy(certificates=CertificateMinimums(curves=("P384",))))
+        (entry,) = collect(empty, [held(endpoint=name, port=6443) for name in order]).entries()
+        assert {each.about for each in entry.findings} == {"a"}
 
 
 def test_what_the_configuration_asks_for_is_judged_once() -> None:
