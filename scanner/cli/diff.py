@@ -13,7 +13,7 @@ from scanner.errors import UsageError
 from scanner.model.finding import SEVERITIES
 from scanner.model.report import FailOn
 from scanner.report import DIFF_FORMATS
-from scanner.report.diff import compare, exit_code
+from scanner.report.comparison import compare, exit_code
 
 
 @click.command(short_help="List what is new, fixed or gone between two results.")

@@ -52,8 +52,8 @@ _LINT: tuple[Format[LintReport], ...] = (
     Format(name="gitlab", file_name="lint-code-quality.json", module="scanner.report.gitlab"),
 )
 _DIFF: tuple[Format[Any], ...] = (
-    Format(name="text", file_name="diff.txt", module="scanner.report.diff", function="write_text"),
-    Format(name="json", file_name="diff.json", module="scanner.report.diff", function="write_json"),
+    Format(name="text", file_name="diff.txt", module="scanner.report.comparison", function="write_text"),
+    Format(name="json", file_name="diff.json", module="scanner.report.comparison", function="write_json"),
 )
 FORMATS = {each.name: each for each in _SCAN}
 """Formats of a scan, in the order of help texts."""

@@ -5,7 +5,6 @@ Replicas of a listener share an issue, so that its fingerprint stays the same wh
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ from pathlib import PurePath
 from typing import Literal
 
 from scanner.model.finding import SEVERITIES
+from scanner.model.fingerprint import fingerprint
 from scanner.model.lint_report import LintReport, PlaceRow
 from scanner.model.report import EXIT_NOTHING, NEVER_FAILS, EndpointRow, FindingRow, Report, exit_code
 from scanner.report import headline, lint_text
@@ -69,9 +69,8 @@ class Issue:
 
     @property
     def fingerprint(self) -> str:
-        """A fingerprint of rule and subject, without address and line."""
-        stable = "\0".join((self.finding["rule"], self.about, self.within))
-        return hashlib.sha256(stable.encode("utf-8", "replace")).hexdigest()[:32]
+        """The identity of the finding."""
+        return fingerprint(self.finding, self.about, self.within)
 
     @property
     def title(self) -> str:

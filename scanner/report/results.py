@@ -17,8 +17,8 @@ from typing import Any, Final, TypedDict
 
 from scanner.errors import InputError
 from scanner.files.regular_file import content
-from scanner.model.baseline import KnownRow, code_points, fingerprint
 from scanner.model.finding import SEVERITIES
+from scanner.model.fingerprint import KnownRow, code_points, fingerprint
 from scanner.model.lint_report import SCHEMA as LINT
 from scanner.model.lint_report import LintFindingRow, ObjectRow, SkippedRow
 from scanner.model.report import SCHEMA as SCAN
@@ -37,6 +37,8 @@ from scanner.report.lint_text import named
 from scanner.report.page import counted
 from scanner.report.whatif import OUTCOMES, Outcome, outcome
 
+CLUSTER: Final = "objects"
+"""Subject of a finding that names none."""
 MOST_BYTES: Final = 1 << 30
 _HINT = "use a file of --format json, or the directory of adhere scan --save"
 _UNUSED = ({"attempts", "connections"}, {"sha256", "places"})
@@ -138,12 +140,12 @@ class Results:
             passed = frozenset(each["rule"] for each in row["findings"] if each["verdict"] == "pass")
             self._subject(row["id"], row["owner"], row["component"]).add(outcome(row), _shared(passed))
             for finding in row["findings"]:
-                self._add(finding, row["id"], row["id"])
+                self._add(finding, row["id"])
 
     def add_findings(self, findings: Iterable[FindingRow]) -> None:
         """Add cluster-wide findings."""
         for finding in findings:
-            self._add(finding, finding["about"] or "", "", wide=True)
+            self._add(finding, finding["about"] or CLUSTER, wide=True)
 
     def add_objects(self, objects: Iterable[ObjectRow], findings: Iterable[LintFindingRow]) -> None:
         """Add the objects of lint, and its findings without an object. At the other fields of an object a rule has
@@ -157,19 +159,19 @@ class Results:
             for one in each["findings"]:
                 self._add(one, name, file_of(one), repeated=True)
         for one in findings:
-            self._add(one, one["about"] or "", file_of(one), repeated=True)
+            self._add(one, one["about"] or CLUSTER, file_of(one), repeated=True)
 
     def _subject(self, name: str, owner: OwnerRow, component: str | None = None) -> Subject:
         return self.subjects.setdefault(name, Subject(id=name, owner=owner, component=component))
 
     def _add(
-        self, finding: FindingRow, subject: str, where: str, *, repeated: bool = False, wide: bool = False
+        self, finding: FindingRow, subject: str, file: str = "", *, repeated: bool = False, wide: bool = False
     ) -> None:
         """Add a finding, unless it is fine: passed, not applicable, or an open question that could not fail.
         ``repeated``: equal ones are counted, because they are no replicas."""
         if not headline.open_question(finding):
             return
-        result, codes, name = outcome(finding), code_points(finding), fingerprint(finding, where)
+        result, codes, name = outcome(finding), code_points(finding), fingerprint(finding, subject, file)
         entry = self.entries.get(name)
         if entry is None:
             self.entries[name] = Entry(subject=subject, finding=finding, outcome=result, codes=codes, wide=wide)

@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from typing import Literal, TextIO, TypedDict
 
-from scanner.model.baseline import fingerprint
 from scanner.model.finding import KNOWN, NEVER_FAILS
+from scanner.model.fingerprint import fingerprint
 from scanner.model.inventory import InventoryRow
 from scanner.model.report import (
     EXIT_FINDINGS,
@@ -206,7 +206,7 @@ class Comparison:
 
     def with_findings(self, before: Iterable[FindingRow], after: Iterable[FindingRow]) -> Comparison:
         """Return the comparison with the cluster-wide findings of both judgements."""
-        was, now = ({fingerprint(one): (_weight(one), one) for one in some} for some in (before, after))
+        was, now = ({fingerprint(one, ""): (_weight(one), one) for one in some} for some in (before, after))
         fine: tuple[Outcome, None] = ("passes", None)
         changed = [(key, outcome) for key, (outcome, _) in now.items() if outcome != was.get(key, fine)[0]]
         return replace(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final, Literal, TextIO, TypedDict, TypeVar
 
-from scanner.model.baseline import covers
+from scanner.model.fingerprint import covers
 from scanner.model.lint_report import SCHEMA as LINT
 from scanner.model.report import (
     EXIT_FINDINGS,
@@ -97,7 +97,7 @@ class Difference:
     unchanged: int
     """Number of findings that are the same."""
     gaps: list[str]
-    """What the new results have not looked at, unlike the old ones."""
+    """The kinds and files that only the old results have read."""
     fail_on: FailOn = "never"
     """Lowest severity of a new failure that makes the exit code 1."""
 

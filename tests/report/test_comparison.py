@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from scanner.errors import InputError
-from scanner.model.baseline import fingerprint
+from scanner.model.fingerprint import fingerprint
 from scanner.model.lint_report import LintReport
 from scanner.model.report import EndpointRow, FailOn, FindingRow, Report
-from scanner.report import diff, json_document
-from scanner.report.diff import Difference, compare, exit_code
+from scanner.report import comparison, json_document
+from scanner.report.comparison import Difference, compare, exit_code
 from scanner.report.results import Results, of_scan, read_report
 from scanner.report.rows import finding_row
 from tests.report import cluster_samples, lint_samples
@@ -75,13 +75,13 @@ def _kinds(found: Difference) -> list[tuple[str, str, str]]:
 
 def _text(found: Difference) -> str:
     out = StringIO()
-    diff.write_text(found, out, width=110)
+    comparison.write_text(found, out, width=110)
     return out.getvalue()
 
 
 def _document(found: Difference) -> dict[str, Any]:
     out = StringIO()
-    diff.write_json(found, out)
+    comparison.write_json(found, out)
     document: dict[str, Any] = json.loads(out.getvalue())
     Draft202012Validator(SCHEMA).validate(document)
     return document
@@ -211,7 +211,7 @@ def test_a_cluster_wide_finding_is_fixed_only_where_its_endpoint_is_judged() -> 
 def test_waivers_are_compared_without_their_line() -> None:
     told = finding("waiver-unused", "low", "fail", "x", evidence=("me until 2030-01-01: why (adhere.yaml:3:1)",))
     before, after = (finding_row(replace(told, about=f"adhere.yaml:{line}:1")) for line in (3, 9))
-    assert fingerprint(before) == fingerprint(after)
+    assert fingerprint(before, "") == fingerprint(after, "")
 
 
 # --- documents ------------------------------------------------------------------------------------------------------

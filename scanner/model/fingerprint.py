@@ -23,12 +23,13 @@ _CODE_POINT = re.compile(r"0x[0-9A-Fa-f]{4}\b")
 """Versions, suites and groups in observed items: ``TLSv1 (VersionTLS10, 0x0301)``."""
 
 
-def fingerprint(finding: FindingRow, where: str = "") -> str:
-    """Identify a finding. ``where``: the id of its endpoint, or the file of its object; empty if it has neither."""
-    about = _POSITION.sub("", finding["about"] or "")
+def fingerprint(finding: FindingRow, endpoint: str, file: str = "") -> str:
+    """Identify a finding, by its endpoint if it is about nothing else. ``file``: that of a manifest, because the same
+    object in another file is another one."""
+    about = _POSITION.sub("", finding["about"] or endpoint)
     if finding["rule"].startswith("waiver-") and finding["evidence"]:
         about = finding["evidence"][0].rpartition(" (")[0]  # the waiver without its place in the policy file
-    stable = "\0".join((finding["rule"], about, where))
+    stable = "\0".join((finding["rule"], about, file))
     return hashlib.sha256(stable.encode("utf-8", "replace")).hexdigest()[:32]
 
 
