@@ -97,7 +97,7 @@ class Entry:
 
     @property
     def state(self) -> tuple[object, ...]:
-        """What makes it another finding when it changes."""
+        """Parts whose change is reported."""
         return self.outcome, self.finding["severity"], self.codes, self.count
 
     def row(self, name: str) -> KnownRow:
@@ -121,11 +121,11 @@ class Results:
     """Schema of the report."""
     started: str
     shortfall: str = ""
-    """Why the run is not complete; empty if it is."""
+    """Reason why the run is not complete; empty if it is."""
     undecided: str = ""
-    """What lint could not decide, which ``--accept-undecided`` accepts."""
+    """Findings and files that lint could not decide, which ``--accept-undecided`` accepts."""
     gaps: Counter[str] = field(default_factory=Counter)
-    """What was not looked at, with its number."""
+    """Number of kinds, files and endpoints that were not read, by reason."""
     subjects: dict[str, Subject] = field(default_factory=dict)
     entries: dict[str, Entry] = field(default_factory=dict)
     """Findings by fingerprint."""
