@@ -42,6 +42,7 @@ _SCAN: tuple[Format[Report], ...] = (
     Format(name="sarif", file_name="report.sarif", module="scanner.report.sarif"),
     Format(name="github", file_name="annotations.txt", module="scanner.report.github"),
     Format(name="gitlab", file_name="code-quality.json", module="scanner.report.gitlab"),
+    Format(name="markdown", file_name="report.md", module="scanner.report.markdown"),
 )
 _LINT: tuple[Format[LintReport], ...] = (
     Format(name="text", file_name="lint.txt", module="scanner.report.lint_text"),
@@ -50,6 +51,7 @@ _LINT: tuple[Format[LintReport], ...] = (
     Format(name="sarif", file_name="lint.sarif", module="scanner.report.sarif"),
     Format(name="github", file_name="lint-annotations.txt", module="scanner.report.github"),
     Format(name="gitlab", file_name="lint-code-quality.json", module="scanner.report.gitlab"),
+    Format(name="markdown", file_name="lint.md", module="scanner.report.markdown"),
 )
 _DIFF: tuple[Format[Any], ...] = (
     Format(name="text", file_name="diff.txt", module="scanner.report.comparison", function="write_text"),

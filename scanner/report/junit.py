@@ -1,13 +1,16 @@
 """JUnit XML for CI systems: a test case for each rule and listener, with stable names.
 
-There is no standard. GitLab, Jenkins and the common GitHub actions read: ``testsuites`` > ``testsuite`` (one for each
-endpoint id) > ``testcase`` with ``classname`` = endpoint id and ``name`` = rule id. GitLab and Jenkins keep one case
-for each pair of those, so the replicas of an id are merged, with the worst result.
+There is no standard; the schema of Jenkins' xUnit plugin is the strictest. GitLab, Jenkins and the common actions of
+GitHub read: ``testsuites`` > ``testsuite`` (one for each endpoint id) > ``testcase`` with ``classname`` = endpoint id
+and ``name`` = rule id. GitLab and Jenkins keep one case for each pair of those, so the replicas of an id are merged,
+with the worst result.
 
-* ``failure``: violated. ``error``: inconclusive; unknown is never a pass. ``skipped``: not applicable, informational,
-  or not counted in the exit code.
-* Certificates of the platform have a suite for each well-known name; other certificates are under their place. The sums
-  of the inventory are properties of the suite ``adhere``.
+* ``failure``: violated. ``error``: inconclusive, with the reason and a fix; unknown is never a pass. ``skipped``: not
+  applicable, informational, or not counted in the exit code.
+* Certificates of the platform are the cases of one suite, with their well-known name as ``classname``; other
+  certificates are under their place. The sums of the inventory are properties of the suite ``adhere``.
+* ``time``: the case ``coverage`` has the time of the scan, because listeners are probed side by side; the others have
+  none.
 * ``package`` and ``properties`` of a suite are component, owner and ``standing``, for dashboards.
 
 Lint has a suite for each object, and a case for each rule that reads its kind. Objects of one name in several files are
@@ -30,6 +33,7 @@ from scanner.report import headline
 from scanner.report.coverage import stopped
 from scanner.report.escape import plain
 from scanner.report.grouping import owner_name
+from scanner.report.issues import gaps
 from scanner.report.lint_text import named, place
 
 Outcome = Literal["failure", "error", "skipped", "pass"]
@@ -57,6 +61,9 @@ class Case:
     texts: list[str] = field(default_factory=list)
     more: int = 0
     """Number of texts that are left out."""
+    classname: str = ""
+    """Empty: the name of the suite."""
+    seconds: float = 0
 
     def add(self, outcome: Outcome, message: str, text: str) -> None:
         """Add the result of a replica or certificate. The worst result names the case, and its text is kept."""
@@ -89,13 +96,17 @@ class Suite:
 def write(report: Report, out: TextIO) -> None:
     """Write the report of a scan. Its rows are read three times: for the replicas, the totals and the suites."""
     replicas = Counter(row["id"] for row in report.rows())
-    write_suites(out, "adhere", lambda: _suites(report, replicas), report.started, time=_seconds(report))
+    write_suites(out, "adhere", lambda: _suites(report, replicas), report.started)
 
 
-def write_suites(out: TextIO, name: str, suites: Callable[[], Iterable[Suite]], started: str, **more: str) -> None:
+def write_suites(out: TextIO, name: str, suites: Callable[[], Iterable[Suite]], started: str) -> None:
     """Write a document. ``suites`` is called twice: for the totals, and for the suites."""
-    totals = Counter(case.outcome for suite in suites() for case in suite.cases)
-    root = {"name": name, **_counts(totals), "timestamp": plain(started), **more}
+    totals, seconds = Counter[Outcome](), 0.0
+    for case in (case for suite in suites() for case in suite.cases):
+        totals[case.outcome] += 1
+        seconds += case.seconds
+    root = {"name": name, **_counts(totals), "time": f"{seconds:.3f}"}
+    del root["skipped"]  # only a suite has it
     start = ElementTree.tostring(ElementTree.Element("testsuites", root), "unicode", short_empty_elements=False)
     out.write("<?xml version='1.0' encoding='UTF-8'?>\n" + start.removesuffix("</testsuites>") + "\n")
     for suite in suites():
@@ -106,12 +117,12 @@ def write_suites(out: TextIO, name: str, suites: Callable[[], Iterable[Suite]], 
 
 
 def _suites(report: Report, replicas: Counter[str]) -> Iterator[Suite]:
-    """Yield the suite of the scan, then certificates with names, cluster-wide findings, and endpoint ids."""
+    """Yield the suite of the scan, then cluster-wide findings, endpoint ids, and certificates with names."""
     certificates = report.certificates
     properties = _counted(report) | (_sums(certificates) if certificates else {})
     yield Suite(name="adhere", cases=[_coverage(report)], properties=properties)
     shown: set[object] = set()
-    yield from _named(certificates.rows(), shown) if certificates else ()
+    named = _named(certificates.rows(), shown) if certificates else []
     about: dict[str, list[FindingRow]] = {}
     for finding in report.findings:
         if headline.same(finding) not in shown:
@@ -123,6 +134,8 @@ def _suites(report: Report, replicas: Counter[str]) -> Iterator[Suite]:
         waiting.setdefault(row["id"], []).append(_seen(row))
         if len(waiting[row["id"]]) == replicas[row["id"]]:
             yield _endpoint_suite(row, waiting.pop(row["id"]))
+    if named:
+        yield Suite(name="certificates", cases=named)
 
 
 def _endpoint_suite(row: EndpointRow, replicas: list[_Seen]) -> Suite:
@@ -166,41 +179,45 @@ def _names(rows: Iterable[NamesRow]) -> dict[str, str]:
     return found
 
 
-def _named(rows: Iterable[InventoryRow], shown: set[object]) -> Iterator[Suite]:
-    """Yield a suite for each well-known name with findings. Adds the keys of its findings to ``shown``."""
-    suites: dict[str, Suite] = {}
+def _named(rows: Iterable[InventoryRow], shown: set[object]) -> list[Case]:
+    """Return the cases of certificates with well-known names. Adds the keys of their findings to ``shown``."""
+    found: dict[str, dict[str, Case]] = {}
     for row in rows:
         if not row["names"]:
             continue
         name = "/".join(filter(None, (row["cluster"], "certificate", " or ".join(row["names"]))))
-        words = {"component": row["component"], "category": row["category"], "namespace": row["namespace"]}
-        properties = {key: word for key, word in words.items() if word}
-        suite = suites.setdefault(
-            name, Suite(name=name, cases=[], package=row["component"] or "", properties=properties)
-        )
-        cases = {case.name: case for case in suite.cases}
-        where = next(iter(row["places"]), "")
-        suite.cases[:] = cases_of(row["findings"], where, cases) if row["findings"] else _unjudged(row, where, cases)
+        cases = found.setdefault(name, {})
+        component = f"component: {row['component']}" if row["component"] else ""
+        where = "; ".join(filter(None, (next(iter(row["places"]), ""), component)))
+        if row["findings"]:
+            cases_of(row["findings"], where, cases)
+        else:
+            _unjudged(row, where, cases)
         shown.update(headline.same(each) for each in row["findings"])
-    yield from suites.values()
+    for name, cases in found.items():
+        for case in cases.values():
+            case.classname = name
+    return [case for cases in found.values() for case in cases.values()]
 
 
-def _unjudged(row: InventoryRow, where: str, cases: dict[str, Case]) -> list[Case]:
+def _unjudged(row: InventoryRow, where: str, cases: dict[str, Case]) -> None:
     """A certificate without a finding is skipped, not passed."""
     cases.setdefault("verdict", Case("verdict")).add("skipped", row["status"], _lines([where, row["why"]]))
-    return list(cases.values())
 
 
 def _coverage(report: Report) -> Case:
     """Case that fails if the scan was stopped or has no endpoint."""
-    case, counts = Case("coverage"), report.coverage
+    case, counts = Case("coverage", seconds=_seconds(report)), report.coverage
     judged = f"{counts['judged']} of {counts['endpoints']} endpoints judged"
     if counts["interrupted"]:
-        case.add("error", stopped(counts), "")
+        message, fix = stopped(counts), "let the scan run to its end, or scan less: --include, --exclude"
     elif not counts["endpoints"]:
-        case.add("error", "nothing was scanned", "")
+        message, fix = "nothing was scanned", "correct the targets, --include and --exclude"
     elif not counts["complete"]:
-        case.add("error", f"not complete: {judged}", "")
+        message, fix = f"not complete: {judged}", "correct what the other errors of this report name"
+    else:
+        return case
+    case.add("error", message, _lines([*gaps(report), f"fix: {fix}"]))
     return case
 
 
@@ -228,7 +245,7 @@ def _endpoint_cases(replicas: list[_Seen]) -> list[Case]:
         found = cases_of(each.findings, where, cases)
         if _unsaid(each, found):
             case = cases.setdefault("verdict", Case("verdict"))
-            case.add(each.outcome, each.reason, _lines([where, each.detail]))
+            case.add(each.outcome, each.reason, _lines([where, each.detail, _remedy(each.outcome, each.status)]))
     return list(cases.values())
 
 
@@ -256,10 +273,25 @@ def _outcome(finding: FindingRow) -> Outcome:
     return "skipped" if excused and outcome != "pass" else outcome
 
 
+_REMEDIES = {
+    "unreachable": "let the scanner reach the listener, or exclude it",
+    "not-tls": "let the listener speak TLS, or exclude it",
+    "interrupted": "scan again, with a longer --deadline if it was reached",
+    "sampled": "scan from where each backend can be reached: in the cluster, or with --via port-forward",
+}
+_OTHERWISE = "provide what the message names, and run adhere again"
+
+
+def _remedy(outcome: Outcome, status: str) -> str:
+    """Return a fix for an error that has none of its own; the message has the reason."""
+    return f"fix: {_REMEDIES.get(status, _OTHERWISE)}" if outcome == "error" else ""
+
+
 def _text(finding: FindingRow, where: str) -> str:
     details = (("severity", [finding["severity"]]), *headline.details(finding))
+    items = [f"{name}: {item}" for name, items in details for item in items if item]
     return _lines(
-        [where, finding["message"], *(f"{name}: {item}" for name, items in details for item in items if item)]
+        [where, finding["message"], *items, "" if finding["fix"] else _remedy(_outcome(finding), finding["status"])]
     )
 
 
@@ -270,7 +302,9 @@ def _lines(texts: Iterable[str]) -> str:
 
 def _element(of: Suite, started: str) -> ElementTree.Element:
     counts = _counts(Counter(case.outcome for case in of.cases))
-    suite = ElementTree.Element("testsuite", {"name": plain(of.name, _LIMIT), **counts, "timestamp": started})
+    seconds = f"{sum(case.seconds for case in of.cases):.3f}"
+    named = {"name": plain(of.name, _LIMIT), **counts, "timestamp": started, "time": seconds}
+    suite = ElementTree.Element("testsuite", named)
     if of.package:
         suite.set("package", plain(of.package, _LIMIT))
     if of.properties:
@@ -278,8 +312,8 @@ def _element(of: Suite, started: str) -> ElementTree.Element:
         for word, value in of.properties.items():
             ElementTree.SubElement(properties, "property", {"name": plain(word, _LIMIT), "value": plain(value, _LIMIT)})
     for case in of.cases:
-        named = {"classname": plain(of.name, _LIMIT), "name": plain(case.name, _LIMIT)}
-        test = ElementTree.SubElement(suite, "testcase", named)
+        named = {"classname": plain(case.classname or of.name, _LIMIT), "name": plain(case.name, _LIMIT)}
+        test = ElementTree.SubElement(suite, "testcase", {**named, "time": f"{case.seconds:.3f}"})
         texts = (*case.texts, f"and {case.more} more, in the JSON report" if case.more else "")
         text = "\n\n".join(filter(None, texts))
         if case.outcome == "pass":
@@ -300,12 +334,12 @@ def _counts(outcomes: Counter[Outcome]) -> dict[str, str]:
     }
 
 
-def _seconds(report: Report) -> str:
+def _seconds(report: Report) -> float:
     try:
         elapsed = datetime.fromisoformat(report.finished) - datetime.fromisoformat(report.started)
     except (ValueError, TypeError):  # a saved report may say anything
-        return "0"
-    return f"{max(elapsed.total_seconds(), 0):.3f}"
+        return 0
+    return max(elapsed.total_seconds(), 0)
 
 
 _NOT_SEEN = "not seen"
@@ -320,8 +354,8 @@ def write_lint(report: LintReport, out: TextIO) -> None:
 def _lint_suites(report: LintReport) -> dict[str, dict[str, Case]]:
     """Return the cases by suite: unread inputs, manifests without objects, then objects."""
     suites: dict[str, dict[str, Case]] = {_NOT_SEEN: {}, "manifests": {}}
-    for name, why in _unseen(report):
-        suites[_NOT_SEEN].setdefault(name, Case(name)).add("error", why, "")
+    for name, why, fix in _unseen(report):
+        suites[_NOT_SEEN].setdefault(name, Case(name)).add("error", why, _lines([why, f"fix: {fix or _OTHERWISE}"]))
     for finding in report.findings:
         name = f"{finding['rule']} {place(finding)}"
         suites["manifests"].setdefault(name, Case(name)).add_finding(finding, place(finding))
@@ -334,12 +368,12 @@ def _lint_suites(report: LintReport) -> dict[str, dict[str, Case]]:
     return suites
 
 
-def _unseen(report: LintReport) -> Iterator[tuple[str, str]]:
-    """Yield each input that was not read, with the reason: an input that may have findings needs a case."""
+def _unseen(report: LintReport) -> Iterator[tuple[str, str, str]]:
+    """Yield each input that was not read, with reason and fix: an input that may have findings needs a case."""
     if not report.objects:
-        yield "objects", "there was no object to judge"
+        yield "objects", "there was no object to judge", "correct the paths, or accept it with --accept-empty"
     for skipped in report.skipped:
-        yield f"not looked at {skipped['path']}", "; ".join(filter(None, (skipped["reason"], skipped["remedy"])))
+        yield f"not looked at {skipped['path']}", skipped["reason"], skipped["remedy"]
     for gap in report.unreadable:
         if not gap["accepted"]:
-            yield f"not read {gap['resource']}", gap["reason"]
+            yield f"not read {gap['resource']}", gap["reason"], gap["remedy"]

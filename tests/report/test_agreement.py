@@ -17,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from scanner import metrics
 from scanner.model.finding import OUTCOMES, SEVERITIES
 from scanner.model.report import FailOn, NotStarted, Report, fails
-from scanner.report import headline, html, json_document, junit, text
+from scanner.report import headline, html, json_document, junit, markdown, text
 from scanner.report.rows import endpoint_row, finding_row
 from tests.report import cluster_samples, samples
 from tests.report.samples import finding
@@ -75,6 +75,16 @@ def _of_html(report: Report) -> Numbers:
     rows = Counter(re.findall(r'<tbody role="rowgroup" class="endpoint (\w+)"', page))
     assert rows == {name: count for name, count in numbers.items() if name in OUTCOMES and count}
     return {"endpoints": rows.total(), **numbers, "connections": int(connections), **_said(top)}
+
+
+def _of_markdown(report: Report) -> Numbers:
+    said = _written(markdown.write, report)
+    rows = {line.split(" | ")[0]: re.findall(r"\d+", line) for line in said.splitlines() if line.startswith("| ")}
+    outcomes: Numbers = dict(zip(OUTCOMES, map(int, rows["| endpoints"]), strict=True))
+    severe: Numbers = dict(zip(reversed(SEVERITIES), map(int, rows["| findings"]), strict=True))
+    connections = report.summary.connections  # they are in no pull request
+    numbers: Numbers = {**outcomes, **severe, **_said(said.replace("`", ""))}
+    return {**numbers, "endpoints": sum(outcomes.values()), "connections": connections}
 
 
 def _of_json(report: Report) -> Numbers:
@@ -149,6 +159,7 @@ def test_every_format_has_the_same_numbers(report: Report) -> None:
         name: {each: count for each, count in of(report).items() if count}
         for name, of in {
             "text": _of_text, "html": _of_html, "json": _of_json, "junit": _of_junit, "metrics": _of_metrics,
+            "markdown": _of_markdown,
         }.items()
     }  # fmt: skip
     assert {*told["json"]} >= {"endpoints", "fail", "deviates", "pass", "connections", "high"}
