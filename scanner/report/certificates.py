@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from heapq import nsmallest
@@ -11,6 +11,7 @@ from typing import Final
 from scanner.model.finding import outcome as outcome_of
 from scanner.model.inventory import (
     CATEGORIES,
+    HORIZONS,
     CertificateReport,
     EndsRow,
     InventoryRow,
@@ -20,7 +21,7 @@ from scanner.model.inventory import (
     key_name,
     moment,
 )
-from scanner.model.report import NEVER_FAILS
+from scanner.model.report import NEVER_FAILS, FindingRow
 from scanner.report import headline
 from scanner.report.page import counted
 
@@ -125,6 +126,12 @@ def step_name(step: EndsRow) -> str:
     return f"{days} days"
 
 
+def expiry_step(end: datetime, now: datetime) -> str:
+    """Return the label of the step in which a certificate expires."""
+    days = next((days for days in HORIZONS if end - now < timedelta(days=days)), None)
+    return step_name(EndsRow(from_days=None if days == 0 else 0, to_days=days, categories={}))
+
+
 def used_categories(summary: InventorySummary) -> list[str]:
     """Return the categories that occur, in their order."""
     used = {one["category"] for one in summary["keys"]}
@@ -166,6 +173,8 @@ class Bar:
 
     name: str
     """``expired``, ``within 3 months``."""
+    step: str
+    """``expired``, ``3 months``: the filter of the page."""
     short: str
     """``3 m``: a telephone has room for ten of them."""
     total: int
@@ -194,6 +203,12 @@ class CertificateView:
     """Like that of ``Bar``."""
     renewal: str
     """``will be renewed before 2026-12-01``, or empty."""
+    step: str
+    """Step of the chart, or empty."""
+    worst: FindingRow | None
+    """The worst open finding: of its key, or of a listener that serves it."""
+    findings: list[FindingRow]
+    """All findings."""
     fix: str
     """The fix of a violation, or empty."""
     about: str
@@ -219,12 +234,16 @@ class CertificatesView:
     """Keys (``headline.same``) of the findings in ``rows``."""
 
 
-def certificates_view(found: CertificateReport, now: str) -> CertificatesView | None:
-    """Return the section, or None without certificates. ``now``: the end of the scan, RFC 3339."""
+def certificates_view(
+    found: CertificateReport, now: str, served: Mapping[str, FindingRow] | None = None
+) -> CertificatesView | None:
+    """Return the section, or None without certificates. ``now``: the end of the scan, RFC 3339. ``served``: for a leaf,
+    by SHA-256, the worst open finding of a listener that serves it."""
     summary = found.summary
     if not summary["certificates"] and not summary["names"]:
         return None
-    worst = first(found.rows(), MOST_CERTIFICATES)
+    served = served or {}
+    worst = nsmallest(MOST_CERTIFICATES, found.rows(), key=lambda row: _place(row, served.get(row["sha256"])))
     bars = _bars(summary["ends"])
     return CertificatesView(
         summary=summary,
@@ -238,7 +257,7 @@ def certificates_view(found: CertificateReport, now: str) -> CertificatesView | 
         names=[
             f"{row['cluster'] + ': ' if row['cluster'] else ''}{names_line(row, 100)}" for row in summary["names"][:20]
         ],
-        rows=[_row(row, moment(now)) for row in worst],
+        rows=[_row(row, moment(now), served.get(row["sha256"])) for row in worst],
         shown=frozenset(headline.same(one) for row in worst for one in row["findings"]),
     )
 
@@ -256,6 +275,7 @@ def _bars(steps: list[EndsRow]) -> list[Bar]:
         bars.append(
             Bar(
                 name=f"within {name}" if unit else name,
+                step=name,
                 short=f"{number} {_UNITS[unit]}" if unit else name,
                 total=sum(step["categories"].values()),
                 categories=step["categories"],
@@ -286,21 +306,38 @@ def _segments(counts: dict[str, int], most: int) -> list[Segment]:
 # --- the table ------------------------------------------------------------------------------------------------------
 
 
-def _row(row: InventoryRow, now: datetime | None) -> CertificateView:
+def _place(row: InventoryRow, served: FindingRow | None) -> tuple[int, int, float, str]:
+    """Sort key: ``importance``, counting a failure of a listener like one of its key; of each the most severe first."""
+    rank, end, digest = importance(row)
+    failed = [one for one in (*row["findings"], *([served] if served else [])) if one["verdict"] == "fail"]
+    if served and served["verdict"] == "fail":
+        rank = min(rank, 2 if served["status"] in NEVER_FAILS else 0)
+    return rank, min(map(headline.rank, failed), default=0), end, digest
+
+
+def _row(row: InventoryRow, now: datetime | None, served: FindingRow | None) -> CertificateView:
     end = moment(row["not_after"])
     left = None if end is None or now is None else end - now
     subject = row["subject"] if row["names"] else ""
+    findings = [*row["findings"], *([served] if served else [])]
+    worst = min(filter(headline.open_question, findings), key=headline.importance, default=None)
+    colour, words_ = outcome(row), words(row["status"])
+    if served and worst is served and colour not in ("fail", "deviates"):
+        colour, words_ = outcome_of(served["verdict"], served["status"]), "see the listener that serves it"
     return CertificateView(
         row=row,
         name=name(row),
-        outcome=outcome(row),
-        words=words(row["status"]),
+        outcome=colour,
+        words=words_,
+        step=expiry_step(end, now) if end and now else "",
+        worst=worst,
+        findings=findings,
         key=key_name(row["key"]),
         expires=(row["not_after"] or "")[:10],
         left="" if left is None else time_left(left),
         urgency="" if left is None else "fail" if left < timedelta() else "inconclusive" if left < SOON else "",
         renewal=_renewal(row),
-        fix=next((one["fix"] for one in row["findings"] if one["verdict"] == "fail" and one["fix"]), ""),
+        fix=(worst and worst["fix"]) or "",
         about=" · ".join(filter(None, (row["category"], row["component"], row["namespace"], row["cluster"], subject))),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -13,6 +13,8 @@ from scanner.model.finding import outcome as outcome_of
 from scanner.model.report import EndpointRow, FindingRow, GroupRow, OwnerRow
 from scanner.report import headline
 
+GroupKey = tuple[object, ...]
+"""What equal findings have in common."""
 EXAMPLES: Final = 3
 """Listeners that a group names; all are counted."""
 _DIFFER: Final = ("observed", "evidence")
@@ -26,6 +28,7 @@ class Group:
     Of the findings only the first is kept, and of the other listeners only the ids, to count them.
     """
 
+    key: GroupKey
     finding: FindingRow
     """The finding of the first endpoint."""
     outcome: Outcome
@@ -79,21 +82,25 @@ class Group:
 def groups(rows: Iterable[EndpointRow]) -> list[Group]:
     """Group the open findings of endpoints: failures first, then by severity and by number of endpoints. Endpoints that
     were in progress when the scan was stopped are left out."""
-    found: dict[tuple[object, ...], Group] = {}
+    found: dict[GroupKey, Group] = {}
     for row in rows:
-        if headline.in_progress(row):
-            continue
-        names = _names(row)
-        for finding in _open(row):
-            result = outcome_of(finding["verdict"], finding["status"])
-            general = {part: _without(names, finding[part] or "") for part in ("message", "fix")}
-            same = (finding["rule"], finding["status"], finding["severity"], *general.values())
-            also = (tuple(finding["expected"]), finding["waiver"], finding["second_opinion"])
-            key = (result, *same, *also)
+        for key, finding, general in group_keys(row):
             if key not in found:
-                found[key] = Group(finding=finding, outcome=result, general=general)
+                result = outcome_of(finding["verdict"], finding["status"])
+                found[key] = Group(key=key, finding=finding, outcome=result, general=general)
             found[key].add(row, finding)
     return sorted(found.values(), key=lambda one: (*headline.importance(one.finding), -one.endpoints))
+
+
+def group_keys(row: EndpointRow) -> Iterator[tuple[GroupKey, FindingRow, dict[str, str]]]:
+    """Yield the key of the group of each finding, the finding, and its message and fix without names."""
+    if headline.in_progress(row):
+        return
+    names = _names(row)
+    for finding in _open(row):
+        general = {part: _without(names, finding[part] or "") for part in ("message", "fix")}
+        same = (finding["rule"], finding["verdict"], finding["status"], finding["severity"], *general.values())
+        yield (*same, tuple(finding["expected"]), finding["waiver"], finding["second_opinion"]), finding, general
 
 
 def _open(row: EndpointRow) -> Iterable[FindingRow]:

@@ -1,7 +1,8 @@
-"""HTML: one file that needs no network, with the sums first and the evidence of each endpoint.
+"""HTML: one file that needs no network: sums, what failed, a matrix of components, and the evidence of each endpoint.
 
 Its Content-Security-Policy allows our script and our style sheet by hash, and nothing else: text that was not escaped
-could neither run nor connect anywhere.
+could neither run nor connect anywhere. Endpoints are data (``endpoint_data``), of which the script makes rows when they
+come into view.
 """
 
 from __future__ import annotations
@@ -9,32 +10,39 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from heapq import nsmallest
-from typing import TYPE_CHECKING, Literal, TextIO
+from io import StringIO
+from itertools import islice
+from typing import TYPE_CHECKING, TextIO
+from urllib.parse import quote
 
 from scanner.data import data
-from scanner.model.component_tally import ComponentRow, called, name_of
+from scanner.model.component_tally import ComponentRow, name_of
 from scanner.model.finding import OUTCOMES, SEVERITIES, Outcome
-from scanner.model.report import NEVER_FAILS, VERDICTS, CertificateRow, EndpointRow, FindingRow, Report
+from scanner.model.finding import outcome as outcome_of
+from scanner.model.inventory import moment
+from scanner.model.report import NEVER_FAILS, VERDICTS, EndpointRow, FindingRow, Report
 from scanner.report import headline
 from scanner.report.certificates import BASE, certificates_view
 from scanner.report.coverage import exit_line, missing, stopped, trust_line, unseen
+from scanner.report.endpoint_data import Pack, view
 from scanner.report.escape import visible
-from scanner.report.grouping import owner_name
+from scanner.report.grouping import Group, group_keys, groups, merged
+from scanner.report.matrix import Matrix
 
 MOST_ROWS = 5000
-"""Rows that a browser can show; the page has the worst and says how many are left out."""
+"""Endpoints on the page; it has the worst and says how many are left out."""
 MOST_COMPONENTS = 500
 """Lines of the component table; users may have any number of namespaces."""
+MOST_LINES = 150
+"""Lines of the matrix."""
 MOST_FINDINGS = 500
-"""Cluster-wide findings, without those in the table of certificates."""
+"""Groups of findings, and cluster-wide findings without those in the table of certificates."""
 _SECONDS = re.compile(r"(?<=T\d\d:\d\d:\d\d)(?:\.\d+)?\+00:00$")
 """End of a timestamp, behind its seconds."""
-DETAIL_FOR_ALL = 500
-"""Endpoints of a report from which only failed and inconclusive ones have their evidence on the page."""
 
 
 def write(report: Report, out: TextIO) -> None:
@@ -42,26 +50,36 @@ def write(report: Report, out: TextIO) -> None:
     from markupsafe import Markup  # noqa: PLC0415 - jinja2 is slow to import
 
     environment = _environment()
+    matrix = Matrix(now=moment(report.finished))
+    served: dict[str, FindingRow] = {}
+    found = groups(_certificates(matrix.watch(report.rows()), served))
     rows = report.summary.components.rows()
     common = _common(rows)
     discovery = report.coverage.get("discovery")
-    certificates = report.certificates and certificates_view(report.certificates, report.finished)
+    certificates = report.certificates and certificates_view(report.certificates, report.finished, served)
     shown = certificates.shown if certificates else frozenset()
     others = [one for one in report.findings if headline.same(one) not in shown]
-    objects = nsmallest(MOST_FINDINGS, others, key=headline.importance)
+    wide = sorted(filter(headline.open_question, others), key=headline.importance)
+    notes = [one for one in others if not headline.open_question(one)]
     style, script = _source("report.css"), _source("report.js")
-    page = environment.get_template("report.html.j2").generate(
+    page = environment.get_template(
+        "report.html.j2"
+    ).generate(
         report=report,
-        views=_views(report),
+        data=lambda: Markup(_data(report, found)),  # noqa: S704 - escaped for its element
         clusters=list(_clusters(report.cluster)),
+        failures=list(_failures(found[:MOST_FINDINGS], wide[:MOST_FINDINGS])),
+        failures_left_out=max(len(found) - MOST_FINDINGS, 0) + max(len(wide) - MOST_FINDINGS, 0),
+        matrix=matrix,
+        matrix_lines=matrix.lines(MOST_LINES),
         components=[_component(row, common) for row in rows[:MOST_COMPONENTS]],
         components_left_out=max(len(rows) - MOST_COMPONENTS, 0),
         common=common,
         legend=headline.legend(rows),
         certificates=certificates,
         chart_base=BASE,
-        objects=objects,
-        objects_left_out=len(others) - len(objects),
+        notes=nsmallest(MOST_FINDINGS, notes, key=headline.importance),
+        notes_left_out=max(len(notes) - MOST_FINDINGS, 0),
         outcomes=report.summary.outcomes,
         binding=report.summary.outcomes["fail"],
         discovery=discovery,
@@ -69,8 +87,6 @@ def write(report: Report, out: TextIO) -> None:
         unseen=len(unseen(report.coverage)),
         stopped=stopped(report.coverage),
         shown=min(report.summary.endpoints, MOST_ROWS),
-        detail_for_all=DETAIL_FOR_ALL,
-        verdicts=VERDICTS,
         severities=SEVERITIES[::-1],
         symbols=headline.SYMBOLS,
         words=headline.WORDS,
@@ -90,6 +106,83 @@ def write(report: Report, out: TextIO) -> None:
         out.write(piece)
 
 
+def _certificates(rows: Iterable[EndpointRow], worst: dict[str, FindingRow]) -> Iterator[EndpointRow]:
+    """Yield the rows, and keep the worst open finding on the certificate of each leaf, by SHA-256."""
+    for row in rows:
+        for leaf in (row["observed"]["chain"] or [])[:1]:
+            found = [one for one in row["findings"] if one["rule"].startswith("cert-") and headline.open_question(one)]
+            known = worst.get(leaf["sha256"])
+            if found:
+                worst[leaf["sha256"]] = min([*([known] if known else []), *found], key=headline.importance)
+        yield row
+
+
+def _data(report: Report, found: list[Group]) -> str:
+    """Return the endpoints as JSON: the worst ones of a report with too many."""
+    numbers = {each.key: number for number, each in enumerate(found)}
+    pack, now = Pack(), moment(report.finished)
+    rows = [
+        pack.add(view(row, (numbers[key] for key, _, _ in group_keys(row)), now))
+        for row in islice(_worst_first(report), MOST_ROWS)
+    ]
+    text = StringIO()
+    pack.write(text, {"words": headline.WORDS, "symbols": headline.SYMBOLS, "rows": rows})
+    return text.getvalue()
+
+
+def _worst_first(report: Report) -> Iterator[EndpointRow]:
+    """Yield the rows; if they are too many for the page, the worst first: one pass for each verdict that occurs."""
+    if report.summary.endpoints <= MOST_ROWS:
+        yield from report.rows()
+        return
+    for verdict in VERDICTS:
+        if report.summary.verdicts[verdict]:
+            yield from (row for row in report.rows() if row["verdict"] == verdict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureView:
+    """One line of what failed: a group of findings of endpoints, or a cluster-wide finding."""
+
+    finding: FindingRow
+    outcome: Outcome
+    alike: bool = True
+    """False if the observed values differ between the endpoints."""
+    endpoints: int = 0
+    """0 for a cluster-wide finding."""
+    places: list[str]
+    more: int = 0
+    """Listeners that ``places`` does not name."""
+    number: int | None = None
+    """The filter that lists the endpoints."""
+
+
+def _failures(found: list[Group], wide: list[FindingRow]) -> Iterator[FailureView]:
+    """Yield what failed, the most important first; of cluster-wide findings those that differ only in the object are
+    one."""
+    views = [
+        FailureView(
+            finding=each.shown,
+            outcome=each.outcome,
+            alike=each.alike,
+            endpoints=each.endpoints,
+            places=[name for name, _ in each.places],
+            more=len(each.listeners) - len(each.places),
+            number=number,
+        )
+        for number, each in enumerate(found)
+    ]
+    for one in merged(wide):
+        views.append(
+            FailureView(
+                finding=one,
+                outcome=outcome_of(one["verdict"], one["status"]),
+                places=[one["about"]] if one["about"] else [],
+            )
+        )
+    yield from sorted(views, key=lambda one: (*headline.importance(one.finding), -one.endpoints))
+
+
 def _environment() -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined  # noqa: PLC0415
 
@@ -101,7 +194,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    own = (pieces, headline.details, headline.label, headline.status_words)
+    own = (pieces, filtered, headline.details, headline.label, headline.status_words)
     environment.globals |= {each.__name__: each for each in own}
     return environment
 
@@ -109,6 +202,11 @@ def _environment() -> Environment:
 def pieces(text: str) -> list[str]:
     """Cut ``text`` where a line may break: after ``/``, ``:`` and ``#``."""
     return re.findall(r"[^/:#]*[/:#]+|[^/:#]+\Z", text)
+
+
+def filtered(**facets: str | int) -> str:
+    """Return a link that lists the endpoints with these facets: ``#component=dns&has=TLS%201.0``."""
+    return "#" + "&".join(f"{name}={quote(visible(str(value)), safe='')}" for name, value in facets.items())
 
 
 def _finalize(value: object) -> object:
@@ -123,20 +221,6 @@ def _source(name: str) -> str:
 def _hash(text: str) -> str:
     """Hash for ``script-src`` and ``style-src`` (Content Security Policy 3, 2.3.1)."""
     return "sha256-" + b64encode(sha256(text.encode()).digest()).decode()
-
-
-def _views(report: Report) -> Iterator[RowView]:
-    """Yield the worst rows first: one pass for each verdict that occurs, until the page is full."""
-    detail_for_all = report.summary.endpoints <= DETAIL_FOR_ALL
-    number = 0
-    for verdict in VERDICTS:
-        for row in report.rows() if report.summary.verdicts[verdict] else ():
-            if row["verdict"] != verdict:
-                continue
-            if number == MOST_ROWS:
-                return
-            number += 1
-            yield view(row, number, detailed=detail_for_all or verdict in {"fail", "inconclusive"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,218 +271,6 @@ def _clusters(cluster: dict[str, object] | None) -> Iterator[dict[str, str]]:
         if isinstance(each, dict):
             facts = {key: str(value) for key, value in each.items() if key == "name" or value not in (None, "", "None")}
             yield {key.replace("_", " ").capitalize(): _SECONDS.sub("Z", value) for key, value in facts.items()}
-
-
-_MOST_SUITES = 150
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VersionView:
-    """A version above the matrix of suites."""
-
-    name: str
-    short: str
-    state: Literal["accepted", "refused", "unknown"]
-    offending: bool
-    note: str
-    """Reason why it is unknown or not enumerated, or the side whose order of suites is used."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteView:
-    """A line of the matrix: a suite, and for each accepted version whether it was accepted."""
-
-    name: str
-    accepted: tuple[bool, ...]
-    offending: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FactView:
-    """A line of the list of facts. ``unknown``: the reason if there is no value."""
-
-    name: str
-    value: str = ""
-    unknown: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupKeys:
-    """Keys for groups and filters; empty for a target of a list."""
-
-    component: str = ""
-    namespace: str = ""
-    owner: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowView:
-    """One row, for the templates."""
-
-    row: EndpointRow
-    number: int
-    detailed: bool
-    """True if the page has the evidence."""
-    outcome: str
-    """One of ``OUTCOMES``."""
-    place: str
-    owner: str
-    group: GroupKeys
-    speaks: str
-    reason: str
-    severity: str
-    """Severity of the worst failing finding, or empty."""
-    order: int
-    """Sort key of the column of verdicts: outcome, then severity."""
-    leaf: CertificateRow | None
-    rules: str
-    """Rules that failed or were inconclusive, separated by spaces."""
-    open: list[FindingRow]
-    """Failed or inconclusive findings, the worst first."""
-    settled: list[FindingRow]
-    """The other findings."""
-    versions: list[VersionView]
-    spoken: list[VersionView]
-    suites: list[SuiteView]
-    suites_left_out: int
-    groups: list[tuple[str, bool]]
-    """Name, and whether the profile forbids it."""
-    facts: list[FactView]
-
-
-def view(row: EndpointRow, number: int, *, detailed: bool) -> RowView:
-    """Return the view of a row. ``number``: its anchor on the page."""
-    failed = [one for one in row["findings"] if one["verdict"] == "fail"]
-    offending = {item.split(" ", 1)[0] for one in failed for item in one["observed"]}
-    severity = min(failed, key=headline.rank)["severity"] if failed else ""
-    versions, suites, outcome = _versions(row, offending), _suites(row, offending), headline.outcome(row)
-    unsettled = sorted(
-        (one for one in row["findings"] if headline.open_question(one)),
-        key=lambda one: (one["verdict"] != "fail", headline.rank(one)),
-    )
-    return RowView(
-        row=row,
-        number=number,
-        detailed=detailed,
-        outcome=outcome,
-        place=headline.place(row),
-        owner=_owner(row),
-        group=_group(row),
-        speaks=headline.speaks(row),
-        reason=headline.reason(row),
-        severity=severity,
-        order=OUTCOMES.index(outcome) * 10 + len(SEVERITIES) - 1 - headline.severity_rank(severity),
-        leaf=next(iter(row["observed"]["chain"] or []), None),
-        rules=" ".join(dict.fromkeys(one["rule"] for one in unsettled)),
-        open=unsettled,
-        settled=[one for one in row["findings"] if not headline.open_question(one)],
-        versions=versions,
-        spoken=[version for version in versions if version.state == "accepted"],
-        suites=suites[:_MOST_SUITES],
-        suites_left_out=max(len(suites) - _MOST_SUITES, 0),
-        groups=[(name, name in offending) for name in row["observed"]["groups"] or []],
-        facts=_facts(row),
-    )
-
-
-def _owner(row: EndpointRow) -> str:
-    """Return the owner, or "" if the id has it: a target of a list is its own owner."""
-    owner = row["owner"]
-    if owner["name"] in row["id"] and (owner["namespace"] is None or owner["namespace"] in row["id"]):
-        return ""
-    return "/".join(filter(None, (owner["namespace"], owner["kind"], owner["name"])))
-
-
-def _group(row: EndpointRow) -> GroupKeys:
-    if row["standing"] == "listed" and row["component"] is None:
-        return GroupKeys()
-    namespace = row["owner"]["namespace"]
-    return GroupKeys(
-        component=called(row["component"], namespace),
-        namespace=namespace or called(None, None),
-        owner=owner_name(row["owner"]),
-    )
-
-
-def _versions(row: EndpointRow, offending: set[str]) -> list[VersionView]:
-    views = []
-    for name, answer in (row["observed"]["versions"] or {}).items():
-        state: Literal["accepted", "refused", "unknown"]
-        state = "unknown" if answer is None else "refused" if answer["suites"] == [] else "accepted"
-        notes = [row["reasons"].get(f"versions.{name}", "") if state == "unknown" else ""]
-        if answer is not None and state == "accepted":
-            notes.append(f"{answer['preference']} order" if answer["preference"] else "")
-            notes.append("" if answer["enumerated"] else "not every suite was tested")
-        views.append(
-            VersionView(
-                name=name,
-                short=headline.SHORT_VERSIONS.get(name, name),
-                state=state,
-                offending=name in offending and state == "accepted",
-                note=", ".join(filter(None, notes)),
-            )
-        )
-    return views
-
-
-def _suites(row: EndpointRow, offending: set[str]) -> list[SuiteView]:
-    """Return each accepted suite once, those of the newest version first."""
-    versions = row["observed"]["versions"] or {}
-    accepted = [versions[name] for name in headline.spoken(row)]
-    by_version = [answer["suites"] or [] if answer is not None else [] for answer in accepted]
-    return [
-        SuiteView(name=name, accepted=tuple(name in suites for suites in by_version), offending=name in offending)
-        for name in dict.fromkeys(name for suites in reversed(by_version) for name in suites)
-    ]
-
-
-def _facts(row: EndpointRow) -> list[FactView]:
-    observed, reasons = row["observed"], row["reasons"]
-    negotiated = observed["negotiated"]
-    negotiated_text = negotiated and ", ".join(
-        filter(None, (negotiated["version"], negotiated["suite"], negotiated["group"]))
-    )
-    stapled = observed["ocsp_stapled"]
-    values: tuple[tuple[str, str, str | None], ...] = (
-        ("negotiated", "Negotiated", negotiated_text),
-        ("client_certificate", "Client certificate", observed["client_certificate"]),
-        ("alpn", "ALPN", observed["alpn"] if observed["alpn"] or "alpn" in reasons else "none selected"),
-        ("ocsp_stapled", "OCSP staple", None if stapled is None else "yes" if stapled else "no"),
-    )
-    seen = [
-        FactView(name=name, value=value) if value else FactView(name=name, unknown=reasons.get(key, "not tested"))
-        for key, name, value in values
-    ]
-    return [
-        FactView(name="Reach", value=row["reach"] + (f": {row['detail']}" if row["detail"] else "")),
-        FactView(name="Dialled", value=f"{row['address']} port {row['port']}, {row['transport']}"),
-        FactView(name="Server name sent", value=row["server_name"] or "none"),
-        *seen,
-        FactView(name="Enforcement", value=headline.BINDINGS.get(row["binding"], row["binding"])),
-        *(FactView(name=key.capitalize(), value=value) for key, value in _optional(row)),
-        FactView(name="Found by", value=", ".join(row["origins"]) or "–"),
-        FactView(name="Cost", value=f"{observed['connections']} connections"),
-    ]
-
-
-def _optional(row: EndpointRow) -> list[tuple[str, str]]:
-    """Return the facts that only some endpoints have."""
-    listed = row["standing"] == "listed"
-    named = {name: owner_name(one) if one else "" for name, one in (("subject", row["subject"]), ("pod", row["pod"]))}
-    pairs = (
-        ("component", row["component"]),
-        ("workload", "" if listed else headline.STANDINGS.get(row["standing"], "")),
-        ("certainty", "" if row["certainty"] == "declared" else row["certainty"]),
-        ("segment", row["segment"]),
-        ("subject", named["subject"]),
-        ("node", row["node"]),
-        ("pod", named["pod"]),
-        ("may belong to", ", ".join(map(owner_name, row["candidates"]))),
-        ("also reached by", ", ".join(row["aliases"])),
-        ("sampled", "one of several listeners behind this address answered" if row["sampled"] else ""),
-        ("closed by", ", ".join(f"NetworkPolicy {name}" for name in row["blocked_by"])),
-    )
-    return [(key, value) for key, value in pairs if value]
 
 
 if TYPE_CHECKING:
