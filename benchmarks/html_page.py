@@ -28,7 +28,7 @@ from typing import Any
 from playwright.sync_api import Browser, sync_playwright
 
 from scanner.model.inventory import CertificateReport
-from scanner.model.report import EndpointRow, Report, Summary
+from scanner.model.report import Coverage, EndpointRow, Report, Summary
 from scanner.report import html
 from scanner.report.stream import RowFile
 
@@ -96,7 +96,7 @@ def report(document: dict[str, Any], read: Callable[[], Iterator[EndpointRow]]) 
     summary = Summary()
     for row in read():
         summary.add(row)
-    coverage = {**document["coverage"], "endpoints": summary.endpoints}
+    coverage: Coverage = {**document["coverage"], "endpoints": summary.endpoints}
     head = {key: document[key] for key in ("scanner", "started", "finished", "cluster", "rules", "findings")}
     listed = CertificateReport(summary=document["inventory"], rows=lambda: iter(document["certificates"]))
     return Report(**head, coverage=coverage, summary=summary, rows=read, certificates=listed)

@@ -45,7 +45,7 @@
     const [name, ...classes] = kind.split(".");
     const element = document.createElement(name);
     if (classes.length) element.className = classes.join(" ");
-    element.append(...children.flat().filter((child) => child !== "" && child !== null && child !== false));
+    element.append(...children.flat(Infinity).filter((child) => child || child === 0));
     return element;
   };
   const set = (element, attributes) => {

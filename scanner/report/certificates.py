@@ -323,7 +323,8 @@ def _row(row: InventoryRow, now: datetime | None, served: FindingRow | None) -> 
     worst = min(filter(headline.open_question, findings), key=headline.importance, default=None)
     colour, words_ = outcome(row), words(row["status"])
     if served and worst is served and colour not in ("fail", "deviates"):
-        colour, words_ = outcome_of(served["verdict"], served["status"]), "see the listener that serves it"
+        colour = outcome_of(served["verdict"], served["status"])
+        words_ = f"{'fails' if colour == 'fail' else headline.WORDS[colour]} on its listener"
     return CertificateView(
         row=row,
         name=name(row),

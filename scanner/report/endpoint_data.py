@@ -25,7 +25,7 @@ _MOST_ITEMS: Final = 60
 _MOST_SUITES: Final = 150
 _MOST_CERTIFICATES: Final = 10
 _MOST_NAMES: Final = 20
-_LONGEST: Final = 2000
+_LONGEST: Final = 6000
 """Characters of one text; the JSON report has all of it."""
 
 
@@ -228,9 +228,9 @@ def _chain(row: EndpointRow) -> list[tuple[str, Facts]] | str:
 def _certificate(one: CertificateRow) -> tuple[str, Facts]:
     def value(name: str, text: str | None, empty: str) -> tuple[str, str | None, str]:
         why = one["unreadable"].get({"Names": "dns_names"}.get(name, name.lower()), "")[:160]
-        return name, None if text is None else _cut(text or empty, 400), f"unreadable{': ' if why else ''}{why}"
+        return name, None if text is None else _cut(text or empty), f"unreadable{': ' if why else ''}{why}"
 
-    names = None if one["sans"] is None else ", ".join(one["sans"][:_MOST_NAMES])
+    names = None if one["sans"] is None else ", ".join(_cut(each, 260) for each in one["sans"][:_MOST_NAMES])
     more = len(one["sans"] or []) - _MOST_NAMES
     subject = value("Subject", one["subject"], "(empty subject)")
     facts = [
@@ -238,7 +238,7 @@ def _certificate(one: CertificateRow) -> tuple[str, Facts]:
         ("Valid", f"{one['not_before'] or '?'} to {one['not_after'] or '?'}", ""),
         ("Key", _key(one), ""),
         ("Signature", one["signature"] or "unreadable", ""),
-        value("Names", names if names is None or more <= 0 else f"{names[:4000]} and {more} more", "none"),
+        value("Names", f"{names} and {more} more" if more > 0 else names, "none"),
         ("SHA-256", one["sha256"], ""),
     ]
     return subject[1] or subject[2], facts

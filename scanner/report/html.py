@@ -39,8 +39,8 @@ MOST_COMPONENTS = 500
 """Lines of the component table; users may have any number of namespaces."""
 MOST_LINES = 150
 """Lines of the matrix."""
-MOST_FINDINGS = 500
-"""Groups of findings, and cluster-wide findings without those in the table of certificates."""
+MOST_FINDINGS = 200
+"""Groups of findings; cluster-wide findings without those in the table of certificates."""
 _SECONDS = re.compile(r"(?<=T\d\d:\d\d:\d\d)(?:\.\d+)?\+00:00$")
 """End of a timestamp, behind its seconds."""
 
