@@ -28,7 +28,7 @@ from typing import Any
 from playwright.sync_api import Browser, sync_playwright
 
 from scanner.model.inventory import CertificateReport
-from scanner.model.report import Coverage, EndpointRow, Report, Summary
+from scanner.model.report import EndpointRow, Report, Summary
 from scanner.report import html
 from scanner.report.stream import RowFile
 
@@ -96,10 +96,12 @@ def report(document: dict[str, Any], read: Callable[[], Iterator[EndpointRow]]) 
     summary = Summary()
     for row in read():
         summary.add(row)
-    coverage: Coverage = {**document["coverage"], "endpoints": summary.endpoints}
-    head = {key: document[key] for key in ("scanner", "started", "finished", "cluster", "rules", "findings")}
+    document["coverage"]["endpoints"] = summary.endpoints
+    head = {
+        key: document[key] for key in ("scanner", "started", "finished", "cluster", "coverage", "rules", "findings")
+    }
     listed = CertificateReport(summary=document["inventory"], rows=lambda: iter(document["certificates"]))
-    return Report(**head, coverage=coverage, summary=summary, rows=read, certificates=listed)
+    return Report(**head, summary=summary, rows=read, certificates=listed)
 
 
 def write(document: dict[str, Any], number: int, path: Path) -> Path:

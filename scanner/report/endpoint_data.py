@@ -118,7 +118,7 @@ def view(row: EndpointRow, groups: Iterable[int], now: datetime | None) -> dict[
             "workload": [owner_name(row["owner"])],
             "has": [*_traits(row, now)],
             "expires": [expiry_step(end, now)] if end and now else [],
-            "finding": [str(each) for each in groups],
+            "finding": list(dict.fromkeys(map(str, groups))),
         },
         "findings": [finding(each) for each in unsettled],
         "reason": headline.reason(row),
@@ -270,7 +270,7 @@ def _facts(row: EndpointRow) -> Facts:
         ("alpn", "ALPN", observed["alpn"] if observed["alpn"] or "alpn" in reasons else "none selected"),
         ("ocsp_stapled", "OCSP staple", None if stapled is None else "yes" if stapled else "no"),
     )
-    return [
+    facts: Facts = [
         ("Reach", row["reach"] + (f": {row['detail']}" if row["detail"] else ""), ""),
         ("Dialled", f"{row['address']} port {row['port']}, {row['transport']}", ""),
         ("Server name sent", row["server_name"] or "none", ""),
@@ -280,6 +280,7 @@ def _facts(row: EndpointRow) -> Facts:
         ("Found by", ", ".join(row["origins"]) or "–", ""),
         ("Cost", f"{observed['connections']} connections", ""),
     ]
+    return [(name, None if value is None else _cut(value, 400), why) for name, value, why in facts]
 
 
 def _optional(row: EndpointRow) -> Iterator[tuple[str, str | None]]:

@@ -146,8 +146,8 @@ class FailureView:
 
     finding: FindingRow
     outcome: Outcome
-    alike: bool = True
-    """False if the observed values differ between the endpoints."""
+    differ: frozenset[str] = frozenset()
+    """Parts that differ between the endpoints."""
     endpoints: int = 0
     """0 for a cluster-wide finding."""
     places: list[str]
@@ -164,10 +164,10 @@ def _failures(found: list[Group], wide: list[FindingRow]) -> Iterator[FailureVie
         FailureView(
             finding=each.shown,
             outcome=each.outcome,
-            alike=each.alike,
+            differ=frozenset(each.differ),
             endpoints=each.endpoints,
-            places=[name for name, _ in each.places],
-            more=len(each.listeners) - len(each.places),
+            places=[name for name, _ in each.examples],
+            more=len(each.listeners) - len(each.examples),
             number=number,
         )
         for number, each in enumerate(found)

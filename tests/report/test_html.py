@@ -10,7 +10,7 @@ from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
 from io import StringIO
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -30,7 +30,7 @@ def _text(report: Report) -> str:
     return out.getvalue()
 
 
-def _unpacked(packed: dict[str, Any], number: int) -> Any:
+def _unpacked(packed: dict[str, Any], number: int) -> object:
     """What the page's script reads under a number."""
     node = packed["nodes"][number]
     if not isinstance(node, list):
@@ -45,7 +45,8 @@ def _endpoints(page: str) -> list[dict[str, Any]]:
     """The endpoints in the data of the page."""
     (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
     packed = json.loads(data)
-    return [_unpacked(packed, number) for number in packed["rows"]]
+    found = [_unpacked(packed, number) for number in packed["rows"]]
+    return cast("list[dict[str, Any]]", found)
 
 
 def _everything(page: str) -> str:
