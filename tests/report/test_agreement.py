@@ -20,6 +20,7 @@ from scanner.model.report import FailOn, NotStarted, Report, fails
 from scanner.report import headline, html, json_document, junit, markdown, text
 from scanner.report.rows import endpoint_row, finding_row
 from tests.report import cluster_samples, samples
+from tests.report.page_data import endpoints
 from tests.report.samples import finding
 
 Numbers = dict[str, int]
@@ -63,7 +64,7 @@ def _of_text(report: Report) -> Numbers:
 
 def _of_html(report: Report) -> Numbers:
     page = _written(html.write, report)
-    top, _, rest = page.partition("Failing findings")
+    top, _, rest = page.partition("What failed")
     cards = re.findall(r'class="card (\w+)".*?class="number">(\d+)<', top, re.DOTALL)
     severities = re.findall(r'class="pill (\w+)">\w+</span> <b>(\d+)</b>', rest.partition("</ul>")[0])
     connections = re.findall(r"<dt>Connections</dt><dd>(\d+)</dd>", page)[0]  # endpoints have theirs
@@ -72,7 +73,7 @@ def _of_html(report: Report) -> Numbers:
     assert {name: int(number) for name, number in bar} == {
         name: n for name, n in numbers.items() if n and name in OUTCOMES
     }
-    rows = Counter(re.findall(r'<tbody role="rowgroup" class="endpoint (\w+)"', page))
+    rows = Counter(row["outcome"] for row in endpoints(page))
     assert rows == {name: count for name, count in numbers.items() if name in OUTCOMES and count}
     return {"endpoints": rows.total(), **numbers, "connections": int(connections), **_said(top)}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from itertools import pairwise
@@ -80,7 +81,7 @@ def _opened(browser: Browser, file: Path) -> Iterator[Page]:
 
 
 def _shown(page: Page) -> list[str]:
-    return [name.split(".")[0] for name in page.locator(".endpoint:visible .name b").all_inner_texts()]
+    return [name.split(".")[0] for name in page.locator(".line:visible .name b").all_inner_texts()]
 
 
 def test_the_worst_comes_first_and_details_are_closed(page: Page) -> None:
@@ -93,7 +94,9 @@ def test_a_card_shows_one_verdict_and_again_all(page: Page) -> None:
     card = page.locator(".card.inconclusive")
     card.click()
     assert sorted(_shown(page)) == ["closed", "orphan", "pq-only", "silent"]
-    expect(card).to_have_attribute("aria-pressed", "true")
+    expect(card).to_have_attribute("aria-current", "true")
+    expect(page.locator("#endpoints")).to_be_in_viewport()
+    expect(page.locator("#chips button")).to_have_text("inconclusive ×")
     expect(page.locator("#count")).to_have_text("4 of 15 shown")
     card.click()
     assert len(_shown(page)) == 15
@@ -104,6 +107,41 @@ def test_a_rule_shows_where_it_failed(page: Page) -> None:
     assert sorted(_shown(page)) == ["legacy", "orphan", "tenant"]
     page.locator("#clear").click()
     assert len(_shown(page)) == 15
+    page.go_back()
+    assert sorted(_shown(page)) == ["legacy", "orphan", "tenant"]
+
+
+def test_what_failed_lists_its_endpoints(page: Page) -> None:
+    for failure in page.locator(".failure:has(a.count)").all()[:3]:
+        count = failure.locator("a.count b").inner_text()
+        failure.locator("a.count").click()
+        expect(page.locator("#count")).to_have_text(f"{count} of 15 shown")
+        message = failure.locator(".message").first.inner_text()
+        page.locator("#table .toggle").first.click()
+        expect(page.locator(".detail .message", has_text=message).first).to_be_visible()
+        page.locator("#table .toggle").first.click()
+
+
+def test_every_cell_of_the_matrix_lists_what_it_counts(cluster: Page) -> None:
+    links = cluster.locator(".grid td a").evaluate_all("all => all.map(one => [one.textContent, one.hash])")
+    assert {"#has=TLS%201.0", "#component=dns&has=TLS%201.0"} <= {link for _, link in links}
+    for number, link in links:
+        cluster.evaluate("link => { location.hash = link }", link)
+        expect(cluster.locator("#count")).to_have_text(f"{number.rstrip('?')} of 23 shown")
+
+
+def test_the_address_keeps_the_filters(page: Page) -> None:
+    page.locator(".card.fail").click()
+    page.locator("#search").fill('tls "1.0"')
+    expect(page.locator("#count")).not_to_have_text(re.compile("^15|^4 "))
+    shown = _shown(page)
+    page.locator("#table .toggle").first.click()
+    kept = page.url
+    page.goto("about:blank")
+    page.goto(kept)
+    assert _shown(page) == shown
+    expect(page.locator("#search")).to_have_value('tls "1.0"')
+    expect(page.locator(".detail")).to_have_count(1)
 
 
 def test_search_finds_what_is_inside(page: Page) -> None:
@@ -112,6 +150,10 @@ def test_search_finds_what_is_inside(page: Page) -> None:
     page.keyboard.type("rsa 1024")
     expect(page.locator("#count")).to_have_text("1 of 15 shown")
     assert _shown(page) == ["rsa1024"]
+    for words, shown in (("tls_rsa_with_aes_128_cbc_sha (aes128-sha", "legacy"), ('"tls 1.0" high', "legacy")):
+        page.locator("#search").fill(words)
+        expect(page.locator(".line").first).to_contain_text(shown)
+        assert len(_shown(page)) < 4
     page.locator("#search").fill("no such thing at all")
     expect(page.locator("#none")).to_be_visible()
     page.locator("#clear2").click()
@@ -119,7 +161,7 @@ def test_search_finds_what_is_inside(page: Page) -> None:
 
 
 def test_sorting_by_keyboard_tells_assistive_technology(page: Page) -> None:
-    header = page.locator("thead th", has=page.locator("[data-key=name]"))
+    header = page.locator("thead th", has=page.locator("[data-key=id]"))
     header.locator("button").focus()
     page.keyboard.press("Enter")
     expect(header).to_have_attribute("aria-sort", "ascending")
@@ -133,19 +175,20 @@ def test_sorting_by_keyboard_tells_assistive_technology(page: Page) -> None:
 def test_what_is_not_known_sorts_last_either_way(page: Page) -> None:
     for _ in range(2):
         page.locator("[data-key=ends]").click()
-        without = page.locator(".endpoint").evaluate_all("all => all.map(one => one.dataset.ends === '')")
+        without = [text == "–" for text in page.locator(".line .cert").all_inner_texts()]
         assert without == sorted(without)
 
 
 def test_a_row_opens_to_its_evidence(page: Page) -> None:
-    entry = page.locator(".endpoint", has_text="legacy.demo.example").first
-    entry.locator(".toggle").focus()
+    line = page.locator(".line", has_text="legacy.demo.example").first
+    line.locator(".toggle").focus()
     page.keyboard.press("Enter")
-    expect(entry.locator(".toggle")).to_have_attribute("aria-expanded", "true")
+    expect(line.locator(".toggle")).to_have_attribute("aria-expanded", "true")
+    expect(line.locator(".toggle")).to_be_focused()
     for text in ("TLS_RSA_WITH_AES_128_CBC_SHA (AES128-SHA, 0x002F)", "Certificate chain", "--version 1.0"):
-        expect(entry.locator(".detail").get_by_text(text).first).to_be_visible()
-    entry.locator(".line .name").click()
-    expect(entry.locator(".detail")).to_be_hidden()
+        expect(page.locator(".detail").get_by_text(text).first).to_be_visible()
+    line.locator(".name").click()
+    expect(page.locator(".detail")).to_have_count(0)
 
 
 def test_all_open_and_close(page: Page) -> None:
@@ -156,16 +199,15 @@ def test_all_open_and_close(page: Page) -> None:
 
 
 def test_a_command_can_be_copied(page: Page) -> None:
-    page.locator("#e1 .toggle").click()
-    button = page.locator("#e1 .copy").first
+    page.locator(".line .toggle").first.click()
+    button = page.locator(".detail .copy").first
     button.click()
     expect(button).to_have_text("Copied")
 
 
-def test_a_link_opens_its_endpoint_and_its_rule(page: Page) -> None:
-    page.evaluate("location.hash = 'e2'")
-    expect(page.locator("#e2 .detail")).to_be_visible()
-    page.locator("#e2 .finding a").first.click()
+def test_a_finding_leads_to_its_rule(page: Page) -> None:
+    page.locator(".line", has_text="expired").locator(".toggle").click()
+    page.locator(".detail .finding a").first.click()
     expect(page.locator("#rule-cert-expired .page")).to_be_visible()
 
 
@@ -192,17 +234,65 @@ def test_no_width_scrolls_sideways(page: Page, width: int) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_print_opens_what_needs_a_reader_on_white(page: Page) -> None:
+def test_print_has_what_failed_and_a_short_list_on_white(page: Page) -> None:
     page.locator("#theme").click()
     page.emulate_media(media="print")
     assert _paper(page) == "rgb(255, 255, 255)"
     expect(page.locator("#controls")).to_be_hidden()
-    expect(page.locator(".fail > .detail").first).to_be_visible()
-    expect(page.locator(".pass > .detail").first).to_be_hidden()
+    expect(page.locator(".line").last).to_be_visible()
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    expect(page.locator(".fail .evidence li").first).to_be_visible()
+    expect(page.locator(".failure .expected li").first).to_be_visible()
     page.evaluate("dispatchEvent(new Event('afterprint'))")
-    expect(page.locator("details.evidence[open]")).to_have_count(0)
+    expect(page.locator(".failures details[open]")).to_have_count(0)
+
+
+@pytest.fixture(scope="module")
+def large_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("html") / "large.html"
+    rows = [{**row, "id": f"{row['id']} {turn}"} for turn in range(60) for row in cluster_samples.rows()]
+    atomic_write(path, lambda out: html.write(cluster_samples.report(rows), out))  # type: ignore[arg-type]
+    return path
+
+
+@pytest.fixture
+def large(browser: Browser, large_file: Path) -> Iterator[Page]:
+    yield from _opened(browser, large_file)
+
+
+def test_rows_are_made_when_they_come_into_view(large: Page) -> None:
+    expect(large.locator("#count")).to_have_text("1380 shown")
+    assert 20 <= large.locator(".line").count() <= 200
+    large.evaluate("scrollTo(0, document.querySelector('#table').getBoundingClientRect().bottom + scrollY - 800)")
+    expect(large.locator("#table > tbody").last.locator(".line").last).to_be_visible()
+    assert large.locator(".line").count() <= 400
+    large.locator("#search").fill("dns-default 59")
+    expect(large.locator("#count")).to_have_text("3 of 1380 shown")
+    large.locator(".line .toggle").first.click()
+    expect(large.locator(".detail")).to_contain_text("it accepts versions below TLSv1.2")
+
+
+def test_a_long_list_is_not_printed(large: Page) -> None:
+    large.emulate_media(media="print")
+    large.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(large.locator("#table")).to_be_hidden()
+    expect(large.locator("#unprinted")).to_contain_text("1380 endpoints is not printed")
+    expect(large.locator(".grid")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("kind", ["targets", "cluster"])
+def test_axe_finds_nothing(kind: str, scheme: Literal["light", "dark"], request: pytest.FixtureRequest) -> None:
+    axe = pytest.importorskip("axe_playwright_python", reason="axe-core is not installed")
+    page: Page = request.getfixturevalue("page" if kind == "targets" else "cluster")
+    page.emulate_media(color_scheme=scheme)
+    page.locator(".card.fail").click()
+    page.locator("#expand").click()
+    page.evaluate(
+        "document.querySelectorAll('.failures details, .chart details').forEach(each => { each.open = true })"
+    )
+    page.evaluate(Path(axe.__file__).with_name("axe.min.js").read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run(document, { resultTypes: ['violations'] }).then(found => found.violations)")
+    assert [(each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in found] == []
 
 
 def _headings(page: Page) -> list[str]:
@@ -212,7 +302,7 @@ def _headings(page: Page) -> list[str]:
 def test_a_cluster_is_grouped_by_component_the_worst_first(cluster: Page) -> None:
     assert _headings(cluster)[:5] == ["dns", "router", "oauth-server", "namespace", "crio"]
     expect(cluster.locator(".group", has_text="dns").first).to_contain_text("3 endpoints, 3 fail")
-    names = cluster.locator("#table > tbody").evaluate_all("all => all.map(one => one.className.split(' ')[0])")
+    names = cluster.locator("#table > tbody > tr").evaluate_all("all => all.map(one => one.className.split(' ')[0])")
     assert names[0] == "group"
     assert len(names) == 23 + 9
 
@@ -222,13 +312,13 @@ def test_a_cluster_can_be_grouped_otherwise(cluster: Page) -> None:
     assert "DaemonSet" in _headings(cluster)
     cluster.locator("#group").select_option("")
     assert _headings(cluster) == []
-    expect(cluster.locator(".endpoint:visible")).to_have_count(23)
+    expect(cluster.locator(".line:visible")).to_have_count(23)
 
 
 def test_a_component_shows_its_endpoints(cluster: Page) -> None:
-    button = cluster.locator(".component", has_text="router")
-    button.click()
-    expect(button).to_have_attribute("aria-pressed", "true")
+    link = cluster.locator(".component", has_text="router")
+    link.click()
+    expect(link).to_have_attribute("aria-current", "true")
     expect(cluster.locator("#count")).to_have_text("2 of 23 shown")
     expect(cluster.locator("#component")).to_have_value("router")
     assert _headings(cluster) == ["router"]
@@ -279,11 +369,14 @@ def test_no_width_of_a_cluster_scrolls_sideways(cluster: Page, width: int) -> No
     assert cluster.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_without_javascript_everything_is_readable(browser: Browser, file: Path) -> None:
+def test_without_javascript_what_failed_is_readable(browser: Browser, cluster_file: Path) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
-    page.goto(file.as_uri())
-    expect(page.locator(".detail:visible")).to_have_count(15)
+    page.goto(cluster_file.as_uri())
+    expect(page.locator(".card.fail")).to_be_visible()
+    expect(page.locator(".failure").first).to_contain_text("it accepts versions below TLSv1.2")
+    expect(page.locator(".grid")).to_contain_text("dns")
+    expect(page.get_by_text("The list of endpoints needs JavaScript.")).to_be_visible()
     expect(page.locator("#controls")).to_be_hidden()
     context.close()
 
@@ -303,7 +396,7 @@ def test_what_breaks_nothing_has_a_card_of_its_own_and_the_headline_counts_the_o
     expect(cluster.locator("h1 b.fail")).to_have_text(cluster.locator(".card.fail .number").inner_text())
     cluster.locator(".card.deviates").click()
     expect(cluster.locator("#count")).to_have_text("8 of 23 shown")
-    assert set(cluster.locator(".endpoint:visible .toggle").all_text_contents()) == {"~differs"}
+    assert set(cluster.locator(".line:visible .toggle").all_text_contents()) == {"~differs"}
 
 
 def test_ids_break_where_their_parts_end(cluster: Page) -> None:
