@@ -86,7 +86,7 @@
       h("tbody", lines.map(([name, offending, accepted]) => h(offending ? "tr.offending" : "tr",
         set(h("th", h("code", name), offending && [" ", h("span.pill.fail", "not allowed")]), { scope: "row" }),
         accepted.map((yes) => h("td", yes && [set(h("span", "●"), { "aria-hidden": "true" }), h("span.hidden", "accepted")]))))),
-    )), { tabindex: "0", role: "region", "aria-label": "Accepted cipher suites" }),
+    )), { tabindex: "0", role: "group", "aria-label": "Accepted cipher suites" }),
     more > 0 && h("p.unknown", `${more} more suites are in the JSON report.`),
     notes.map(([name, note]) => h("p.unknown", `${name}: ${note}.`)),
   ];

@@ -267,7 +267,7 @@ def test_the_chart_says_in_words_what_it_shows() -> None:
         " within 5 years 4, within 10 years 2"
     )
     (chart,) = re.findall(r'<svg class="ends".*?</svg>', page, re.DOTALL)
-    assert 'role="img" aria-labelledby="ends-title ends-text"' in chart
+    assert 'role="group" aria-labelledby="ends-title ends-text"' in chart
     assert chart.count("<rect ") == 12
     assert "<title>within 2 years: 2 (1 signer, 1 serving)</title>" in chart
     heights = [float(each) for each in re.findall(r'<rect .*?height="(.*?)"', chart)]
