@@ -99,6 +99,7 @@ from tests.lint import examples
 from tests.pki import examples as pki_examples
 from tests.pki import names_story
 from tests.pki.objects import secret
+from tests.report.page_data import endpoints
 
 ROOT: Final = Path(__file__).parents[1]
 GOLDEN: Final = ROOT / "tests" / "golden" / "behaviour"
@@ -961,17 +962,15 @@ def _metrics(case: Case, text: str) -> None:
     case.words += [each for each in lines if each.startswith("# HELP")]
 
 
-_DATA: Final = re.compile(r'data-([a-z]+)="([^"]*)"')
-_SHOWN: Final = frozenset({"verdict", "rules", "order", "name", "rule", "key"})
-
-
 def _html(case: Case, text: str) -> None:
-    """The data that the page's script sorts and selects by."""
-    for tag in re.findall(r"<[a-z]+ [^>]*data-[^>]*>", text):
-        found = _DATA.findall(tag)
-        case.lines += filter(None, [" ".join(f"{key}={value}" for key, value in found if key in _SHOWN)])
-        case.values += [f"{key}={value}" for key, value in found if key != "speaks"]
-    case.words += re.sub(r"<style>.*?</style>|<script>.*?</script>|<meta[^>]*>", "", text, flags=re.DOTALL).splitlines()
+    """The filters of the page, and what its script sorts and selects by."""
+    case.lines += dict.fromkeys(re.findall(r'href="(#[a-z]+=[^"]*)"', text))
+    for row in endpoints(text):
+        facets = row["facets"]
+        case.lines.append(f"{row['outcome']} order={row['order']} rules={' '.join(facets['rule'])} {row['id']}")
+        case.values += [f"{name}={value}" for name, values in facets.items() for value in values]
+        case.words += _texts({key: value for key, value in row.items() if key != "facets"})
+    case.words += re.sub(r"<(style|script).*?</\1>|<meta[^>]*>", "", text, flags=re.DOTALL).splitlines()
 
 
 _READERS: Final[Mapping[str, Callable[[Case, str], None]]] = {

@@ -364,7 +364,7 @@
   // Paper: the details of what failed are open, and a short list is complete.
   let opened = [];
   addEventListener("beforeprint", () => {
-    opened = every(".failures details:not([open])");
+    opened = every(".failure:not(.rest *) details:not([open]), .rest:not([open])");
     for (const one of opened) one.open = true;
     if (!root.classList.contains("long")) for (const body of [...blocks.keys()]) fill(body);
   });

@@ -18,7 +18,7 @@ from scanner.report import headline
 from scanner.report.certificates import expiry_step, time_left
 from scanner.report.escape import visible
 from scanner.report.grouping import owner_name
-from scanner.report.matrix import component_of, traits
+from scanner.report.matrix import SHOWN, component_of, traits
 from scanner.report.stream import dumps
 
 _MOST_ITEMS: Final = 60
@@ -116,7 +116,7 @@ def view(row: EndpointRow, groups: Iterable[int], now: datetime | None) -> dict[
             "component": [component_of(row)],
             "namespace": [each for each in [row["owner"]["namespace"]] if each],
             "workload": [owner_name(row["owner"])],
-            "has": [*_traits(row, now)],
+            "has": [f"{column}{SHOWN[state]}" for column, state in traits(row, now).items() if state in SHOWN],
             "expires": [expiry_step(end, now)] if end and now else [],
             "finding": list(dict.fromkeys(map(str, groups))),
         },
@@ -154,13 +154,6 @@ def _counts(one: FindingRow) -> bool:
 def _items(texts: list[str]) -> list[str]:
     more = len(texts) - _MOST_ITEMS
     return [*texts[:_MOST_ITEMS], *([f"and {more} more, in the JSON report"] if more > 0 else [])]
-
-
-def _traits(row: EndpointRow, now: datetime | None) -> Iterator[str]:
-    """Yield the columns of the matrix that count the endpoint; with a question mark if it is unknown."""
-    for column, trait in traits(row, now).items():
-        if trait.answer != "no":
-            yield column if trait.answer == "yes" else f"{column}?"
 
 
 def _settled(one: FindingRow) -> tuple[str, str, str, str]:

@@ -31,7 +31,7 @@ from scanner.report.coverage import exit_line, missing, stopped, trust_line, uns
 from scanner.report.endpoint_data import Pack, view
 from scanner.report.escape import visible
 from scanner.report.grouping import Group, group_keys, groups, merged
-from scanner.report.matrix import Matrix
+from scanner.report.matrix import SHOWN, Matrix
 
 MOST_ROWS = 5000
 """Endpoints on the page; it has the worst and says how many are left out."""
@@ -72,6 +72,7 @@ def write(report: Report, out: TextIO) -> None:
         failures_left_out=max(len(found) - MOST_FINDINGS, 0) + max(len(wide) - MOST_FINDINGS, 0),
         matrix=matrix,
         matrix_lines=matrix.lines(MOST_LINES),
+        states=SHOWN,
         components=[_component(row, common) for row in rows[:MOST_COMPONENTS]],
         components_left_out=max(len(rows) - MOST_COMPONENTS, 0),
         common=common,

@@ -7,15 +7,14 @@ plaintext, or have a certificate that expires.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from typing import Final, Literal
 
 from scanner.model.component_tally import called
-from scanner.model.finding import Outcome
-from scanner.model.finding import outcome as outcome_of
+from scanner.model.finding import NEVER_FAILS
 from scanner.model.inventory import moment
 from scanner.model.report import EndpointRow, VersionRow
 from scanner.model.weak_suites import weakness
@@ -33,42 +32,38 @@ _OLDEST: Final = ("SSLv2", "SSLv3")
 """Versions that have a column only if an endpoint accepts them."""
 COLUMNS: Final = (*headline.SHORT_VERSIONS.values(), WEAK, POST_QUANTUM, PLAINTEXT, EXPIRED, EXPIRING)
 
-Answer = Literal["yes", "no", "unknown"]
+State = Literal["fail", "deviates", "yes", "unknown", "no"]
+"""``fail`` and ``deviates``: its requirement forbids it, by the outcome of the finding. ``yes``: nothing forbids it."""
+SHOWN: Final[Mapping[State, str]] = {"fail": ": fail", "deviates": ": differs", "yes": "", "unknown": ": unknown"}
+"""States that are counted, with the end of the filter's word: ``TLS 1.0: fail``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trait:
-    """The answer of one endpoint in one column. ``against``: the outcome if its requirement forbids it, else None."""
-
-    answer: Answer
-    against: Outcome | None = None
-
-
-def traits(row: EndpointRow, now: datetime | None) -> dict[str, Trait]:
-    """Return the endpoint's trait in each of ``COLUMNS``. ``now``: the end of the scan."""
+def traits(row: EndpointRow, now: datetime | None) -> dict[str, State]:
+    """Return the endpoint's state in each of ``COLUMNS``. ``now``: the end of the scan."""
     failed = dict(_failed(row))
     without_tls = row["verdict"] == "not_applicable" or row["reach"] == "plaintext"
     versions, spoken = row["observed"]["versions"] or {}, headline.spoken(row)
-    found: dict[str, Trait] = {}
+    found: dict[str, State] = {}
     for name, short in headline.SHORT_VERSIONS.items():
-        unknown = versions.get(name) is None and not without_tls
-        answer: Answer = "yes" if name in spoken else "unknown" if unknown else "no"
-        found[short] = Trait(answer, failed.get(name))
+        known = without_tls or versions.get(name) is not None
+        found[short] = failed.get(name, "yes") if name in spoken else "no" if known else "unknown"
     weak = [name for name in _accepted(row) if _is_weak(name)]
-    if weak or without_tls:
-        found[WEAK] = Trait("yes" if weak else "no", next((failed[name] for name in weak if name in failed), None))
+    if weak:
+        found[WEAK] = next((failed[name] for name in weak if name in failed), "yes")
     else:
-        found[WEAK] = Trait("no" if versions and all(map(_settled, versions.items())) else "unknown")
-    found[POST_QUANTUM] = Trait("no" if without_tls else _post_quantum(row))
-    found[PLAINTEXT] = Trait("yes" if row["reach"] == "plaintext" else "no", failed.get("plaintext"))
-    return found | _expiry(row, now, failed, without_tls=without_tls)
+        known = without_tls or bool(versions and all(map(_settled, versions.items())))
+        found[WEAK] = "no" if known else "unknown"
+    found[POST_QUANTUM] = "no" if without_tls else _post_quantum(row)
+    found[PLAINTEXT] = failed.get("plaintext", "yes") if row["reach"] == "plaintext" else "no"
+    found[EXPIRED], found[EXPIRING] = _expiry(row, now, failed, without_tls=without_tls)
+    return found
 
 
-def _failed(row: EndpointRow) -> Iterator[tuple[str, Outcome]]:
+def _failed(row: EndpointRow) -> Iterator[tuple[str, State]]:
     """Yield what failing findings observed, by its first word, and the ids of their rules; the worst last."""
     failing = [each for each in row["findings"] if each["verdict"] == "fail"]
     for each in sorted(failing, key=headline.importance, reverse=True):
-        outcome = outcome_of(each["verdict"], each["status"])
+        outcome: State = "deviates" if each["status"] in NEVER_FAILS else "fail"
         yield each["rule"], outcome
         for item in each["observed"]:
             yield item.split(" ", 1)[0], outcome
@@ -107,7 +102,7 @@ def _settled(version: tuple[str, VersionRow | None]) -> bool:
     return _weak_names(tls13=name == "TLSv1.3") <= {*answer["refused"], *(answer["suites"] or [])}
 
 
-def _post_quantum(row: EndpointRow) -> Answer:
+def _post_quantum(row: EndpointRow) -> State:
     for each in row["findings"]:
         if each["rule"] == "tls-pq-readiness":
             return "unknown" if each["verdict"] == "inconclusive" else "yes" if each["observed"] else "no"
@@ -115,22 +110,18 @@ def _post_quantum(row: EndpointRow) -> Answer:
 
 
 def _expiry(
-    row: EndpointRow, now: datetime | None, failed: dict[str, Outcome], *, without_tls: bool
-) -> dict[str, Trait]:
+    row: EndpointRow, now: datetime | None, failed: Mapping[str, State], *, without_tls: bool
+) -> tuple[State, State]:
+    """Return the states of ``EXPIRED`` and ``EXPIRING``."""
     chain = row["observed"]["chain"]
     expired, expiring = failed.get("cert-expired"), failed.get("cert-expiring")
     end = moment(chain[0]["not_after"]) if chain else None
     if end is None or now is None:
-        answer: Answer = "no" if without_tls or chain == [] else "unknown"
-        return {
-            EXPIRED: Trait("yes" if expired else answer, expired),
-            EXPIRING: Trait("yes" if expiring else answer, expiring),
-        }
-    past, soon = end < now or expired is not None, now <= end < now + SOON or expiring is not None
-    return {
-        EXPIRED: Trait("yes" if past else "no", expired),
-        EXPIRING: Trait("yes" if soon and not past else "no", expiring),
-    }
+        other: State = "no" if without_tls or chain == [] else "unknown"
+        return expired or other, expiring or other
+    past: State = "yes" if end < now else "no"
+    soon: State = "yes" if now <= end < now + SOON else "no"
+    return expired or past, expiring or soon
 
 
 def component_of(row: EndpointRow) -> str:
@@ -140,26 +131,12 @@ def component_of(row: EndpointRow) -> str:
     return called(row["component"], row["owner"]["namespace"])
 
 
-@dataclass(slots=True)
-class Cell:
-    """Endpoints of a component in one column."""
+Cells = dict[str, Counter[State]]
+"""Column -> endpoints by state."""
 
-    yes: int = 0
-    unknown: int = 0
-    against: Counter[Outcome] = field(default_factory=Counter)
-    """Endpoints whose requirement forbids it, by outcome."""
 
-    def add(self, trait: Trait) -> None:
-        """Count one endpoint."""
-        self.yes += trait.answer == "yes"
-        self.unknown += trait.answer == "unknown"
-        if trait.answer == "yes" and trait.against:
-            self.against[trait.against] += 1
-
-    @property
-    def outcome(self) -> str:
-        """Its colour: the worst outcome of what is forbidden, else empty."""
-        return next((each for each in ("fail", "deviates") if self.against[each]), "")
+def _cells() -> Cells:
+    return {column: Counter() for column in COLUMNS}
 
 
 @dataclass(slots=True)
@@ -167,32 +144,29 @@ class Matrix:
     """Counts over all endpoints."""
 
     now: datetime | None
-    total: dict[str, Cell] = field(default_factory=lambda: {each: Cell() for each in COLUMNS})
-    components: dict[str, dict[str, Cell]] = field(default_factory=dict)
+    total: Cells = field(default_factory=_cells)
+    components: dict[str, Cells] = field(default_factory=dict)
 
     def watch(self, rows: Iterable[EndpointRow]) -> Iterator[EndpointRow]:
         """Yield the rows, and count each."""
         for row in rows:
-            line = self.components.setdefault(component_of(row), {each: Cell() for each in COLUMNS})
-            for column, trait in traits(row, self.now).items():
-                line[column].add(trait)
-                self.total[column].add(trait)
+            line = self.components.setdefault(component_of(row), _cells())
+            for column, state in traits(row, self.now).items():
+                line[column][state] += 1
+                self.total[column][state] += 1
             yield row
 
     @property
     def columns(self) -> list[str]:
         """The columns to show: old SSL versions only if an endpoint accepts them."""
         old = [headline.SHORT_VERSIONS[each] for each in _OLDEST]
-        return [each for each in COLUMNS if each not in old or self.total[each].yes]
+        return [each for each in COLUMNS if each not in old or self.total[each].keys() - {"no", "unknown"}]
 
-    def lines(self, most: int) -> list[tuple[str, dict[str, Cell]]]:
-        """Return the components with what is forbidden first, by number of endpoints, then by name."""
+    def lines(self, most: int) -> list[tuple[str, Cells]]:
+        """Return the components, those with most that is forbidden first, then by name."""
 
-        def forbidden(cells: dict[str, Cell], outcome: Outcome) -> int:
-            return sum(cell.against[outcome] for cell in cells.values())
+        def rank(line: tuple[str, Cells]) -> tuple[int, int, str]:
+            fail, deviates = (-sum(cell[each] for cell in line[1].values()) for each in ("fail", "deviates"))
+            return fail, deviates, line[0]
 
-        order = sorted(
-            self.components.items(),
-            key=lambda one: (-forbidden(one[1], "fail"), -forbidden(one[1], "deviates"), one[0]),
-        )
-        return order[:most]
+        return sorted(self.components.items(), key=rank)[:most]
