@@ -99,9 +99,21 @@ def expiry(row: InventoryRow) -> float:
     return _NEVER if end is None else end.timestamp()
 
 
-def first(rows: Iterable[InventoryRow], most: int) -> list[InventoryRow]:
-    """Return the ``most`` most important rows, without holding the others in memory."""
-    return nsmallest(most, rows, key=importance)
+def first(
+    rows: Iterable[InventoryRow], most: int, served: Mapping[str, FindingRow] | None = None
+) -> list[InventoryRow]:
+    """Return the ``most`` most important rows, without holding the others in memory. ``served``: by SHA-256 of a leaf,
+    the worst open finding of a listener that serves it; a failure counts like one of its key."""
+    known = served or {}
+    return nsmallest(most, rows, key=lambda row: _place(row, known.get(row["sha256"])))
+
+
+def _place(row: InventoryRow, served: FindingRow | None) -> tuple[int, int, float, str]:
+    rank, end, digest = importance(row)
+    failed = [one for one in (*row["findings"], *([served] if served else [])) if one["verdict"] == "fail"]
+    if served and served["verdict"] == "fail":
+        rank = min(rank, 2 if served["status"] in NEVER_FAILS else 0)
+    return rank, min(map(headline.rank, failed), default=0), end, digest
 
 
 def expiring(rows: Iterable[InventoryRow], now: datetime | None, most: int) -> list[InventoryRow]:
@@ -243,7 +255,7 @@ def certificates_view(
     if not summary["certificates"] and not summary["names"]:
         return None
     served = served or {}
-    worst = nsmallest(MOST_CERTIFICATES, found.rows(), key=lambda row: _place(row, served.get(row["sha256"])))
+    worst = first(found.rows(), MOST_CERTIFICATES, served)
     bars = _bars(summary["ends"])
     return CertificatesView(
         summary=summary,
@@ -304,15 +316,6 @@ def _segments(counts: dict[str, int], most: int) -> list[Segment]:
 
 
 # --- the table ------------------------------------------------------------------------------------------------------
-
-
-def _place(row: InventoryRow, served: FindingRow | None) -> tuple[int, int, float, str]:
-    """Sort key: ``importance``, counting a failure of a listener like one of its key; of each the most severe first."""
-    rank, end, digest = importance(row)
-    failed = [one for one in (*row["findings"], *([served] if served else [])) if one["verdict"] == "fail"]
-    if served and served["verdict"] == "fail":
-        rank = min(rank, 2 if served["status"] in NEVER_FAILS else 0)
-    return rank, min(map(headline.rank, failed), default=0), end, digest
 
 
 def _row(row: InventoryRow, now: datetime | None, served: FindingRow | None) -> CertificateView:
