@@ -14,7 +14,7 @@ from scanner.model.report import EndpointRow, FindingRow, GroupRow, OwnerRow
 from scanner.report import headline
 
 GroupKey = tuple[object, ...]
-"""What equal findings have in common."""
+"""Parts that equal findings share."""
 EXAMPLES: Final = 3
 """Listeners that a group names; all are counted."""
 _DIFFER: Final = ("observed", "evidence")

@@ -1,8 +1,8 @@
 """HTML: one file that needs no network: sums, what failed, a matrix of components, and the evidence of each endpoint.
 
 Its Content-Security-Policy allows our script and our style sheet by hash, and nothing else: text that was not escaped
-could neither run nor connect anywhere. Endpoints are data (``endpoint_data``), of which the script makes rows when they
-come into view.
+could neither run nor connect anywhere. Endpoints are data (``endpoint_data``); the script makes a row
+when it comes into view.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ class FailureView:
 
 
 def _failures(found: list[Group], wide: list[FindingRow]) -> Iterator[FailureView]:
-    """Yield what failed, the most important first; of cluster-wide findings those that differ only in the object are
+    """Yield the failures, the most important first; of cluster-wide findings those that differ only in the object are
     one."""
     views = [
         FailureView(
