@@ -24,7 +24,7 @@ help:
 	@echo "make coverage    the same, and print which share of scanner/ the tests run"
 	@echo "make e2e     build a real etcd and API server once, and run the tests that need them"
 	@echo "make schemas generate profiles/schemas from the pinned modules"
-	@echo "make lint    ruff and mypy --strict"
+	@echo "make lint    ruff, mypy --strict and zizmor"
 	@echo "make format  let ruff rewrite the sources"
 	@echo "make bench   measure against sslscan, nmap and sslyze"
 	@echo "make clean   remove what the others made"
@@ -81,6 +81,7 @@ lint: setup
 	$(RUN)/ruff check .
 	$(RUN)/ruff format --check .
 	$(RUN)/mypy
+	$(RUN)/zizmor --offline --no-progress --quiet action.yml
 
 format: setup
 	$(RUN)/ruff check --fix-only .

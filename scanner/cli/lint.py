@@ -100,7 +100,8 @@ def lint(
     report = _linted(paths, cluster, default_namespace, user, groups)
     accepted = {"accept_undecided": asked.accept_undecided, "accept_empty": asked.accept_empty}
     code = exit_code(report, asked.fail_on, **accepted)
-    write_reports(replace(report, code=code), outputs, LINT_FORMATS, quiet=asked.quiet, hints=asked.fix_hints)
+    report = replace(report, code=code, fail_on=asked.fail_on)
+    write_reports(report, outputs, LINT_FORMATS, quiet=asked.quiet, hints=asked.fix_hints)
     return code
 
 

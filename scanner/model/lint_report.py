@@ -105,6 +105,8 @@ class LintReport:
     skipped: list[SkippedRow] = field(default_factory=list)
     code: int | None = None
     """The exit code, once the options have decided it."""
+    fail_on: FailOn = "medium"
+    """Lowest severity that makes the exit code 1."""
 
     def every(self) -> list[LintFindingRow]:
         """All findings, those without an object first."""

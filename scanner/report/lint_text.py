@@ -11,7 +11,7 @@ from typing import TextIO
 
 from scanner.model.finding import SEVERITIES
 from scanner.model.lint_report import NOT_GIVEN, LintFindingRow, LintReport
-from scanner.model.report import OwnerRow
+from scanner.model.report import OwnerRow, fails
 from scanner.report.escape import plain
 from scanner.report.headline import brief, importance
 from scanner.report.page import counted, exit_text
@@ -44,9 +44,11 @@ _MISSING = 5
 
 
 def write(report: LintReport, out: TextIO, *, color: bool = False, hints: bool = False) -> None:
-    """Write the report. ``hints``: add the correct YAML."""
+    """Write the report: what makes the exit code 1, what is undecided, then the rest. ``hints``: add the correct
+    YAML."""
     before = None
-    for _, group in groupby(ranked(report), key=_together):
+    found = sorted(ranked(report), key=lambda one: (not fails(one, report.fail_on), _word(one) != _UNDECIDED))
+    for _, group in groupby(found, key=_together):
         findings = list(group)
         where = (findings[0]["place"], findings[0]["about"])
         _finding(_one(findings), out, color=color, hints=hints, known=where == before)
