@@ -57,11 +57,17 @@ def test_nothing_in_it_is_obeyed(made: LintReport, name: str) -> None:
 # --- text -------------------------------------------------------------------------------------------------------------
 
 
-def test_findings_come_in_the_order_of_the_file() -> None:
-    lines = [each for each in written(every(), "text").splitlines() if not each.startswith((" ", "not "))]
-    places = [tuple(map(int, each.split(":")[1:3])) for each in lines[:-1] if each.startswith("shop/gateway.yaml")]
-    assert places == sorted(places)
-    assert len(places) == 3  # two are one entry
+def test_what_fails_comes_first_then_what_is_undecided_each_in_the_order_of_the_file() -> None:
+    made = replace(every(), fail_on="high")
+    lines = [each for each in written(made, "text").splitlines() if not each.startswith((" ", "not "))]
+    words = [each.split(": ")[1] for each in lines[:-2]]
+    assert words == ["high", "high", "undecided", "info"]  # two are one entry
+    never = written(replace(made, fail_on="never"), "text").splitlines()
+    assert ": undecided: " in next(each for each in never if not each.startswith(" "))
+    places = [("b.yaml", 9, 1), ("a.yaml", 7, 1), ("a.yaml", 3, 2)]
+    several = judged(*(finding(place=each, message=str(each)) for each in places), verdict="fail")
+    lines = [each for each in written(report(several), "text").splitlines() if not each.startswith(" ")]
+    assert [each.split(": ")[0] for each in lines[:-1]] == ["a.yaml:3:2", "a.yaml:7:1", "b.yaml:9:1"]
 
 
 def test_what_one_object_would_answer_is_one_entry() -> None:
