@@ -15,7 +15,7 @@ from scanner.judge.replicas import Replicas
 from scanner.judge.require import Outcome, required
 from scanner.judge.waivers import WaiverLedger
 from scanner.model.finding import Finding, outcome
-from scanner.model.report import EndpointRow
+from scanner.model.report import EndpointRow, FindingRow
 from scanner.model.rule import AnyRule
 from scanner.model.scan_policy import ScanPolicy
 from scanner.report.rows import finding_of, finding_row
@@ -64,16 +64,18 @@ class CrossEndpoint:
 
 def with_finding(row: EndpointRow, late: Finding | None) -> EndpointRow:
     """Judge ``row`` with one more finding."""
-    if late is None:
-        return row
-    told = finding_row(late)
-    judged = judgement([*map(finding_of, row["findings"]), late])
+    return row if late is None else with_findings(row, [*row["findings"], finding_row(late)])
+
+
+def with_findings(row: EndpointRow, findings: list[FindingRow]) -> EndpointRow:
+    """Judge ``row`` with these findings."""
+    judged = judgement(map(finding_of, findings))
     return {
         **row,
         "verdict": judged.verdict,
         "status": judged.status,
         "outcome": outcome(judged.verdict, judged.status),
-        "findings": [*row["findings"], told],
+        "findings": findings,
     }
 
 

@@ -20,6 +20,8 @@ COMMANDS: dict[str, str] = {
     "scan": "scanner.cli.scan",
     "lint": "scanner.cli.lint",
     "diff": "scanner.cli.diff",
+    "baseline": "scanner.cli.baseline",
+    "waive": "scanner.cli.waive",
     "explain": "scanner.cli.explain",
     "whatif": "scanner.cli.whatif",
     "doctor": "scanner.cli.doctor",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -13,10 +14,10 @@ import click
 
 from scanner.cli.cluster_options import ClusterAsked, snapshots
 from scanner.cli.output import either, parse_outputs, write_reports
-from scanner.cli.shared_options import SECRETS
+from scanner.cli.shared_options import BASELINE, SECRETS
 from scanner.errors import UsageError
 from scanner.files.source_positions import shown
-from scanner.model.lint_report import LintReport, exit_code
+from scanner.model.lint_report import SCHEMA, LintReport, exit_code
 from scanner.model.report import FailOn
 from scanner.report import LINT_FORMATS
 
@@ -65,6 +66,7 @@ class Asked:
     help="Lowest severity that makes the exit code 1.",
     show_default=True,
 )
+@BASELINE
 @click.option("--accept-undecided", is_flag=True, help="Exit 0 even if something is undecided.")
 @click.option("--accept-empty", is_flag=True, help="Exit 0 even if there is nothing to check.")
 @click.option("--fix-hints", is_flag=True, help="Print corrected YAML below each finding.")
@@ -75,6 +77,7 @@ def lint(
     default_namespace: str,
     user: str | None,
     groups: tuple[str, ...],
+    baseline: str | None,
     **options: object,
 ) -> int:
     """Check the TLS settings in manifests, without a cluster and without a connection.
@@ -97,12 +100,22 @@ def lint(
         hint = "use at most 63 lower-case letters, digits and -"
         raise UsageError(f"--default-namespace: invalid name {shown(default_namespace)}", hint=hint)
     outputs = parse_outputs(asked.formats, LINT_FORMATS)
-    report = _linted(paths, cluster, default_namespace, user, groups)
+    known = _baseline(baseline)
+    report = known(_linted(paths, cluster, default_namespace, user, groups))
     accepted = {"accept_undecided": asked.accept_undecided, "accept_empty": asked.accept_empty}
     code = exit_code(report, asked.fail_on, **accepted)
     report = replace(report, code=code, fail_on=asked.fail_on)
     write_reports(report, outputs, LINT_FORMATS, quiet=asked.quiet, hints=asked.fix_hints)
     return code
+
+
+def _baseline(path: str | None) -> Callable[[LintReport], LintReport]:
+    """Return what marks the known findings of a report. Raises ``ScannerError``."""
+    if path is None:
+        return lambda report: report
+    from scanner.known_findings import lint_with_baseline, load_baseline  # noqa: PLC0415 - most runs have none
+
+    return partial(lint_with_baseline, baseline=load_baseline(path, SCHEMA))
 
 
 def _linted(

@@ -18,7 +18,9 @@ from scanner.cli.progress import Loudness, progress
 from scanner.cli.streams import say, width
 from scanner.errors import ResourceError, ScannerError
 from scanner.jobs import Job, Surroundings
+from scanner.known_findings import scan_with_baseline
 from scanner.kube.snapshot import Snapshot
+from scanner.model.fingerprint import Baseline
 from scanner.model.report import FailOn, Report, exit_code
 from scanner.model.saved_scan import Head, Seen
 from scanner.probe.dial import Dialer
@@ -52,6 +54,8 @@ class Work:
     """Description of the scan, for ``--save``."""
     inputs: Mapping[str, str] = field(default_factory=dict)
     """Files to save too, by their names there."""
+    baseline: Baseline | None = None
+    """Known findings. They are not saved: a saved scan is compared as it was."""
 
 
 def run_and_report(work: Work, outputs: tuple[Output, ...], fail_on: FailOn, loudness: Loudness) -> int:
@@ -66,6 +70,8 @@ def run_and_report(work: Work, outputs: tuple[Output, ...], fail_on: FailOn, lou
                 rows.close()
                 if writer:
                     writer.finish(rows_file, report.findings, report.coverage, report.started)
+            if work.baseline:
+                report = scan_with_baseline(report, work.baseline)
             finish(report, outputs, loudness)
         if rows_file.parent != Path(scratch):
             rows_file.unlink(missing_ok=True)  # the complete document is written

@@ -16,13 +16,14 @@ from scanner.cli.cluster_options import ClusterAsked, dialled_cluster
 from scanner.cli.output import FORMATS, either, parse_outputs
 from scanner.cli.progress import Loudness
 from scanner.cli.running import Work, run_and_report
-from scanner.cli.shared_options import COUNT, RATE, SECONDS, load_policy
+from scanner.cli.shared_options import BASELINE, COUNT, RATE, SECONDS, load_policy
 from scanner.cli.targets import load_anchors, parse_server_name, parse_target, public_anchors, read_targets
 from scanner.errors import UsageError
 from scanner.jobs import TargetRequirements, of_targets
+from scanner.known_findings import load_baseline
 from scanner.kube.profile_catalogue import load_profile
 from scanner.model.endpoint import Target
-from scanner.model.report import FailOn
+from scanner.model.report import SCHEMA, FailOn
 from scanner.model.saved_scan import COMPONENTS, POLICY, Head
 from scanner.model.scan_policy import Config, ScanPolicy
 from scanner.probe import sslyze_pool
@@ -57,6 +58,7 @@ class Asked:
     ca: str | None
     config: Path | None
     policy_file: str | None
+    baseline: str | None
     quiet: bool
     verbose: bool
 
@@ -110,6 +112,7 @@ class Asked:
     help="YAML file with these options and thresholds; the command line overrides it.",
 )
 @click.option("--policy", "policy_file", metavar="FILE", help="Policy file: waivers, overrides ... (kind: ScanPolicy).")
+@BASELINE
 @dialled_cluster
 @click.option("--save", metavar="DIR", help="Save the scan for adhere whatif. Private keys are not saved.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only errors on stderr.")
@@ -129,6 +132,7 @@ def scan(save: str | None, **options: object) -> int:
     _none_empty(asked)
     config = config_of(asked)
     policy = policy_of(asked, config)
+    known = load_baseline(asked.baseline, SCHEMA) if asked.baseline else None
     if asked.quiet and asked.verbose:
         raise UsageError("--quiet and --verbose cannot be combined", hint="remove one of them")
     work = (
@@ -137,7 +141,7 @@ def scan(save: str | None, **options: object) -> int:
     outputs = parse_outputs(asked.formats or config.formats or ())
     fail_on = asked.fail_on or config.fail_on or "medium"
     loudness: Loudness = "quiet" if asked.quiet else "verbose" if asked.verbose else "normal"
-    work = replace(work, save=save, inputs=_inputs(asked, cluster))
+    work = replace(work, save=save, inputs=_inputs(asked, cluster), baseline=known)
     return run_and_report(work, outputs, fail_on, loudness)
 
 
@@ -219,6 +223,7 @@ def _none_empty(asked: Asked) -> None:
         ("--sni", asked.sni),
         ("--ca", asked.ca),
         ("--policy", asked.policy_file),
+        ("--baseline", asked.baseline),
     )
     for option, value in values:
         if value == "":

@@ -28,6 +28,13 @@ PREVIOUS = click.option(
 )
 
 
+BASELINE = click.option(
+    "--baseline",
+    metavar="FILE",
+    help="Known findings, written by adhere baseline: they do not count in the exit code.",
+)
+
+
 def earlier(directories: Iterable[str]) -> tuple[Snapshot, ...]:
     """Load the snapshots in directories. Raises ``InputError`` for a directory without a date, such as manifests."""
     return tuple(snapshot for directory in directories for snapshot in _in(directory))

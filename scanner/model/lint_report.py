@@ -11,6 +11,7 @@ from scanner.model.report import (
     EXIT_INCOMPLETE,
     EXIT_NOTHING,
     EXIT_OK,
+    BaselineRow,
     FailOn,
     OwnerRow,
     RuleRow,
@@ -103,6 +104,8 @@ class LintReport:
     unreadable: list[UnreadableRow] = field(default_factory=list)
     """Kinds of a cluster that are incomplete."""
     skipped: list[SkippedRow] = field(default_factory=list)
+    baseline: BaselineRow | None = None
+    """Known findings; None without ``--baseline``."""
     code: int | None = None
     """The exit code, once the options have decided it."""
     fail_on: FailOn = "medium"

@@ -12,6 +12,7 @@ from typing import Literal, NotRequired, TypedDict
 
 from scanner.model.component_tally import ComponentTally, component_of
 from scanner.model.finding import NEVER_FAILS, OUTCOMES, SEVERITIES, Outcome, Severity, Verdict, outcome
+from scanner.model.fingerprint import BaselineRow
 from scanner.model.inventory import CertificateReport
 from scanner.model.row import (
     CertificateRow,
@@ -36,6 +37,7 @@ __all__ = [
     "OUTCOMES",
     "SCHEMA",
     "VERDICTS",
+    "BaselineRow",
     "CertificateRow",
     "CountRow",
     "Coverage",
@@ -55,6 +57,7 @@ __all__ = [
     "Summary",
     "UnreadableRow",
     "VersionRow",
+    "counts",
     "exit_code",
 ]
 
@@ -214,7 +217,7 @@ class Summary:
             self.policies[policy] = self.policies.get(policy, 0) + 1
         self.components.add(row)
         self.add_findings(row["findings"])
-        counted = [SEVERITIES.index(one["severity"]) for one in row["findings"] if _counts(one)]
+        counted = [SEVERITIES.index(one["severity"]) for one in row["findings"] if counts(one)]
         if counted:
             worst = SEVERITIES[max(counted)]
             self.worst[worst] += 1
@@ -228,7 +231,7 @@ class Summary:
     def add_findings(self, findings: Iterable[FindingRow]) -> None:
         """Count findings; called directly for those without an endpoint."""
         for finding in findings:
-            if _counts(finding):
+            if counts(finding):
                 severity, rule = SEVERITIES[SEVERITIES.index(finding["severity"])], finding["rule"]
                 self.failures[severity] += 1
                 self.rules[rule] = self.rules.get(rule, 0) + 1
@@ -259,7 +262,8 @@ def _unjudged(row: EndpointRow, rule: str) -> bool:
     return any(one["rule"] == rule and one["verdict"] == "not_applicable" for one in row["findings"])
 
 
-def _counts(finding: FindingRow) -> bool:
+def counts(finding: FindingRow) -> bool:
+    """True for a failure that the exit code may count."""
     return finding["verdict"] == "fail" and finding["status"] not in NEVER_FAILS
 
 
@@ -293,6 +297,8 @@ class Report:
     """Lowest severity that makes the exit code 1."""
     certificates: CertificateReport | None = None
     """All certificates of the clusters; None for a list of targets."""
+    baseline: BaselineRow | None = None
+    """Known findings; None without ``--baseline``."""
 
 
 EXIT_OK, EXIT_FINDINGS, EXIT_USAGE, EXIT_INCOMPLETE, EXIT_NOTHING, EXIT_INTERNAL = 0, 1, 2, 3, 4, 70
@@ -300,7 +306,7 @@ EXIT_OK, EXIT_FINDINGS, EXIT_USAGE, EXIT_INCOMPLETE, EXIT_NOTHING, EXIT_INTERNAL
 
 def fails(finding: FindingRow, fail_on: FailOn) -> bool:
     """True if a finding counts for ``--fail-on``."""
-    return _counts(finding) and finding["severity"] in counted_severities(fail_on)
+    return counts(finding) and finding["severity"] in counted_severities(fail_on)
 
 
 def counted_severities(fail_on: FailOn) -> tuple[Severity, ...]:

@@ -31,6 +31,7 @@ STATUSES: Final[dict[str, tuple[str, str]]] = {
     "not-tested": ("inconclusive", "inconclusive"),
     "pending-rotation": ("pending rotation", "deviates"),
     "not-implemented": ("not implemented", "deviates"),
+    "known": ("known", "deviates"),
     "ok": ("key complies", "pass"),
     "informational": ("stronger than required", "pass"),
     "not-required": ("no key requirement", "not_applicable"),

@@ -23,7 +23,7 @@ from scanner.model.report import (
     exit_code,
     fails,
 )
-from scanner.report.page import counted, exit_text, failures_text, no_failures_text
+from scanner.report.page import baseline_text, counted, exit_text, failures_text, no_failures_text
 
 _POLICIES = 100
 """NetworkPolicies of a report; a tenant may create any number."""
@@ -90,7 +90,7 @@ def exit_line(report: Report) -> str:
         reasons.append(f"not complete: {counts.verdicts['inconclusive']} inconclusive, and nothing else was judged")
     elif not reasons and not short:
         reasons += [no_failures_text(report.fail_on), "" if report.fail_on == "never" else "complete"]
-    return exit_text(code, [*reasons, f"not complete: {short}" if short else ""])
+    return exit_text(code, [*reasons, f"not complete: {short}" if short else "", baseline_text(report.baseline)])
 
 
 def _failures(report: Report) -> str:

@@ -6,7 +6,7 @@ from typing import TextIO
 
 from scanner.model.lint_report import SCHEMA as LINT_SCHEMA
 from scanner.model.lint_report import LintReport
-from scanner.model.report import SCHEMA, Report, Summary, exit_code
+from scanner.model.report import SCHEMA, BaselineRow, Report, Summary, exit_code
 from scanner.report.coverage import exit_line
 from scanner.report.grouping import groups
 from scanner.report.stream import dumps, write_document
@@ -23,7 +23,7 @@ def write(report: Report, out: TextIO) -> None:
         "cluster": report.cluster,
         "coverage": report.coverage,
         "rules": report.rules,
-        "summary": summary(report.summary),
+        "summary": {**summary(report.summary), **_baseline(report.baseline)},
         "exit": {"code": exit_code(report, report.fail_on), "fail_on": report.fail_on, "reasons": exit_line(report)},
         "groups": [each.row for each in groups(report.rows())],
         "components": report.summary.components.rows(),
@@ -50,6 +50,10 @@ def summary(counts: Summary) -> dict[str, object]:
     }
 
 
+def _baseline(row: BaselineRow | None) -> dict[str, object]:
+    return {"baseline": row} if row else {}
+
+
 def write_lint(report: LintReport, out: TextIO) -> None:
     """Write lint's report as one object: a line for each member and each object."""
     members: dict[str, object] = {
@@ -59,7 +63,7 @@ def write_lint(report: LintReport, out: TextIO) -> None:
         "sources": list(report.sources),
         "files": report.files,
         "others": report.others,
-        "summary": {"objects": len(report.objects), **report.counts()},
+        "summary": {"objects": len(report.objects), **report.counts(), **_baseline(report.baseline)},
         "rules": report.rules,
         "unreadable": report.unreadable,
         "skipped": report.skipped,

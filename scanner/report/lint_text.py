@@ -9,12 +9,12 @@ from collections import Counter
 from itertools import groupby
 from typing import TextIO
 
-from scanner.model.finding import SEVERITIES
+from scanner.model.finding import KNOWN, SEVERITIES
 from scanner.model.lint_report import NOT_GIVEN, LintFindingRow, LintReport
 from scanner.model.report import OwnerRow, fails
 from scanner.report.escape import plain
 from scanner.report.headline import brief, importance
-from scanner.report.page import counted, exit_text
+from scanner.report.page import baseline_text, counted, exit_text
 
 
 def place(finding: LintFindingRow) -> str:
@@ -35,9 +35,9 @@ def _by_place(finding: LintFindingRow) -> tuple[object, ...]:
     return *position, unseen["object"] if unseen else "", importance(finding), finding["rule"]
 
 
-_COLORS = {"critical": "1;31", "high": "31", "medium": "33", "low": "36", "info": "2", "undecided": "35"}
+_COLORS = {"critical": "1;31", "high": "31", "medium": "33", "low": "36", "info": "2", "undecided": "35", "known": "2"}
 _UNDECIDED = "undecided"
-_ORDER = (*reversed(SEVERITIES[1:]), _UNDECIDED, SEVERITIES[0])
+_ORDER = (*reversed(SEVERITIES[1:]), _UNDECIDED, KNOWN, SEVERITIES[0])
 """Order in the last line."""
 _GAPS = 10
 _MISSING = 5
@@ -68,7 +68,7 @@ def write(report: LintReport, out: TextIO, *, color: bool = False, hints: bool =
 
 def exit_line(report: LintReport) -> str:
     """Return the last line: the exit code, if it is known, and the counts."""
-    said = summary(report)
+    said = "; ".join(filter(None, (summary(report), baseline_text(report.baseline))))
     return said if report.code is None else exit_text(report.code, [said])
 
 
@@ -88,7 +88,9 @@ def summary(report: LintReport) -> str:
 
 
 def _word(finding: LintFindingRow) -> str:
-    """Return the severity, or ``undecided``."""
+    """Return the severity, ``undecided`` or ``known``."""
+    if finding["status"] == KNOWN:
+        return KNOWN
     counts = finding["verdict"] != "fail" and finding["severity"] != SEVERITIES[0]
     return _UNDECIDED if counts else finding["severity"]
 

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, TextIO
 
-from scanner.model.report import FindingRow
+from scanner.model.report import BaselineRow, FindingRow
 from scanner.report import headline
 from scanner.report.escape import plain
 from scanner.report.escape import width as columns
@@ -94,6 +94,14 @@ def failures_text(
     if more > 0:
         named += f" and {counted(more, 'more component' if components else 'more rule')}"
     return f"{counted(sum(rules.values()), 'finding')} at or above {fail_on}{where} ({named})"
+
+
+def baseline_text(row: BaselineRow | None) -> str:
+    """Count the known findings; "" without a baseline."""
+    if row is None:
+        return ""
+    absent = f", {row['absent']} of the baseline not found" if row["absent"] else ""
+    return f"baseline: {row['known']} known and {row['new']} new{absent}"
 
 
 def no_failures_text(fail_on: str) -> str:

@@ -16,6 +16,7 @@ from pathlib import PurePath
 from typing import TextIO
 from urllib.parse import quote
 
+from scanner.model.finding import KNOWN
 from scanner.model.lint_report import LintReport
 from scanner.model.report import EXIT_NOTHING, NEVER_FAILS, FindingRow, Report, RuleRow
 from scanner.report.escape import plain
@@ -44,7 +45,7 @@ def write(report: Report | LintReport, out: TextIO) -> None:
         out.write(f'{run},"results":[')
         before = "\n"
         for _, each in issues.read(set(part)):
-            out.write(before + dumps(_result(each, index)))
+            out.write(before + dumps(_result(each, index, compared=report.baseline is not None)))
             before = ",\n"
         out.write("]}" + (",\n" if number < len(parts) else "\n"))
     out.write("]}\n")
@@ -104,7 +105,7 @@ def _help_uri(references: Iterable[str]) -> str:
     return ""
 
 
-def _result(issue: Issue, index: dict[str, int]) -> dict[str, object]:
+def _result(issue: Issue, index: dict[str, int], *, compared: bool) -> dict[str, object]:
     finding, place = issue.finding, issue.place
     region = {"startLine": place["line"], "startColumn": place["column"]} if place else {"startLine": 1}
     physical = {"artifactLocation": {"uri": _uri(issue.file)}, "region": region}
@@ -118,6 +119,7 @@ def _result(issue: Issue, index: dict[str, int]) -> dict[str, object]:
         "message": {"text": plain(issue.sentences, _LONGEST)},
         "locations": [{**({"logicalLocations": logical} if logical else {}), "physicalLocation": physical}],
         "partialFingerprints": {"adhere/v1": issue.fingerprint},
+        **({"baselineState": "unchanged" if finding["status"] == KNOWN else "new"} if compared else {}),
         **({"suppressions": [{"kind": "external", "justification": waiver}]} if waiver else {}),
     }
 
@@ -126,7 +128,7 @@ def _level(finding: FindingRow) -> dict[str, str]:
     """Return kind and level; only the kind ``fail`` has a level (section 3.27.10)."""
     if finding["verdict"] != "fail":
         return {"kind": "open", "level": "none"}
-    if finding["status"] in NEVER_FAILS:
+    if finding["status"] in NEVER_FAILS - {KNOWN}:
         return {"kind": "informational", "level": "none"}
     return {"kind": "fail", "level": _LEVELS.get(finding["severity"], "warning")}
 
