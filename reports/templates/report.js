@@ -196,7 +196,7 @@
   const remember = () => { history.replaceState(null, "", `#${address() || "endpoints"}`); mark(); };
   const mark = () => {
     for (const link of every("a[href*='=']")) {
-      if (link.getAttribute("href") === decodeURI(location.hash) || link.getAttribute("href") === location.hash) set(link, { "aria-current": "true" });
+      if (new URL(link.getAttribute("href"), location.href).hash === location.hash) set(link, { "aria-current": "true" });
       else link.removeAttribute("aria-current");
     }
   };

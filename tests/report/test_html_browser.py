@@ -144,6 +144,18 @@ def test_the_address_keeps_the_filters(page: Page) -> None:
     expect(page.locator(".detail")).to_have_count(1)
 
 
+@pytest.mark.parametrize(
+    ("fragment", "count"),
+    [("%E0%A4%A", "15 shown"), ("outcome=%E0%A4%A", "0 of 15 shown"), ("open=999,x,-1&q=%", "1 of 15 shown"),
+     ("finding=\"]<b>", "0 of 15 shown"), ("=&__proto__=1", "15 shown"), ("q=%22", "15 shown")],
+)  # fmt: skip
+def test_no_address_breaks_the_page(page: Page, fragment: str, count: str) -> None:
+    page.evaluate("fragment => { location.hash = fragment }", fragment)
+    expect(page.locator("#count")).to_have_text(count)
+    page.locator(".card.fail").click()
+    expect(page.locator("#count")).to_have_text("5 of 15 shown")
+
+
 def test_search_finds_what_is_inside(page: Page) -> None:
     page.keyboard.press("/")
     expect(page.locator("#search")).to_be_focused()
