@@ -133,6 +133,8 @@ def scan(save: str | None, **options: object) -> int:
     config = config_of(asked)
     policy = policy_of(asked, config)
     known = load_baseline(asked.baseline, SCHEMA) if asked.baseline else None
+    if known and len(cluster.contexts) > 1:  # cluster-wide findings do not name their cluster
+        raise UsageError("--baseline needs one cluster", hint="scan each with a baseline of its own")
     if asked.quiet and asked.verbose:
         raise UsageError("--quiet and --verbose cannot be combined", hint="remove one of them")
     work = (

@@ -68,3 +68,11 @@ def test_a_file_that_is_no_baseline_is_refused_before_the_run(call: Call, tmp_pa
     answer = call(command, "127.0.0.1:1", "--baseline", known)
     assert answer.code == 2
     assert "not an adhere.baseline/v1" in answer.err
+
+
+def test_a_baseline_is_of_one_cluster(call: Call, tmp_path: Path) -> None:
+    known = tmp_path / "known.json"
+    known.write_text('{"schema": "adhere.baseline/v1", "of": "adhere.scan/v1", "findings": []}')
+    answer = call("scan", "--contexts", "one,two", "--baseline", known)
+    assert (answer.code, answer.out) == (2, "")
+    assert "--baseline needs one cluster" in answer.err
