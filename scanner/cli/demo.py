@@ -93,7 +93,7 @@ def demo(output: Path, *, outcomes: bool, stay: bool, quiet: bool, verbose: bool
 
 async def _scan_cluster(
     rows: RowFile,
-    show: Callable[[], AbstractContextManager[Progress]],
+    show: Callable[[int], AbstractContextManager[Progress]],
     finished: Callable[[Report, list[str]], None],
     stay: str | None,
 ) -> tuple[Report, list[str]]:
@@ -110,8 +110,9 @@ async def _scan_cluster(
             )
             limits = gentle(Limits(timeout=1.5))
             settings = Settings(profile="per listener, from the cluster", limits=limits, arguments=("demo",))
-            work = Work(jobs=found.jobs(), settings=settings, surroundings=surroundings([found]))
-            with show() as show_row:
+            jobs = list(found.jobs())
+            work = Work(jobs=jobs, settings=settings, surroundings=surroundings([found]))
+            with show(len(jobs)) as show_row:
                 report = await scan_until_signal(work, rows, show_row)
             stopped = report.coverage["interrupted"] is not None
             wrong = [] if stopped else cluster_differences(report.rows(), cluster.listeners)
@@ -141,7 +142,7 @@ async def _stay(cluster: DemoCluster, kubeconfig: Path, program: str) -> None:
 
 async def _scan_outcomes(
     rows: RowFile,
-    show: Callable[[], AbstractContextManager[Progress]],
+    show: Callable[[int], AbstractContextManager[Progress]],
     finished: Callable[[Report, list[str]], None],
 ) -> tuple[Report, list[str]]:
     """Scan the demo's listeners as a list of targets. Calls and returns the same."""
@@ -154,7 +155,7 @@ async def _scan_outcomes(
         )
         settings = Settings(profile=required.profile.name, limits=Limits(timeout=1.5), arguments=("demo", "--outcomes"))
         jobs = of_targets((target_of(each) for each in listeners), required)
-        with show() as show_row:
+        with show(len(listeners)) as show_row:
             report = await scan_until_signal(Work(jobs=jobs, settings=settings), rows, show_row)
         wrong = unexpected(report, listeners)
         finished(report, wrong)

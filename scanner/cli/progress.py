@@ -5,39 +5,53 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from math import ceil
 from typing import Literal
 
 from scanner.cli.streams import say
-from scanner.model.report import EndpointRow
+from scanner.model.report import OUTCOMES, EndpointRow
+from scanner.report import headline
 from scanner.report.escape import plain
+from scanner.report.page import counted
 from scanner.scan import Progress
 
 Loudness = Literal["quiet", "normal", "verbose"]
 
 PLAIN_EVERY = 10.0
 """Seconds between two plain lines."""
+_SURE = 10
+"""Finished endpoints before the rest is estimated."""
+_SURE_AFTER = 5.0
+"""Seconds before the rest is estimated."""
 
 
 def colors(stream: object) -> bool:
-    """True if ``stream`` is a terminal and NO_COLOR is not set (no-color.org)."""
+    """True if ``stream`` is a terminal or FORCE_COLOR is set, and NO_COLOR is not (no-color.org, force-color.org)."""
+    if os.environ.get("NO_COLOR"):
+        return False
     isatty = getattr(stream, "isatty", None)
-    return not os.environ.get("NO_COLOR") and isatty is not None and bool(isatty())
+    return bool(os.environ.get("FORCE_COLOR")) or (isatty is not None and bool(isatty()))
 
 
 @contextmanager
-def progress(loudness: Loudness) -> Iterator[Progress]:
-    """Provide a callback for finished rows; the live line disappears at the end of the block."""
+def progress(loudness: Loudness, total: int | None = None) -> Iterator[Progress]:
+    """Provide a callback for finished rows; the live line disappears at the end of the block.
+
+    ``total``: the number of endpoints, or None where the list of targets is still being read.
+    """
     if loudness == "quiet":
         yield lambda _: None
     elif loudness == "verbose":
         yield _verbose
     elif sys.stderr.isatty():
-        with _live() as show_row:
+        with _live(_Count(total)) as show_row:
             yield show_row
     else:
-        yield _plain()
+        yield _plain(_Count(total))
 
 
 def _verbose(row: EndpointRow) -> None:
@@ -45,34 +59,55 @@ def _verbose(row: EndpointRow) -> None:
     say(plain(f"{row['verdict']:<14} {row['instance']}  {row['reach']} {row['detail']}".rstrip()))
 
 
-def _plain() -> Progress:
-    done = failed = 0
+@dataclass(slots=True)
+class _Count:
+    """Finished endpoints, and an estimate of the rest."""
+
+    total: int | None
+    started: float = field(default_factory=lambda: time.monotonic())  # noqa: PLW0108 - a test replaces the clock
+    outcomes: Counter[str] = field(default_factory=Counter)
+
+    def add(self, row: EndpointRow) -> str:
+        """Count a row. Returns ``312 of 500 endpoints, 3 fail, 309 pass, about 2 min left``."""
+        self.outcomes[headline.outcome(row)] += 1
+        done = self.outcomes.total()
+        known = self.total is not None and self.total >= done  # a name with several addresses is several rows
+        counts = [headline.so_many(self.outcomes[each], each) for each in OUTCOMES if self.outcomes[each]]
+        parts = [f"{done} of {self.total} endpoints" if known else counted(done, "endpoint"), *counts]
+        seconds = time.monotonic() - self.started
+        if known and self.total and done >= _SURE and seconds >= _SURE_AFTER and (left := self.total - done):
+            parts.append(f"about {_duration(seconds / done * left)} left")
+        return ", ".join(parts)
+
+
+def _duration(seconds: float) -> str:
+    """``40 s``, ``2 min``: rounded up, because an estimate that is too short annoys."""
+    return f"{ceil(seconds / 10) * 10} s" if seconds <= 90 else f"{ceil(seconds / 60)} min"
+
+
+def _plain(count: _Count) -> Progress:
     printed = time.monotonic()
 
     def show_row(row: EndpointRow) -> None:
-        nonlocal done, failed, printed
-        done += 1
-        failed += row["verdict"] == "fail"
+        nonlocal printed
+        text = count.add(row)
         if time.monotonic() - printed >= PLAIN_EVERY:
             printed = time.monotonic()
-            say(f"adhere: {done} endpoints so far, {failed} fail")
+            say(f"adhere: {text}")
 
     return show_row
 
 
 @contextmanager
-def _live() -> Iterator[Progress]:
+def _live(count: _Count) -> Iterator[Progress]:
     from rich.console import Console  # noqa: PLC0415 - 150 ms that only a terminal needs
     from rich.live import Live  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
-    done: dict[str, int] = {}
     with Live(console=Console(stderr=True), auto_refresh=False, transient=True) as live:
 
         def show_row(row: EndpointRow) -> None:
-            done[row["verdict"]] = done.get(row["verdict"], 0) + 1
-            counts = "  ".join(f"{verdict} {count}" for verdict, count in sorted(done.items()))
-            line = f"{sum(done.values())} endpoints  {counts}  {plain(row['id'])}"
+            line = f"{count.add(row)}  {plain(row['id'])}"
             live.update(Text(line, no_wrap=True, overflow="ellipsis"), refresh=True)
 
         yield show_row

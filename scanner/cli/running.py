@@ -41,6 +41,8 @@ class Work:
 
     jobs: Iterable[Job]
     settings: Settings
+    total: int | None = None
+    """Number of jobs, for the progress; None if it is not known before the end."""
     surroundings: Surroundings = Surroundings()
     snapshots: tuple[Snapshot, ...] = ()
     """Scanned clusters, for ``--save``."""
@@ -63,7 +65,7 @@ def run_and_report(work: Work, outputs: tuple[Output, ...], fail_on: FailOn, lou
     with _scratch() as scratch:
         rows_file = rows_path(outputs, Path(scratch))
         with RowFile(rows_file) as rows:
-            with progress(loudness) as show_row, _writer(work) as writer:
+            with progress(loudness, work.total) as show_row, _writer(work) as writer:
                 record = writer.record if writer else _forget
                 report = run_trio(partial(scan_until_signal, work, rows, show_row, record))
                 report = replace(report, fail_on=fail_on)

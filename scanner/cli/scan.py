@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from itertools import chain
@@ -19,7 +19,7 @@ from scanner.cli.running import Work, run_and_report
 from scanner.cli.shared_options import BASELINE, COUNT, RATE, SECONDS, load_policy
 from scanner.cli.targets import load_anchors, parse_server_name, parse_target, public_anchors, read_targets
 from scanner.errors import UsageError
-from scanner.jobs import TargetRequirements, of_targets
+from scanner.jobs import Job, TargetRequirements, of_targets
 from scanner.known_findings import load_baseline
 from scanner.kube.profile_catalogue import load_profile
 from scanner.model.endpoint import Target
@@ -168,7 +168,12 @@ def target_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: Sca
         policy=asked.policy_file is not None,
         thresholds=policy.thresholds,
     )
-    return Work(jobs=of_targets(targets_of(asked, config), requirements), settings=settings, head=head)
+    jobs: Iterable[Job] = of_targets(targets_of(asked, config), requirements)
+    total = None
+    if not asked.target_file:  # a file is read while the scan runs
+        jobs = list(jobs)
+        total = len(jobs)
+    return Work(jobs=jobs, total=total, settings=settings, head=head)
 
 
 def cluster_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: ScanPolicy) -> Work:
@@ -186,6 +191,7 @@ def cluster_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: Sc
     clusters = scan_cluster.assessments(cluster, policy, default)
     return Work(
         jobs=scan_cluster.jobs(clusters),
+        total=sum(len(each.discovery.endpoints) for each in clusters),
         settings=settings,
         surroundings=scan_cluster.surroundings(clusters),
         snapshots=tuple(each.snapshot for each in clusters),

@@ -106,7 +106,7 @@ def test_a_signal_ends_it_with_what_it_has(
         if number := next(signals, None):
             os.kill(os.getpid(), number)
 
-    monkeypatch.setattr("scanner.cli.demo.progress", lambda _: nullcontext(tell))
+    monkeypatch.setattr("scanner.cli.demo.progress", lambda *_: nullcontext(tell))
     answer = call("demo", *which, "--output", tmp_path)
     assert answer.code == 3
     assert (
