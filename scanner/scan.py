@@ -17,6 +17,7 @@ from scanner.jobs import Job, Surroundings, at
 from scanner.judge import RULES, SCAN_RULES, Judgement, judge, judgement
 from scanner.judge.network_policy import explain
 from scanner.judge.sslyze_result import DEEP_RULES, apply_sslyze_result, inquiry
+from scanner.judge.tls_parameters import classical_groups
 from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
@@ -279,12 +280,14 @@ def question(expectation: Expectation, settings: Settings) -> Question:
     if isinstance(profile, Unknown) or expectation.alternatives or expectation.skewed:
         return beside
     enforced = settings.policy.thresholds.groups == "enforced" and profile.groups is not None
+    post_quantum = settings.policy.thresholds.post_quantum is not None
+    groups = frozenset(profile.groups or ()) if enforced else classical_groups() if post_quantum else None
     return replace(
         beside,
-        mode=settings.mode,
+        mode="inventory" if enforced and post_quantum else settings.mode,  # an answer about all groups
         allowed=frozenset(profile.suites) | (frozenset() if expectation.tls13_suites_configurable else STANDARD_TLS13),
         min_version=profile.min_version,
-        groups=frozenset(profile.groups or ()) if enforced else None,
+        groups=groups,
     )
 
 

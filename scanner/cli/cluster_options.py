@@ -90,6 +90,7 @@ class ClusterAsked:
     snapshot: str | None = None
     components: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
+    namespace: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     via: str | None = None
     allow_external: bool = False
@@ -133,6 +134,13 @@ _HOW = (
     click.option("--components", metavar="FILE", multiple=True, help="File with more catalogue entries."),
     click.option(
         "--include", metavar="SELECTOR", multiple=True, help="Scan what matches all: 'namespace=shop,port=8443'."
+    ),
+    click.option(
+        "--namespace",
+        metavar="NS[,NS]...",
+        multiple=True,
+        callback=_split,
+        help="Scan these namespaces only: short for --include.",
     ),
     click.option("--exclude", metavar="SELECTOR", multiple=True, help="Skip what matches; same syntax as --include."),
     click.option(
@@ -184,7 +192,7 @@ def viewpoint(asked: ClusterAsked, policy: ScanPolicy, default_profile: Profile 
     return Viewpoint(
         policy=policy,
         component_files=asked.components,
-        include=tuple(parse_selector(text, "--include") for text in asked.include),
+        include=_included(asked),
         exclude=tuple(parse_selector(text, "--exclude") for text in asked.exclude),
         allow_external=asked.allow_external,
         loopback=asked.allow_loopback,
@@ -192,6 +200,16 @@ def viewpoint(asked: ClusterAsked, policy: ScanPolicy, default_profile: Profile 
         default_profile=default_profile,
         earlier=earlier(asked.previous),
     )
+
+
+def _included(asked: ClusterAsked) -> tuple[Selector, ...]:
+    """Return the selectors of ``--include``, each limited to the namespaces of ``--namespace``."""
+    selectors = tuple(parse_selector(text, "--include") for text in asked.include)
+    if not asked.namespace:
+        return selectors
+    if any(each.namespaces for each in selectors):
+        raise UsageError("--namespace and namespaces in --include cannot be combined", hint="use one of the two")
+    return tuple(replace(each, namespaces=asked.namespace) for each in selectors or (Selector(),))
 
 
 Referred: TypeAlias = Callable[[Kind, Snapshot], Iterable[tuple[str, str]]]

@@ -67,7 +67,7 @@ def demo(output: Path, *, outcomes: bool, stay: bool, quiet: bool, verbose: bool
         raise ResourceError(f"{output}: cannot create this directory: {error.strerror}", hint="set --output") from error
     outputs = (Output(format="text"), *(Output(format=name, path=output / FORMATS[name].file_name) for name in FILES))
     loudness: Loudness = "quiet" if quiet else "verbose" if verbose else "normal"
-    program = "adhere" if shutil.which("adhere") else sys.argv[0]
+    program = "adhere" if shutil.which("adhere") else f"{shlex.quote(sys.executable)} -m scanner"
 
     def finished(report: Report, wrong: list[str]) -> None:
         finish(report, outputs, loudness)

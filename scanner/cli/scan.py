@@ -59,6 +59,7 @@ class Asked:
     config: Path | None
     policy_file: str | None
     baseline: str | None
+    required: tuple[str, ...]
     quiet: bool
     verbose: bool
 
@@ -113,6 +114,13 @@ class Asked:
 )
 @click.option("--policy", "policy_file", metavar="FILE", help="Policy file: waivers, overrides ... (kind: ScanPolicy).")
 @BASELINE
+@click.option(
+    "--require",
+    "required",
+    type=click.Choice(["postQuantum"]),
+    multiple=True,
+    help="Fail every TLS listener without TLS 1.3 and a group with ML-KEM.",
+)
 @dialled_cluster
 @click.option("--save", metavar="DIR", help="Save the scan for adhere whatif. Private keys are not saved.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only errors on stderr.")
@@ -214,12 +222,14 @@ def cluster_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: Sc
 def policy_of(asked: Asked, config: Config) -> ScanPolicy:
     """Return the scan's policy, with the thresholds of ``--config``. Raises ``InputError``."""
     policy = load_policy(asked.policy_file)
-    if config.policy is None:
-        return policy
-    if asked.policy_file is not None:
-        what = f"both {asked.config} and {asked.policy_file} have a policy"
-        raise UsageError(what, hint=f"move 'policy' of {asked.config} to 'thresholds' of {asked.policy_file}")
-    return replace(policy, thresholds=config.policy)
+    if config.policy is not None:
+        if asked.policy_file is not None:
+            what = f"both {asked.config} and {asked.policy_file} have a policy"
+            raise UsageError(what, hint=f"move 'policy' of {asked.config} to 'thresholds' of {asked.policy_file}")
+        policy = replace(policy, thresholds=config.policy)
+    if "postQuantum" in asked.required:
+        policy = replace(policy, thresholds=replace(policy.thresholds, post_quantum=policy.require.severity))
+    return policy
 
 
 def _none_empty(asked: Asked) -> None:

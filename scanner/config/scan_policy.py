@@ -139,6 +139,7 @@ class RequireSection(FileSection):
     max_inconclusive: Annotated[int, Field(ge=0, le=10_000_000)] | None = None
     pki_coverage: Literal["complete"] | None = None
     pki_not_implemented: Literal["violation"] | None = None
+    post_quantum: Literal[True] | None = None
     severity: Literal["low", "medium", "high", "critical"] = "high"
 
     def value(self) -> Require:
@@ -249,7 +250,11 @@ def parse(document: Located, rules: Collection[str]) -> ScanPolicy:
         ),
         require=file.require.value(),
         certificates=file.certificates.value(),
-        thresholds=Policy(**file.thresholds.given(), plaintext_candidate=file.plaintext_ports),
+        thresholds=Policy(
+            **file.thresholds.given(),
+            plaintext_candidate=file.plaintext_ports,
+            post_quantum=file.require.severity if file.require.post_quantum else None,
+        ),
     )
 
 

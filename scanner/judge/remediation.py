@@ -126,6 +126,14 @@ def groups(endpoint: Endpoint, expectation: Expectation, allowed: Iterable[int])
     return f"set {set_} {_place(lever)} ({since})"
 
 
+def post_quantum(endpoint: Endpoint, expectation: Expectation) -> str:
+    """The fix for a listener without a post-quantum group, which the scan's policy requires."""
+    lever, what = expectation.lever, "enable TLS 1.3 and the group X25519MLKEM768"
+    if lever is not None and lever.minimum.startswith("--") and lever.spelling not in ("openssl", "etcd"):
+        return f"{what}: set --tls-curve-preferences=4588,29,23 {_place(lever)} (Kubernetes 1.36 or later)"
+    return in_the_listener(endpoint, what) + " (Go 1.24, OpenSSL 3.5 or a later release)"
+
+
 def client_certificate(endpoint: Endpoint, expectation: Expectation, expected: str) -> str:
     """The fix for a client certificate that is not requested or required as expected."""
     lever, by = expectation.lever, expectation.client_source

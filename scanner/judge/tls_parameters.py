@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
+from typing import Final
 
 from scanner.judge import remediation
-from scanner.judge.verdicts import Tally, Words, conclude, forbidden, inconclusive, remark
+from scanner.judge.verdicts import Tally, Words, conclude, forbidden, inconclusive, promised, remark
 from scanner.kube.maybe import Unknown
 from scanner.kube.tls_profile import Profile
 from scanner.model.expectation import Expectation
@@ -250,7 +251,10 @@ GROUP = Rule(id="tls-group", check=check_groups)
 
 def check_pq_readiness(rule: Rule, case: Case) -> Iterator[Finding]:
     """The listener offers a post-quantum key exchange."""
-    accepted, unknown = _post_quantum(case.observation)
+    if case.policy.post_quantum:
+        yield _required_ml_kem(rule, case, case.policy.post_quantum)
+        return
+    accepted, unknown = _accepted_of(case.observation, _post_quantum_groups())
     if accepted:
         yield remark(rule, "it accepts a post-quantum group", observed=map(names.group_label, accepted))
     elif unknown:
@@ -260,26 +264,52 @@ def check_pq_readiness(rule: Rule, case: Case) -> Iterator[Finding]:
         yield remark(rule, "no post-quantum group is accepted")
 
 
-def _is_post_quantum(code: int) -> bool:
-    name = names.group_name(code).upper()
-    return "MLKEM" in name or "KYBER" in name
+def _required_ml_kem(rule: Rule, case: Case, severity: Severity) -> Finding:
+    """The finding if the policy requires ML-KEM. The drafts with Kyber are no ML-KEM, and do not count."""
+    accepted, unknown = _accepted_of(case.observation, _post_quantum_groups("MLKEM"))
+    refused = case.observation.versions.state(TLS13) == "refused"
+    missing = "TLSv1.3 is refused" if refused else "no group with ML-KEM is accepted"
+    finding = conclude(
+        rule,
+        case,
+        Tally(unknown=(unknown,)) if unknown else Tally(seen=() if accepted else (missing,)),
+        Words(
+            passed="it accepts a group with ML-KEM",
+            failed="it accepts no group with ML-KEM, which the policy requires",
+            unclear="whether a group with ML-KEM is accepted could not be determined",
+        ),
+        expected=(f"TLSv1.3 with {names.group_label(_X25519MLKEM768)} or another group with ML-KEM",),
+        fix=remediation.post_quantum(case.endpoint, case.expectation),
+    )
+    return replace(promised(finding), severity=severity)
+
+
+_X25519MLKEM768: Final = 0x11EC
 
 
 @cache
-def _known_post_quantum() -> tuple[int, ...]:
-    return tuple(filter(_is_post_quantum, known_groups(TLS13)))
+def _post_quantum_groups(*kinds: str) -> tuple[int, ...]:
+    """The known groups with ML-KEM, and those of its draft unless ``kinds`` excludes them."""
+    known = ((code, names.group_name(code).upper()) for code in sorted(known_groups(TLS13)))
+    return tuple(code for code, name in known if any(kind in name for kind in kinds or ("MLKEM", "KYBER")))
 
 
-def _post_quantum(observation: Observation) -> tuple[list[int], str | None]:
-    """The accepted groups with ML-KEM (or its draft), and the reason why there may be others if there are none."""
+@cache
+def classical_groups() -> frozenset[int]:
+    """Every known group that is not post-quantum."""
+    return known_groups(TLS13).difference(_post_quantum_groups())
+
+
+def _accepted_of(observation: Observation, codes: Sequence[int]) -> tuple[list[int], str | None]:
+    """The accepted groups among ``codes``, and the reason why there may be some if none is known."""
     answers, negotiated = _group_answers(observation, TLS13), observation.negotiated
     accepted = list(answers.accepted)
     if not isinstance(negotiated, Unknown) and negotiated.group is not None:
         accepted.append(negotiated.group)
-    found = [code for code in dict.fromkeys(accepted) if _is_post_quantum(code)]
+    found = [code for code in dict.fromkeys(accepted) if code in codes]
     if found or observation.versions.state(TLS13) == "refused":
         return found, None
-    if any(answers.state(code) == "unknown" for code in _known_post_quantum()):
+    if any(answers.state(code) == "unknown" for code in codes):
         return found, answers.unasked or "no clear refusal"
     return found, None
 

@@ -33,6 +33,8 @@ class Policy:
     min_rsa_bits: int = 2048
     groups: Literal["informational", "enforced"] = "informational"
     """Result of a group outside of the profile's list."""
+    post_quantum: Severity | None = None
+    """Severity of a listener without TLS 1.3 or a group with ML-KEM (``require.postQuantum``); None: not required."""
     plaintext_candidate: Literal["not_applicable", "warn", "fail"] = "not_applicable"
     """Result of plaintext on a merely discovered port."""
 

@@ -96,6 +96,15 @@ def test_what_is_included_and_excluded(call: Call, place: Place) -> None:
     }
 
 
+def test_namespaces_are_short_for_an_included_selector(call: Call, place: Place) -> None:
+    command = ("scan", "--kubeconfig", place.kubeconfig, "--format", "json", "--quiet")
+    answer = call(*command, "--namespace", "openshift-etcd,openshift-monitoring", "--include", "port=2379")
+    assert {row["owner"]["namespace"] for row in answer.document["endpoints"]} == {"openshift-etcd"}
+    assert {row["port"] for row in answer.document["endpoints"]} == {2379}
+    wide = call(*command, "--namespace", "openshift-etcd", "--namespace", "openshift-monitoring")
+    assert {row["owner"]["namespace"] for row in wide.document["endpoints"]} == {"openshift-etcd", "openshift-monitoring"}
+
+
 def test_what_a_route_passes_through_to_is_known_also_where_it_is_not_asked(call: Call, place: Place) -> None:
     only = ("--include", "kind=Route,name=checkout")
     answer = call("scan", "--kubeconfig", place.kubeconfig, "--format", "json", *PATIENT, *only)
@@ -311,6 +320,8 @@ def test_a_name_that_nobody_has(call: Call, place: Place) -> None:
     [
         (("a", "--cluster"), "targets and a cluster cannot be combined"),
         (("a", "--include", "port=1"), "--include needs a cluster"),
+        (("a", "--namespace", "shop"), "--namespace needs a cluster"),
+        (("--cluster", "--namespace", "a", "--include", "namespace=b"), "--namespace and namespaces in --include"),
         (("a", "--no-secrets"), "--no-secrets needs a cluster"),
         (("--cluster", "--snapshot", "x"), "--snapshot cannot be combined with --cluster or --context"),
         (("--snapshot", "/nonexistent"), "there is no such directory"),

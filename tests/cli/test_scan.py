@@ -137,6 +137,24 @@ def test_a_policy_decides(call: Call, farm: Farm, tmp_path: Path) -> None:
     assert call("scan", farm["expiring"].target, "--config", path).code == 0
 
 
+@pytest.mark.parametrize("mode", ["verdict", "inventory"])
+def test_post_quantum_groups_can_be_required(call: Call, farm: Farm, tmp_path: Path, mode: str) -> None:
+    """The first listener has only TLS 1.2; the second one chooses X25519MLKEM768 where its library has it."""
+    policy = tmp_path / "adhere.yaml"
+    policy.write_text("apiVersion: adhere/v1\nkind: ScanPolicy\nrequire: {postQuantum: true, severity: critical}\n")
+    targets = (farm["mtls-requested-12"].target, farm["modern"].target)
+    for severity, option in (("high", ("--require", "postQuantum")), ("critical", ("--policy", policy))):
+        answer = call("scan", *targets, "--mode", mode, "--format", "json", "--quiet", *option)
+        findings = [
+            next(each for each in row["findings"] if each["rule"] == "tls-pq-readiness")
+            for row in answer.document["endpoints"]
+        ]
+        assert answer.code == 1
+        assert [each["severity"] for each in findings] == [severity] * 2
+        ready = answer.document["endpoints"][1]["observed"]["negotiated"]["group"] == "X25519MLKEM768"
+        assert [each["verdict"] for each in findings] == ["fail", "pass" if ready else "fail"]
+
+
 def test_a_profile_from_a_file(call: Call, farm: Farm, tmp_path: Path) -> None:
     """An APIServer object with a Custom profile that allows what Intermediate does not."""
     path = config_file(

@@ -127,7 +127,9 @@ def test_the_example_sets_everything() -> None:
             ),
             longest_days=398,
         ),
-        thresholds=Policy(expires_within_days=21, expires_within_days_medium=10, expires_within_days_high=2),
+        thresholds=Policy(
+            post_quantum="high", expires_within_days=21, expires_within_days_medium=10, expires_within_days_high=2
+        ),
     )
 
 
@@ -148,6 +150,7 @@ def test_what_is_not_said_is_as_without_a_file() -> None:
         "min_rsa_bits",
         "groups",
         "plaintext_candidate",
+        "post_quantum",
     }, "a new threshold needs a field in the file"
 
 

@@ -137,6 +137,36 @@ def test_readiness_that_is_not_known_is_said_and_does_not_count() -> None:
     assert judge(of).verdict == "pass"
 
 
+REQUIRED = {"post_quantum": "critical"}
+KYBER = 0x6399  # X25519Kyber768Draft00
+
+
+@pytest.mark.parametrize(
+    ("observation", "verdict", "words"),
+    [
+        ({}, "pass", "it accepts a group with ML-KEM"),
+        (with_groups(answers(ALLOWED_GROUPS[1:], all_groups())), "fail", "it accepts no group with ML-KEM"),
+        (with_groups(answers((KYBER,), all_groups())), "fail", "it accepts no group with ML-KEM"),
+        ({"versions": answers((TLS12,), set(VERSIONS)), "groups": {}}, "fail", "it accepts no group with ML-KEM"),
+        ({"groups": {TLS13: Answers(accepted=(KYBER,), unasked="a deadline")}}, "inconclusive", "a deadline"),
+        ({"groups": {}, "negotiated": Negotiated(version=TLS13, suite=0x1301, group=0x11EC)}, "pass", "it accepts"),
+    ],
+    ids=["ready", "classical", "Kyber", "no TLS 1.3", "unknown", "negotiated"],
+)
+@pytest.mark.parametrize("binding", ["must-follow", "not-enforced"])
+def test_required_ml_kem_fails_or_is_open_whatever_binds_the_listener(
+    observation: dict[str, object], verdict: str, words: str, binding: str
+) -> None:
+    of = case(observation=observation, expectation={"binding": binding}, policy=REQUIRED)
+    found = finding("tls-pq-readiness", of)
+    assert (found.verdict, found.severity) == (verdict, "critical")
+    assert found.status == {"pass": "ok", "fail": "violation", "inconclusive": "not-tested"}[verdict]
+    assert words in found.message
+    assert judge(of).verdict == ("fail" if verdict == "fail" else verdict)
+    if verdict == "fail":
+        assert "X25519MLKEM768" in (found.fix or "")
+
+
 @pytest.mark.parametrize("spoken", [TLS12, TLS13])
 def test_a_version_that_is_refused_leaves_nothing_unknown_about_its_groups(spoken: int) -> None:
     only = {"versions": answers((spoken,), set(VERSIONS)), "groups": {spoken: CONFORMING.groups[spoken]}}

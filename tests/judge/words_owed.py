@@ -40,9 +40,15 @@ def _thresholds(draft: Draft, value: Mapping[str, Any]) -> None:
     draft.policy |= {_THRESHOLDS[word]: said for word, said in value.items()}
 
 
+def _require(draft: Draft, value: Mapping[str, Any]) -> None:
+    assert value == {"postQuantum": True}
+    draft.policy["post_quantum"] = "high"
+
+
 OWED: Mapping[str, Word] = {
     "hosts": _hosts,
     "trustAnchors": _anchors,
     "clientTLS": _client_tls,
     "thresholds": _thresholds,
+    "require": _require,
 }
