@@ -102,7 +102,8 @@ def test_namespaces_are_short_for_an_included_selector(call: Call, place: Place)
     assert {row["owner"]["namespace"] for row in answer.document["endpoints"]} == {"openshift-etcd"}
     assert {row["port"] for row in answer.document["endpoints"]} == {2379}
     wide = call(*command, "--namespace", "openshift-etcd", "--namespace", "openshift-monitoring")
-    assert {row["owner"]["namespace"] for row in wide.document["endpoints"]} == {"openshift-etcd", "openshift-monitoring"}
+    namespaces = {row["owner"]["namespace"] for row in wide.document["endpoints"]}
+    assert namespaces == {"openshift-etcd", "openshift-monitoring"}
 
 
 def test_what_a_route_passes_through_to_is_known_also_where_it_is_not_asked(call: Call, place: Place) -> None:
