@@ -12,10 +12,10 @@ from typing import Any, TextIO, TypeVar
 
 from scanner.cli.progress import colors
 from scanner.cli.streams import mute, say
-from scanner.errors import InputError, UsageError
+from scanner.errors import InputError, ResourceError, UsageError
 from scanner.model.report import Report
+from scanner.report import COMPATIBLE_FORMATS, Format
 from scanner.report import FORMATS as REPORTS
-from scanner.report import Format
 from scanner.report.atomic import atomic_write
 from scanner.report.stream import read_rows
 
@@ -25,7 +25,12 @@ METRICS: Format[Report] = Format(name="metrics", file_name="adhere.prom", module
 """For node_exporter's textfile collector, which runs as another user and must be able to read it."""
 
 FORMATS: dict[str, Format[Report]] = {**REPORTS, METRICS.name: METRICS}
-"""All formats of a scan: the reports, and the metrics."""
+"""All formats of ``--format`` for a scan: the reports, and the metrics."""
+WRITERS: dict[str, Format[Report]] = {
+    **FORMATS,
+    **{k: v for each in COMPATIBLE_FORMATS.values() for k, v in each.items()},
+}
+"""These, and the formats of ``--compat``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +73,24 @@ def parse_outputs(values: Iterable[str], formats: Mapping[str, Format[Any]] = FO
     if formats is FORMATS:
         _refuse_rows(outputs, places)
     return outputs
+
+
+def compatible(value: str) -> tuple[Output, ...]:
+    """Parse ``--compat tls-scanner=DIR``, and create the directory. Raises ``UsageError`` and ``ResourceError``."""
+    name, _, path = value.partition("=")
+    if name not in COMPATIBLE_FORMATS:
+        hint = f"known: {', '.join(COMPATIBLE_FORMATS)}"
+        raise UsageError(f"--compat {value}: unknown scanner '{name}'", hint=hint)
+    if not path:
+        raise UsageError(f"--compat {value}: the directory is missing", hint=f"write --compat {name}=DIR")
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        what = f"--compat {value}: cannot create {path}: {error.strerror}"
+        raise ResourceError(what, hint="choose another directory") from error
+    return tuple(
+        Output(format=each.name, path=Path(path) / each.file_name) for each in COMPATIBLE_FORMATS[name].values()
+    )
 
 
 def _refuse_rows(outputs: Iterable[Output], places: list[Path | None]) -> None:

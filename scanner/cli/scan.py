@@ -13,7 +13,7 @@ from typing import TypeVar, get_args
 import click
 
 from scanner.cli.cluster_options import ClusterAsked, dialled_cluster
-from scanner.cli.output import FORMATS, either, parse_outputs
+from scanner.cli.output import FORMATS, compatible, either, parse_outputs
 from scanner.cli.progress import Loudness
 from scanner.cli.running import Work, run_and_report
 from scanner.cli.shared_options import BASELINE, COUNT, RATE, SECONDS, load_policy
@@ -45,6 +45,7 @@ class Asked:
     profile: str | None
     mode: Mode | None
     formats: tuple[str, ...]
+    compat: str | None
     fail_on: FailOn | None
     timeout: float | None
     deadline: float | None
@@ -102,6 +103,9 @@ class Asked:
 )
 @click.option("--deep", is_flag=True, default=None, help="Also check for known vulnerabilities with sslyze.")
 @click.option("--active-http", is_flag=True, default=None, help="Send a HEAD request where a check needs one.")
+@click.option(
+    "--compat", metavar="tls-scanner=DIR", help="Also write the JSON, CSV and JUnit of openshift/tls-scanner into DIR."
+)
 @click.option("--sni", metavar="NAME", help="Send NAME as SNI to targets without #SNI.")
 @click.option(
     "--ca", metavar="FILE|system", help="Trusted CAs in PEM.  [default: public roots, for public addresses only]"
@@ -148,7 +152,10 @@ def scan(save: str | None, **options: object) -> int:
     work = (
         cluster_work(asked, cluster, config, policy) if cluster.meant else target_work(asked, cluster, config, policy)
     )
-    outputs = parse_outputs(asked.formats or config.formats or ())
+    outputs = (
+        *parse_outputs(asked.formats or config.formats or ()),
+        *(compatible(asked.compat) if asked.compat else ()),
+    )
     fail_on = asked.fail_on or config.fail_on or "medium"
     loudness: Loudness = "quiet" if asked.quiet else "verbose" if asked.verbose else "normal"
     work = replace(work, save=save, inputs=_inputs(asked, cluster), baseline=known)

@@ -44,6 +44,10 @@ _SCAN: tuple[Format[Report], ...] = (
     Format(name="gitlab", file_name="code-quality.json", module="scanner.report.gitlab"),
     Format(name="markdown", file_name="report.md", module="scanner.report.markdown"),
 )
+_TLS_SCANNER: tuple[Format[Report], ...] = tuple(
+    Format(name=f"tls-scanner-{kind}", file_name=name, module="scanner.report.tls_scanner", function=f"write_{kind}")
+    for kind, name in (("json", "results.json"), ("csv", "results.csv"), ("junit", "junit_tls_scan.xml"))
+)
 _LINT: tuple[Format[LintReport], ...] = (
     Format(name="text", file_name="lint.txt", module="scanner.report.lint_text"),
     Format(name="json", file_name="lint.json", module="scanner.report.json_document", function="write_lint"),
@@ -59,6 +63,8 @@ _DIFF: tuple[Format[Any], ...] = (
 )
 FORMATS = {each.name: each for each in _SCAN}
 """Formats of a scan, in the order of help texts."""
+COMPATIBLE_FORMATS = {"tls-scanner": {each.name: each for each in _TLS_SCANNER}}
+"""Formats of ``--compat``: the files of another scanner."""
 LINT_FORMATS = {each.name: each for each in _LINT}
 """Formats of lint."""
 DIFF_FORMATS = {each.name: each for each in _DIFF}

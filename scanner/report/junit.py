@@ -63,6 +63,8 @@ class Case:
     """Number of texts that are left out."""
     classname: str = ""
     """Empty: the name of the suite."""
+    type: str = ""
+    """Type of a failure or error; empty: the name of the case."""
     seconds: float = 0
 
     def add(self, outcome: Outcome, message: str, text: str) -> None:
@@ -110,7 +112,7 @@ def write_suites(out: TextIO, name: str, suites: Callable[[], Iterable[Suite]], 
     start = ElementTree.tostring(ElementTree.Element("testsuites", root), "unicode", short_empty_elements=False)
     out.write("<?xml version='1.0' encoding='UTF-8'?>\n" + start.removesuffix("</testsuites>") + "\n")
     for suite in suites():
-        element = _element(suite, plain(started))
+        element = suite_element(suite, plain(started))
         ElementTree.indent(element)
         out.write(ElementTree.tostring(element, "unicode") + "\n")
     out.write("</testsuites>\n")
@@ -300,7 +302,7 @@ def _lines(texts: Iterable[str]) -> str:
     return "\n".join(plain(text, _LIMIT) for text in texts if text)
 
 
-def _element(of: Suite, started: str) -> ElementTree.Element:
+def suite_element(of: Suite, started: str) -> ElementTree.Element:
     counts = _counts(Counter(case.outcome for case in of.cases))
     seconds = f"{sum(case.seconds for case in of.cases):.3f}"
     named = {"name": plain(of.name, _LIMIT), **counts, "timestamp": started, "time": seconds}
@@ -320,7 +322,7 @@ def _element(of: Suite, started: str) -> ElementTree.Element:
             continue
         attributes = {"message": plain(case.message, _LIMIT)}
         if case.outcome != "skipped":
-            attributes["type"] = plain(case.name)
+            attributes["type"] = plain(case.type or case.name)
         ElementTree.SubElement(test, case.outcome, attributes).text = text or None
     return suite
 

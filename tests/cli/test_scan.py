@@ -155,6 +155,28 @@ def test_post_quantum_groups_can_be_required(call: Call, farm: Farm, tmp_path: P
         assert [each["verdict"] for each in findings] == ["fail", "pass" if ready else "fail"]
 
 
+def test_the_files_of_tls_scanner_are_written_beside_the_report(call: Call, farm: Farm, tmp_path: Path) -> None:
+    answer = call("scan", farm["intermediate-rsa"].target, "--compat", f"tls-scanner={tmp_path / 'a' / 'b'}")
+    assert answer.code == 0
+    assert "SUMMARY" in answer.out
+    assert {each.name for each in (tmp_path / "a" / "b").iterdir()} == {
+        "results.json", "results.csv", "junit_tls_scan.xml"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "complaint"),
+    [
+        ("testssl=x", "unknown scanner 'testssl'"),
+        ("tls-scanner", "the directory is missing"),
+        ("tls-scanner=/dev/null/x", "cannot create /dev/null/x"),
+    ],
+)
+def test_a_wrong_compat_is_told_before_anything_is_dialled(call: Call, value: str, complaint: str) -> None:
+    answer = call("scan", "127.0.0.1:1", "--compat", value)
+    assert (answer.code, answer.out) == (2, "")
+    assert complaint in answer.err
+
+
 def test_a_profile_from_a_file(call: Call, farm: Farm, tmp_path: Path) -> None:
     """An APIServer object with a Custom profile that allows what Intermediate does not."""
     path = config_file(
