@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from scanner.model import report
-
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 DESIGN = (DOCS / "design.md").read_text()
@@ -46,6 +44,8 @@ def test_every_decision_is_in_the_list() -> None:
     assert listed == pages
 
 
-def test_the_exit_codes_of_the_design_are_those_of_the_program() -> None:
-    told = {int(code) for code in re.findall(r"^\| (\d+) \|", DESIGN, re.MULTILINE)}
-    assert told == {value for name, value in vars(report).items() if name.startswith("EXIT_")}
+def test_the_picture_of_the_resolution_has_every_step() -> None:
+    picture = (DOCS / "resolution-order.svg").read_text()
+    steps = re.findall(r"^## (\d\. .*)$", (DOCS / "expectations.md").read_text(), re.MULTILINE)
+    assert steps
+    assert re.findall(r'class="step"[^>]*>(\d[^<]*)<', picture) == steps

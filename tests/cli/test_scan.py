@@ -285,8 +285,9 @@ def test_quiet_says_nothing_and_verbose_says_everything(call: Call, farm: Farm, 
     assert told[2:] == [f"adhere: wrote {tmp_path / 'r.json'}"]
 
 
-def test_the_example_in_the_readme_is_a_configuration(tmp_path: Path) -> None:
-    for text in _yaml_blocks((ROOT / "README.md").read_text()):
+def test_the_example_in_the_docs_is_a_configuration(tmp_path: Path) -> None:
+    example = (ROOT / "docs/profiles.md").read_text().split("## The configuration file")[1]
+    for text in _yaml_blocks(example):
         load_config(str(config_file(tmp_path, text)))
 
 
