@@ -16,7 +16,7 @@ PARALLEL = -n $(WORKERS) --dist worksteal
 # Saved bytecode: without it each worker and each program that a test starts compiles all sources again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo test coverage e2e schemas test-pip test-pip-sslyze lint format bench clean
+.PHONY: help setup demo test coverage e2e schemas test-pip test-pip-sslyze lint format docs bench clean
 
 help:
 	@echo "make demo    set up, start the demo listeners and scan them"
@@ -25,6 +25,7 @@ help:
 	@echo "make e2e     build a real etcd and API server once, and run the tests that need them"
 	@echo "make schemas generate profiles/schemas from the pinned modules"
 	@echo "make lint    ruff, mypy --strict and zizmor"
+	@echo "make docs    build docs/ as a site in build/docs; a broken link is an error"
 	@echo "make format  let ruff rewrite the sources"
 	@echo "make bench   measure against sslscan, nmap and sslyze"
 	@echo "make clean   remove what the others made"
@@ -86,6 +87,10 @@ lint: setup
 format: setup
 	$(RUN)/ruff check --fix-only .
 	$(RUN)/ruff format .
+
+# In an environment of its own, because only this step needs the theme: ten seconds.
+docs: $(UV)
+	NO_MKDOCS_2_WARNING=1 $(UV) run --quiet --locked --isolated --only-group docs mkdocs build --quiet
 
 bench: setup
 	$(RUN)/python -m benchmarks
