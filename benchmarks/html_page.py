@@ -2,8 +2,7 @@
 
 Scans the demo's cluster, multiplies its endpoints, each with names, addresses, certificates and times of its own, and
 writes the page of 58, 500, 2,000 and 5,000 endpoints. Then Chromium opens each page, and each PAGE of another release
-beside them, until it is usable: loaded, with its list, and after a click that filters this list. Last, the page of
-100,000 findings is written from a file of rows, as a scan does it.
+beside them, until it is usable: loaded, with its list, and after a click that filters this list.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import resource
 import shutil
 import subprocess
 import sys
@@ -19,7 +17,6 @@ import tempfile
 import time
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import chain, cycle, islice
 from pathlib import Path
@@ -30,10 +27,8 @@ from playwright.sync_api import Browser, sync_playwright
 from scanner.model.inventory import CertificateReport
 from scanner.model.report import EndpointRow, Report, Summary
 from scanner.report import html
-from scanner.report.stream import RowFile
 
 _SIZES = (58, 500, 2000, 5000)
-_FINDINGS = 100_000
 _CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 _USABLE = """() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(
     document.getElementById('count').textContent))))"""
@@ -51,7 +46,6 @@ def main() -> int:
         document = scanned(Path(temporary))
         pages = [write(document, size, directory / f"report-{size}.html") for size in _SIZES]
         opened([*pages, *options.pages])
-        findings(document, Path(temporary))
     return 0
 
 
@@ -142,28 +136,6 @@ def _usable(browser: Browser, page: Path) -> tuple[float, float, int]:
     nodes = int(tab.evaluate("document.querySelectorAll('*').length"))
     tab.close()
     return first, filtered, nodes
-
-
-def findings(document: dict[str, Any], directory: Path) -> None:
-    """Write the page of ``_FINDINGS`` findings from a file of rows."""
-    kept = RowFile(directory / "rows.jsonl")
-    number = 0
-    for row in rows(document, _FINDINGS):
-        kept.append(row)
-        number += len(row["findings"])
-        if number >= _FINDINGS:
-            break
-    made = report(document, kept.rows)
-    before, start = datetime.now(UTC), time.process_time()
-    with (directory / "large.html").open("w") as out:
-        html.write(made, out)
-    wall = (datetime.now(UTC) - before).total_seconds()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    size = (directory / "large.html").stat().st_size / 1e6
-    print(
-        f"{number} findings on {made.summary.endpoints} endpoints: {wall:.1f} s, "
-        f"{time.process_time() - start:.1f} s of CPU, {size:.1f} MB, peak of this process {peak:.0f} MiB"
-    )
 
 
 if __name__ == "__main__":

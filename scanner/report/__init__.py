@@ -43,6 +43,7 @@ _SCAN: tuple[Format[Report], ...] = (
     Format(name="github", file_name="annotations.txt", module="scanner.report.github"),
     Format(name="gitlab", file_name="code-quality.json", module="scanner.report.gitlab"),
     Format(name="markdown", file_name="report.md", module="scanner.report.markdown"),
+    Format(name="csv", file_name="report.csv", module="scanner.report.csv_table"),
 )
 _TLS_SCANNER: tuple[Format[Report], ...] = tuple(
     Format(name=f"tls-scanner-{kind}", file_name=name, module="scanner.report.tls_scanner", function=f"write_{kind}")
@@ -56,6 +57,7 @@ _LINT: tuple[Format[LintReport], ...] = (
     Format(name="github", file_name="lint-annotations.txt", module="scanner.report.github"),
     Format(name="gitlab", file_name="lint-code-quality.json", module="scanner.report.gitlab"),
     Format(name="markdown", file_name="lint.md", module="scanner.report.markdown"),
+    Format(name="csv", file_name="lint.csv", module="scanner.report.csv_table"),
 )
 _DIFF: tuple[Format[Any], ...] = (
     Format(name="text", file_name="diff.txt", module="scanner.report.comparison", function="write_text"),
