@@ -8,12 +8,12 @@ from datetime import date
 from itertools import chain
 
 from scanner.jobs import Surroundings
-from scanner.judge import CROSS_ENDPOINT_RULES, judgement
+from scanner.judge import CROSS_ENDPOINT_RULES, WAIVABLE, judgement
 from scanner.judge.connection_coalescing import ConnectionCoalescing
 from scanner.judge.passthrough import PassthroughBackends
 from scanner.judge.replicas import Replicas
 from scanner.judge.require import Outcome, required
-from scanner.judge.waivers import WaiverLedger
+from scanner.judge.waivers import WaiverLedger, names_one
 from scanner.model.finding import Finding, outcome
 from scanner.model.report import EndpointRow, FindingRow
 from scanner.model.rule import AnyRule
@@ -80,8 +80,9 @@ def with_findings(row: EndpointRow, findings: list[FindingRow]) -> EndpointRow:
 
 
 def cross_endpoint(policy: ScanPolicy, today: date) -> CrossEndpoint:
-    """Return the state before the first endpoint. Waivers are valid by ``today`` (UTC)."""
-    return CrossEndpoint(policy, WaiverLedger(policy.waivers, today, across=[rule.id for rule in CROSS_ENDPOINT_RULES]))
+    """Return the state before the first endpoint. Waivers are valid by ``today`` (UTC); those for lint are left out."""
+    waivers = [each for each in policy.waivers if not each.selector.files and names_one(each, WAIVABLE)]
+    return CrossEndpoint(policy, WaiverLedger(waivers, today, across=[rule.id for rule in CROSS_ENDPOINT_RULES]))
 
 
 def _required(

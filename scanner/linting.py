@@ -10,6 +10,8 @@ from itertools import chain
 from scanner import __version__
 from scanner.cluster.manifest_documents import Bad, Manifests, Skipped
 from scanner.files.source_positions import Steps, dotted
+from scanner.judge import WAIVABLE as SCAN_WAIVABLE
+from scanner.judge.waivers import UNUSED, WAIVER_RULES, WaiverLedger, names_one
 from scanner.kube import references
 from scanner.kube.contour import configured
 from scanner.kube.kinds import INSTALL_CONFIG, PKI, PKI_CERTIFICATE_DEFINITION, ROUTE, Kind
@@ -17,6 +19,7 @@ from scanner.kube.objects import KubeObject
 from scanner.kube.rbac import Review, reviews
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable, union
 from scanner.lint import READS, RULES, Linted, Placed, lint
+from scanner.lint.ignores import WAIVABLE, Ignores
 from scanner.lint.manifest_rules import DUPLICATE, KIND_UNKNOWN, UNREADABLE, lint_duplicates, split_duplicates
 from scanner.lint.openshift.route_access import CUSTOM_HOST, custom_host_reviews, route_reviews
 from scanner.model.declared import DEFAULT, Declared, Identity, LintSubject, Place, identity
@@ -30,10 +33,12 @@ from scanner.model.lint_report import (
     PlaceRow,
     SkippedRow,
     UnseenRow,
+    WaivedRow,
 )
 from scanner.model.pki_config import PkiConfig
 from scanner.model.report import OwnerRow, UnreadableRow
 from scanner.model.rule import AnyRule, ScanRule
+from scanner.model.scan_policy import ScanPolicy
 from scanner.model.well_known import Names
 from scanner.pki.config import of_spec
 from scanner.pki.definitions import registered
@@ -122,27 +127,92 @@ def lint_report(
     started: datetime,
     sources: tuple[str, ...],
     arguments: Iterable[str],
+    policy: ScanPolicy = ScanPolicy(),
+    honoured: bool = True,
 ) -> LintReport:
-    """Judge all objects, and return the report."""
+    """Judge all objects, and return the report. ``honoured``: whether comments and annotations may waive findings."""
     bad = [_unread(UNREADABLE, each) for each in manifests.bad] if manifests else []
     bad += [_unread(KIND_UNKNOWN, each) for each in manifests.misnamed] if manifests else []
     # Without a user the rule is not checked, and so it is not passed.
     asked = [each for each in RULES if each is not CUSTOM_HOST or declared.user is not None]
     rules: list[AnyRule] = [UNREADABLE, KIND_UNKNOWN, DUPLICATE, OBJECT, DEFINITIONS, INSTALLATION]
+    waivers = _Waivers(policy, _ignores(declared, manifests) if honoured else None, started)
+    judged = _merged((*lint(declared, asked), *_of_pki(declared), *lint_duplicates(declared)))
+    objects = [_row(waivers.applied(each)) for each in judged]
+    bad += waivers.findings([each.id for each in asked])
     return LintReport(
         scanner=LintScannerRow(name="adhere", version=__version__, arguments=list(arguments)),
         started=timestamp(started),
         sources=sources,
         files=manifests.files if manifests else 0,
         others=manifests.others + manifests.not_objects if manifests else 0,
-        rules=[rule_row(each) for each in (*rules, *asked)],
-        objects=[
-            _row(each) for each in _merged((*lint(declared, asked), *_of_pki(declared), *lint_duplicates(declared)))
-        ],
+        rules=[rule_row(each) for each in (*rules, *asked, *(WAIVER_RULES if waivers.any else ()))],
+        objects=objects,
         findings=bad,
         unreadable=[_gap(each) for each in declared.known.unreadable.values()] if manifests is None else [],
         skipped=[_skipped(each) for each in manifests.skipped] if manifests else [],
+        waived=waivers.row(objects) if waivers.any else None,
     )
+
+
+def _ignores(declared: Declared, manifests: Manifests | None) -> Ignores:
+    """Read the comments in the manifests, and the annotations of the objects."""
+    found = Ignores(WAIVABLE)
+    for file, comment in manifests.ignores if manifests else ():
+        found.add_comment(file, comment)
+    for subject in declared.subjects:
+        found.add_annotation(subject)
+    return found
+
+
+def _place_of(source: str) -> Place:
+    file, line, column = source.rsplit(":", 2)
+    return Place(file, int(line), int(column))
+
+
+class _Waivers:
+    """The waivers of the policy file, and the ignores of objects and manifests."""
+
+    def __init__(self, policy: ScanPolicy, ignores: Ignores | None, started: datetime) -> None:
+        self._policy = [each for each in policy.waivers if names_one(each, WAIVABLE)]
+        self._ignores = ignores or Ignores(())
+        waivers = (*self._policy, *(waiver for each in self._ignores.every for waiver in each.waivers))
+        self._ledger = WaiverLedger(waivers, started.astimezone(UTC).date(), noun="object")
+        self._ignored = 0
+        self.any = bool(policy.source or self._ignores.every)
+
+    def applied(self, linted: Linted) -> Linted:
+        """Apply them to the findings of one object."""
+        if not self.any:
+            return linted
+        subject, place = linted.subject, linted.subject.place()
+        file = place.file if place else ""
+        selected = [each for each in self._policy if each.selector.matches_object(subject.object, file)]
+        found = self._ledger.waive_by(selected, (each.finding for each in linted.findings))
+        done = []
+        for old, finding in zip(linted.findings, found, strict=True):
+            ignores = dict.fromkeys(self._ignores.of(subject, old.place))
+            named = [each for each in ignores if names_one(each, (finding.rule,))]
+            (last,) = self._ledger.waive_by(named, (finding,)) if named else (finding,)
+            self._ignored += last.status != finding.status
+            done.append(replace(old, finding=last))
+        return replace(linted, findings=tuple(done))
+
+    def findings(self, rules: Iterable[str]) -> Iterator[LintFindingRow]:
+        """Yield findings on waivers that are unused, expired or not valid, after all objects."""
+        places = {waiver.source: each.place for each in self._ignores.every for waiver in each.waivers}
+        for each in self._ledger.findings(rules=(*rules, DUPLICATE.id), elsewhere=SCAN_WAIVABLE):
+            source = each.about or ""
+            if each.verdict == "fail":
+                place = places[source] if source in places else _place_of(source)
+                yield _finding(Placed(finding=each, place=place, field=""))
+        for finding, place in self._ignores.problems(UNUSED):
+            yield _finding(Placed(finding=finding, place=place, field=""))
+
+    def row(self, objects: Iterable[ObjectRow]) -> WaivedRow:
+        """Count the waived findings."""
+        waived = sum(finding["status"] == "waived" for each in objects for finding in each["findings"])
+        return WaivedRow(waivers=waived - self._ignored, ignores=self._ignored)
 
 
 def _merged(found: Iterable[Linted]) -> Iterable[Linted]:

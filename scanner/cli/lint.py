@@ -14,7 +14,7 @@ import click
 
 from scanner.cli.cluster_options import ClusterAsked, snapshots
 from scanner.cli.output import either, parse_outputs, write_reports
-from scanner.cli.shared_options import BASELINE, SECRETS
+from scanner.cli.shared_options import BASELINE, POLICY, SECRETS, load_policy
 from scanner.errors import UsageError
 from scanner.files.source_positions import shown
 from scanner.model.lint_report import SCHEMA, LintReport, exit_code
@@ -30,6 +30,7 @@ class Asked:
 
     formats: tuple[str, ...]
     fail_on: FailOn
+    no_ignores: bool
     accept_undecided: bool
     accept_empty: bool
     fix_hints: bool
@@ -66,6 +67,8 @@ class Asked:
     help="Lowest severity that makes the exit code 1.",
     show_default=True,
 )
+@POLICY
+@click.option("--no-ignores", is_flag=True, help="Do not apply ignores in comments and annotations.")
 @BASELINE
 @click.option("--accept-undecided", is_flag=True, help="Exit 0 even if something is undecided.")
 @click.option("--accept-empty", is_flag=True, help="Exit 0 even if there is nothing to check.")
@@ -78,6 +81,7 @@ def lint(
     user: str | None,
     groups: tuple[str, ...],
     baseline: str | None,
+    policy_file: str | None,
     **options: object,
 ) -> int:
     """Check the TLS settings in manifests, without a cluster and without a connection.
@@ -100,8 +104,11 @@ def lint(
         hint = "use at most 63 lower-case letters, digits and -"
         raise UsageError(f"--default-namespace: invalid name {shown(default_namespace)}", hint=hint)
     outputs = parse_outputs(asked.formats, LINT_FORMATS)
-    known = _baseline(baseline)
-    report = known(_linted(paths, cluster, default_namespace, user, groups))
+    if policy_file == "":
+        raise UsageError("--policy is empty", hint="set a value, or remove the option for its default")
+    known, policy = _baseline(baseline), load_policy(policy_file)
+    judged = _linted(paths, cluster, default_namespace, user, groups)
+    report = known(judged(policy=policy, honoured=not asked.no_ignores))
     accepted = {"accept_undecided": asked.accept_undecided, "accept_empty": asked.accept_empty}
     code = exit_code(report, asked.fail_on, **accepted)
     report = replace(report, code=code, fail_on=asked.fail_on)
@@ -120,7 +127,8 @@ def _baseline(path: str | None) -> Callable[[LintReport], LintReport]:
 
 def _linted(
     paths: tuple[str, ...], asked: ClusterAsked, namespace: str, user: str | None, groups: tuple[str, ...]
-) -> LintReport:
+) -> Callable[..., LintReport]:
+    """Read the objects, and return what judges them."""
     from scanner.cluster.lint_input import read_manifests  # noqa: PLC0415 - what is behind it takes longer than linting
     from scanner.linting import LINT_READS, declared, lint_report, referred, reviewed  # noqa: PLC0415
 
@@ -133,4 +141,4 @@ def _linted(
         )
     sources = (*paths, *([known.origin.name] if known else []))
     about = declared(manifests, known, user, groups)
-    return lint_report(about, manifests, started=started, sources=sources, arguments=sys.argv[1:])
+    return partial(lint_report, about, manifests, started=started, sources=sources, arguments=sys.argv[1:])

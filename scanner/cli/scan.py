@@ -16,7 +16,7 @@ from scanner.cli.cluster_options import ClusterAsked, dialled_cluster
 from scanner.cli.output import FORMATS, compatible, either, parse_outputs
 from scanner.cli.progress import Loudness
 from scanner.cli.running import Work, run_and_report
-from scanner.cli.shared_options import BASELINE, COUNT, RATE, SECONDS, load_policy
+from scanner.cli.shared_options import BASELINE, COUNT, POLICY, RATE, SECONDS, load_policy
 from scanner.cli.targets import load_anchors, parse_server_name, parse_target, public_anchors, read_targets
 from scanner.errors import UsageError
 from scanner.jobs import Job, TargetRequirements, of_targets
@@ -24,7 +24,8 @@ from scanner.known_findings import load_baseline
 from scanner.kube.profile_catalogue import load_profile
 from scanner.model.endpoint import Target
 from scanner.model.report import SCHEMA, FailOn
-from scanner.model.saved_scan import COMPONENTS, POLICY, Head
+from scanner.model.saved_scan import COMPONENTS, Head
+from scanner.model.saved_scan import POLICY as POLICY_FILE
 from scanner.model.scan_policy import Config, ScanPolicy
 from scanner.probe import sslyze_pool
 from scanner.probe.limits import Limits
@@ -116,7 +117,7 @@ class Asked:
     metavar="FILE",
     help="YAML file with these options and thresholds; the command line overrides it.",
 )
-@click.option("--policy", "policy_file", metavar="FILE", help="Policy file: waivers, overrides ... (kind: ScanPolicy).")
+@POLICY
 @BASELINE
 @click.option(
     "--require",
@@ -165,7 +166,7 @@ def scan(save: str | None, **options: object) -> int:
 def _inputs(asked: Asked, cluster: ClusterAsked) -> dict[str, str]:
     """Return the policy and component files by the names under which ``--save`` stores them."""
     files = {f"{COMPONENTS}/{number}.yaml": path for number, path in enumerate(cluster.components, start=1)}
-    return {**files, POLICY: asked.policy_file} if asked.policy_file else files
+    return {**files, POLICY_FILE: asked.policy_file} if asked.policy_file else files
 
 
 def target_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: ScanPolicy) -> Work:

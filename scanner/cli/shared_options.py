@@ -28,6 +28,9 @@ PREVIOUS = click.option(
 )
 
 
+POLICY = click.option(
+    "--policy", "policy_file", metavar="FILE", help="Policy file: waivers, overrides ... (kind: ScanPolicy)."
+)
 BASELINE = click.option(
     "--baseline",
     metavar="FILE",
@@ -87,8 +90,9 @@ def load_policy(path: str | None) -> ScanPolicy:
         return ScanPolicy()
     from scanner.config.scan_policy import load_scan_policy  # noqa: PLC0415
     from scanner.judge import WAIVABLE  # noqa: PLC0415 - most scans have no such file
+    from scanner.lint.ignores import WAIVABLE as OF_LINT  # noqa: PLC0415
 
-    return load_scan_policy(path, WAIVABLE)
+    return load_scan_policy(path, (*WAIVABLE, *OF_LINT))
 
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +20,7 @@ from scanner.cluster.manifests import SUFFIXES
 from scanner.errors import InputError
 from scanner.files.regular_file import LINK_OUT, NOT_REGULAR, content, leads_out
 from scanner.files.source_positions import PlacedError
-from scanner.files.yaml_stream import RestUnreadError, document_at, stream
+from scanner.files.yaml_stream import RestUnreadError, comments, document_at, stream
 from scanner.files.yaml_values import MAX_BYTES, load, scalars
 from scanner.kube.kinds import Kind
 from scanner.kube.objects import Fields
@@ -59,6 +60,10 @@ def _may_be_key(value: str, tag: str) -> bool:
 
 MAX_FILE = 16 * MAX_BYTES
 _TEMPLATE = b"{{"
+_IGNORE: Final = re.compile(r"#[ \t]*adhere:[ \t]*ignore\b([^\n]{0,1000})")
+_IGNORE_BYTES: Final = b"adhere:"
+_MOST_IGNORES = 1000
+"""Ignores of one file; more are not honoured."""
 _NO_OBJECT = "it has no apiVersion and no kind, so it is not a manifest"
 _RENDERED = "if this is a template, lint its output: helm template . | adhere lint -"
 
@@ -102,6 +107,8 @@ class _Reader:
         if _TEMPLATE in data and (chart := chart_of(name)):
             self._skip_chart(chart)
             return
+        if _IGNORE_BYTES in data:
+            self.found.ignores += ((_shown(name), each) for each in islice(comments(data, _IGNORE), _MOST_IGNORES))
         templated = False
         for document in stream(data, _shown(name), MAX_FILE):
             if not isinstance(document, InputError):

@@ -17,6 +17,7 @@ from scanner.cluster.retention import Pruner
 from scanner.cluster.snapshot_objects import kept
 from scanner.errors import InputError
 from scanner.files.source_positions import Located, Steps, shown
+from scanner.files.yaml_stream import Comment
 from scanner.kube.kinds import INSTALL_CONFIG, ROUTE, SECRET, Kind
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.tls_profile import nested_profiles
@@ -190,6 +191,8 @@ class Manifests:
     """Number of objects of other kinds."""
     namespace: str = DEFAULT
     """Default namespace for objects without one."""
+    ignores: list[tuple[str, Comment]] = field(default_factory=list)
+    """Comments ``# adhere: ignore``, with their files."""
     not_objects: int = 0
     """Number of documents that are no Kubernetes objects: values of a chart, a pipeline."""
 

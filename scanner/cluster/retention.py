@@ -245,7 +245,7 @@ LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 _LONG = 512
 """Characters of an annotation of a large kind. Longer ones are internal data of programs."""
-_READ_PREFIXES = ("sidecar.istio.io/", "linkerd.io/", "service.beta.openshift.io/")
+_READ_PREFIXES = ("adhere.dev/", "sidecar.istio.io/", "linkerd.io/", "service.beta.openshift.io/")
 """Prefixes of annotations that adhere reads, of any length."""
 _NETWORK_PREFIXES = ("k8s.ovn.org/", "k8s.v1.cni.cncf.io/", "cni.projectcalico.org/", "ovn.kubernetes.io/")
 """Prefixes of annotations of networks: addresses, which the status has too. No others differ between replicas."""

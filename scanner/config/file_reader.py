@@ -120,7 +120,8 @@ Ports: TypeAlias = Annotated[tuple[Annotated[int, PlainValidator(_ports)], ...],
 
 
 class SelectorSection(FileSection):
-    """A selector of endpoints. Without any condition it would match all, most often by mistake, and is refused."""
+    """A selector of endpoints or objects. Without any condition it would match all, most often by mistake, and is
+    refused."""
 
     HINTS: ClassVar = {
         "namespace": "write namespaces: [NAME]",
@@ -130,6 +131,7 @@ class SelectorSection(FileSection):
         "label": "write labels: {NAME: VALUE}",
         "port": "write ports: [NUMBER]",
         "endpoint": "write endpoints: [ID]",
+        "file": "write files: [PATH]",
     }
 
     namespaces: Texts = ()
@@ -139,6 +141,7 @@ class SelectorSection(FileSection):
     labels: dict[str, str] = Field(default={})
     ports: Ports = ()
     endpoints: Texts = ()
+    files: Texts = ()
 
     @model_validator(mode="after")
     def _selects(self) -> SelectorSection:

@@ -66,7 +66,7 @@ def _rule(pattern: str, info: ValidationInfo) -> str:
     rule = current(pattern)
     if not any(fnmatchcase(known, rule) for known in rules):
         hint = did_you_mean(rule, rules, otherwise="'adhere rules' lists them all")
-        raise wrong(f"no rule about endpoints is called {shown(rule)}", hint)
+        raise wrong(f"no rule is called {shown(rule)}", hint)
     return rule
 
 
@@ -211,7 +211,7 @@ class PolicyFile(AdhereFile):
 
 
 def load_scan_policy(path: str, rules: Collection[str]) -> ScanPolicy:
-    """Read the policy file. ``rules`` are the ids of all rules that judge an endpoint: what can be waived.
+    """Read the policy file. ``rules`` are the ids of all rules that judge endpoints or objects: what can be waived.
 
     Raises ``InputError`` with everything that is wrong in it, each with file, line and column.
     """

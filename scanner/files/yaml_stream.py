@@ -11,9 +11,10 @@ import json
 import re
 from collections.abc import Iterator
 from functools import partial
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from scanner.errors import InputError
+from scanner.files import yaml_values
 from scanner.files.source_positions import Located, Mark, Node, PlacedError, Value
 from scanner.files.yaml_values import MAX_DEPTH, Builder, decoded, positions, yaml_errors
 
@@ -22,6 +23,7 @@ MOST_BAD = 20
 
 _MARKER = re.compile(rb"\n---(?=[ \t\r\n]|\Z)")
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_NO_VALUE = re.compile(rb"[ \t\r]*(#|---[ \t\r]*(#|\Z)|\Z)")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SPACE = re.compile(r"[ \t\r\n]*")
 
@@ -45,6 +47,32 @@ def stream(data: bytes, name: str, limit: int) -> Iterator[Located | InputError]
             what = f"{bad} documents cannot be read; those after this line were not read"
             yield RestUnreadError(name, Mark(line, 1), what, "correct these first")
             return
+
+
+class Comment(NamedTuple):
+    """A comment of a file."""
+
+    mark: Mark
+    text: str
+    """The first group of the pattern."""
+    line: int
+    """The line that it is about: its own, or the next one with a value if it is alone in its line."""
+    alone: bool
+
+
+def comments(data: bytes, sought: re.Pattern[str]) -> Iterator[Comment]:
+    """Comments that ``sought`` matches, except in documents that cannot be read."""
+    lines = data.removeprefix(codecs.BOM_UTF8).split(b"\n")
+    for part, first in _parts(data):
+        try:
+            for mark, match in yaml_values.comments(decoded(part, "", len(part), first), sought, first):
+                alone = lines[mark.line - 1].lstrip().startswith(b"#")
+                about = mark.line
+                while alone and about < len(lines) and _NO_VALUE.match(lines[about - 1]):
+                    about += 1
+                yield Comment(mark, match[1], about, alone)
+        except InputError:
+            continue
 
 
 def document_at(data: bytes, line: int) -> bytes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -231,15 +232,33 @@ class Builder:
 def scalars(text: str) -> Iterator[tuple[str, str]]:
     """Value and tag of every scalar, also of refused documents. Raises ``InputError`` for invalid YAML, and for too
     deep nesting: the time of the parser grows with the square of the depth."""
+    return ((str(event.value), str(event.tag or "")) for event in _scalars(text))
+
+
+def _scalars(text: str) -> Iterator[_Event]:
     depth = 0
     with yaml_errors("", text):
         next_event = _events(text)
         while not isinstance(event := next_event(), yaml.StreamEndEvent):
             if isinstance(event, yaml.ScalarEvent):
-                yield str(event.value), str(event.tag or "")
+                yield event
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > MAX_DEPTH:
                 _refuse("", Mark(1, 1), _TOO_DEEP)
+
+
+def comments(text: str, sought: re.Pattern[str], first: int = 1) -> Iterator[tuple[Mark, re.Match[str]]]:
+    """Comments that ``sought`` matches from their ``#``; the same text inside of a value is none.
+
+    ``first``: the line in which ``text`` begins. Raises ``InputError`` for invalid YAML."""
+    found = list(sought.finditer(text))
+    ends = [(each.start_mark.index, each.end_mark.index) for each in _scalars(text)] if found else []
+    for match in found:
+        begin, place = text.rfind("\n", 0, match.start()) + 1, bisect_left(ends, (match.start(), 0))
+        end = ends[place - 1][1] if place else 0
+        if end <= match.start() and "#" not in text[max(begin, end) : match.start()]:
+            line = first + text.count("\n", 0, begin)
+            yield Mark(line, match.start() - begin + 1), match
 
 
 def positions(text: str, number: int = 0, first: int = 1, before: int = 0) -> Node:

@@ -52,7 +52,7 @@ def _result(finding: Finding, waivers: tuple[Waiver, ...], today: date) -> Waive
         return Waived(findings=(finding,))
     matched = frozenset(waivers)
     if finding.verdict == "inconclusive":
-        note = f"the waiver in {waivers[0].source} waives failures only, and this finding is inconclusive"
+        note = f"the {_word(waivers[0])} in {waivers[0].source} waives failures only; this finding is inconclusive"
         return Waived(findings=(_with(finding, note),), matched=matched)
     if finding.status in NEVER_FAILS:
         return Waived(findings=(finding,), matched=matched)
@@ -61,12 +61,17 @@ def _result(finding: Finding, waivers: tuple[Waiver, ...], today: date) -> Waive
         done = replace(finding, status="waived", waiver=waiver_text(max(valid, key=lambda each: each.expires)))
         return Waived(findings=(done,), matched=matched)
     latest = max(waivers, key=lambda each: each.expires)
-    note = f"the waiver has expired: {waiver_text(latest)}"
+    note = f"the {_word(latest)} has expired: {waiver_text(latest)}"
     return Waived(findings=(_with(finding, note),), matched=matched, overdue=matched)
 
 
 def _with(finding: Finding, evidence: str) -> Finding:
     return replace(finding, evidence=(*finding.evidence, evidence))
+
+
+def names_one(waiver: Waiver, rules: Iterable[str]) -> bool:
+    """True if the waiver names one of ``rules``."""
+    return any(fnmatchcase(rule, waiver.rule) for rule in rules)
 
 
 def expired(waiver: Waiver, today: date) -> bool:
@@ -76,39 +81,47 @@ def expired(waiver: Waiver, today: date) -> bool:
 
 def waiver_text(waiver: Waiver) -> str:
     """The waiver's owner, expiry date, reason and source."""
-    return f"{waiver.owner} until {waiver.expires.isoformat()}: {waiver.reason} ({waiver.source})"
+    return f"{waiver.owner or 'ignored'} until {waiver.expires.isoformat()}: {waiver.reason} ({waiver.source})"
 
 
 @dataclass(slots=True)
 class _Use:
     """Counters of one waiver."""
 
-    endpoints: int = 0
-    """Endpoints that it selects."""
+    selected: int = 0
+    """Endpoints or objects that it selects."""
     matched: int = 0
-    """Selected endpoints with a failed or inconclusive finding of its rule."""
+    """Selected ones with a failed or inconclusive finding of its rule."""
     overdue: int = 0
     ids: set[str] = field(default_factory=set)
     """Ids of the selected endpoints, if its rule may be one across endpoints."""
 
 
 class WaiverLedger:
-    """The waivers of one scan: applies them and counts their uses."""
+    """The waivers of one scan or lint: applies them and counts their uses."""
 
-    def __init__(self, waivers: Iterable[Waiver], today: date, *, across: Collection[str] = ()) -> None:
+    def __init__(
+        self, waivers: Iterable[Waiver], today: date, *, across: Collection[str] = (), noun: str = "endpoint"
+    ) -> None:
         """``across``: ids of the rules across endpoints, where ``Finding.about`` is the endpoints' common id."""
-        self._today = today
+        self._today, self._noun = today, noun
         self._uses: dict[Waiver, _Use] = {each: _Use() for each in waivers}
-        self._across = frozenset(each for each in self._uses if any(fnmatchcase(rule, each.rule) for rule in across))
+        self._across = frozenset(each for each in self._uses if names_one(each, across))
 
     def waive(self, findings: Iterable[Finding], endpoint: Endpoint) -> tuple[Finding, ...]:
         """Apply the waivers to one endpoint's findings."""
         selected = [each for each in self._uses if each.selector.matches(endpoint)]
         for each in selected:
-            self._uses[each].endpoints += 1
             if each in self._across:
                 self._uses[each].ids.add(endpoint.id)
-        return self._note(waive(findings, selected, self._today))
+        return self.waive_by(selected, findings)
+
+    def waive_by(self, selected: Iterable[Waiver], findings: Iterable[Finding]) -> tuple[Finding, ...]:
+        """Apply the waivers that select the subject of ``findings``."""
+        several = tuple(selected)
+        for each in several:
+            self._uses[each].selected += 1
+        return self._note(waive(findings, several, self._today))
 
     def waive_across(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """Apply the waivers to findings across endpoints, after every endpoint went through ``waive``: a waiver
@@ -126,43 +139,57 @@ class WaiverLedger:
             self._uses[each].overdue += 1
         return waived.findings
 
-    def findings(self, *, rules: Collection[str], complete: bool = True) -> tuple[Finding, ...]:
+    def findings(
+        self, *, rules: Collection[str], complete: bool = True, elsewhere: Collection[str] = ()
+    ) -> tuple[Finding, ...]:
         """Findings on unused and expired waivers, in the order of the policy file.
 
         ``rules`` are the ids of the rules that were applied in this scan; ``complete`` is False if endpoints were left
-        out. A waiver that could have matched otherwise is inconclusive.
+        out. A waiver that could have matched otherwise is inconclusive. ``elsewhere``: ids of the rules of another
+        command that has the same waivers.
         """
         found: list[Finding] = []
         for each, use in self._uses.items():
             doubt = "" if complete else "the scan ended early"
-            if not any(fnmatchcase(rule, each.rule) for rule in rules):
-                doubt = "its rule was not applied in this scan"
-            found += check_unused(UNUSED, each, use, doubt)
-            found += check_expired(EXPIRED, each, use)
+            if not names_one(each, rules):
+                doubt = f"its rule was not applied in this {_RUN[self._noun]}"
+            if not names_one(each, elsewhere):
+                found += check_unused(UNUSED, each, use, doubt, self._noun)
+            found += check_expired(EXPIRED, each, use, self._noun)
         return tuple(found)
 
 
-def check_unused(rule: ScanRule, waiver: Waiver, use: _Use, doubt: str = "") -> Iterator[Finding]:
+_RUN = {"endpoint": "scan", "object": "run"}
+
+
+def check_unused(
+    rule: ScanRule, waiver: Waiver, use: _Use, doubt: str = "", noun: str = "endpoint"
+) -> Iterator[Finding]:
     """Every waiver of the policy file matches a finding."""
     if use.matched:
         return
-    unmatched = f"selects {_counted(use.endpoints)}, but the rule does not fail there"
-    text = f"the waiver of {waiver.rule} {unmatched if use.endpoints else 'selects no endpoint of this scan'}"
+    unmatched = f"selects no {noun} of this {_RUN[noun]}"
+    if use.selected:
+        unmatched = f"selects {_counted(use.selected, noun)}, but the rule does not fail there"
+    text = f"the waiver of {waiver.rule} {unmatched}"
+    if waiver.ignore:
+        text = f"the ignore of {waiver.rule} matches no finding"
+    partial = noun == "object" and not use.selected and not waiver.ignore  # the object may be in another file
     yield Finding(
         rule=rule.id,
-        severity=rule.severity,
+        severity="info" if partial else rule.severity,
         verdict="inconclusive" if doubt else "fail",
-        status="not-tested" if doubt else "violation",
+        status="not-tested" if doubt else "informational" if partial else "violation",
         message=f"{text}: {doubt}" if doubt else text,
-        expected=("a finding that matches the waiver",),
+        expected=(f"a finding that matches the {_word(waiver)}",),
         observed=("no finding",),
-        fix=f"remove the waiver from {waiver.source}, or correct its rule or select",
+        fix=f"remove the {_word(waiver)} from {waiver.source}, or correct its rule or {_where(waiver)}",
         evidence=(waiver_text(waiver),),
         about=waiver.source,
     )
 
 
-def check_expired(rule: ScanRule, waiver: Waiver, use: _Use) -> Iterator[Finding]:
+def check_expired(rule: ScanRule, waiver: Waiver, use: _Use, noun: str = "endpoint") -> Iterator[Finding]:
     """No waiver has expired while its rule still fails."""
     if not use.overdue:
         return
@@ -171,17 +198,26 @@ def check_expired(rule: ScanRule, waiver: Waiver, use: _Use) -> Iterator[Finding
         severity=rule.severity,
         verdict="fail",
         status="violation",
-        message=f"the waiver of {waiver.rule} has expired, but the rule still fails on {_counted(use.overdue)}",
-        expected=("the failure corrected, or the waiver renewed, before it expires",),
+        message=f"the {_word(waiver)} of {waiver.rule} has expired, but the rule still fails on "
+        f"{_counted(use.overdue, noun)}",
+        expected=(f"the failure corrected, or the {_word(waiver)} renewed, before it expires",),
         observed=(f"expired after {waiver.expires.isoformat()}",),
-        fix=f"correct what fails, or set a later expires in {waiver.source}",
+        fix=f"correct what fails, or set a later {'date' if waiver.ignore else 'expires'} in {waiver.source}",
         evidence=(waiver_text(waiver),),
         about=waiver.source,
     )
 
 
-def _counted(endpoints: int) -> str:
-    return "1 endpoint" if endpoints == 1 else f"{endpoints} endpoints"
+def _word(waiver: Waiver) -> str:
+    return "ignore" if waiver.ignore else "waiver"
+
+
+def _where(waiver: Waiver) -> str:
+    return "place" if waiver.ignore else "select"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"1 {noun}" if count == 1 else f"{count} {noun}s"
 
 
 UNUSED = ScanRule(id="waiver-unused", check=check_unused)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypedDict
 
 from scanner.model.finding import SEVERITIES
+from scanner.model.fingerprint import is_requirement
 from scanner.model.report import (
     EXIT_FINDINGS,
     EXIT_INCOMPLETE,
@@ -79,6 +80,15 @@ class SkippedRow(TypedDict):
     """The command to lint it; may be empty."""
 
 
+class WaivedRow(TypedDict):
+    """Numbers of waived findings."""
+
+    waivers: int
+    """Waived by the policy file."""
+    ignores: int
+    """Waived by comments and annotations."""
+
+
 class LintScannerRow(TypedDict):
     name: str
     version: str
@@ -100,10 +110,12 @@ class LintReport:
     rules: list[RuleRow]
     objects: list[ObjectRow]
     findings: list[LintFindingRow] = field(default_factory=list)
-    """Findings without an object: unreadable files."""
+    """Findings without an object: unreadable files, and waivers."""
     unreadable: list[UnreadableRow] = field(default_factory=list)
     """Kinds of a cluster that are incomplete."""
     skipped: list[SkippedRow] = field(default_factory=list)
+    waived: WaivedRow | None = None
+    """None without a waiver, a comment or an annotation."""
     baseline: BaselineRow | None = None
     """Known findings; None without ``--baseline``."""
     code: int | None = None
@@ -117,7 +129,8 @@ class LintReport:
 
     def unread(self) -> list[LintFindingRow]:
         """Findings of unreadable files that may be manifests."""
-        return [each for each in self.findings if each["severity"] != SEVERITIES[0]]
+        found = (each for each in self.findings if not is_requirement(each["rule"]))
+        return [each for each in found if each["severity"] != SEVERITIES[0]]
 
     def counts(self) -> dict[str, int]:
         """Number of objects by verdict."""

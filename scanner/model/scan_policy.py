@@ -12,6 +12,7 @@ from datetime import date
 from fnmatch import fnmatchcase
 from typing import Literal
 
+from scanner.kube.objects import KubeObject
 from scanner.model.endpoint import Endpoint
 from scanner.model.finding import Severity
 from scanner.model.report import FailOn
@@ -56,9 +57,11 @@ class Selector:
     ports: tuple[int, ...] = ()
     endpoints: tuple[str, ...] = ()
     """Patterns of the endpoint's id."""
+    files: tuple[str, ...] = ()
+    """Patterns of the path of a manifest."""
 
     def matches(self, endpoint: Endpoint) -> bool:
-        """True if it matches ``endpoint``. An empty selector matches every endpoint."""
+        """True if it matches ``endpoint``. An empty selector matches every endpoint, one with files none."""
         owner, subject = endpoint.owner, endpoint.subject
         kinds = {owner.kind} | ({subject.kind} if subject else set())
         namespaces = {owner.namespace or ""} | ({subject.namespace or ""} if subject else set())
@@ -71,6 +74,18 @@ class Selector:
             and set(self.labels) <= set(endpoint.labels)
             and (not self.ports or endpoint.port in self.ports)
             and _any(self.endpoints, {endpoint.id})
+            and not self.files
+        )
+
+    def matches_object(self, each: KubeObject, file: str) -> bool:
+        """True if it matches an object in ``file``, "" for one of a cluster; never with a field of endpoints only."""
+        return (
+            not (self.components or self.ports or self.endpoints)
+            and _any(self.namespaces, {each.namespace or ""})
+            and (not self.kinds or each.kind.name in self.kinds)
+            and _any(self.names, {each.name})
+            and set(self.labels) <= set(each.labels.items())
+            and _any(self.files, {file})
         )
 
 
@@ -112,6 +127,8 @@ class Waiver:
     expires: date
     """The last day on which it waives (UTC)."""
     source: str
+    ignore: bool = False
+    """True for one that a manifest or an object's annotation has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

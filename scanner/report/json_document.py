@@ -56,6 +56,7 @@ def _baseline(row: BaselineRow | None) -> dict[str, object]:
 
 def write_lint(report: LintReport, out: TextIO) -> None:
     """Write lint's report as one object: a line for each member and each object."""
+    waived = {"waived": report.waived} if report.waived else {}
     members: dict[str, object] = {
         "schema": LINT_SCHEMA,
         "scanner": report.scanner,
@@ -63,7 +64,7 @@ def write_lint(report: LintReport, out: TextIO) -> None:
         "sources": list(report.sources),
         "files": report.files,
         "others": report.others,
-        "summary": {"objects": len(report.objects), **report.counts(), **_baseline(report.baseline)},
+        "summary": {"objects": len(report.objects), **report.counts(), **waived, **_baseline(report.baseline)},
         "rules": report.rules,
         "unreadable": report.unreadable,
         "skipped": report.skipped,

@@ -9,8 +9,8 @@ from collections import Counter
 from itertools import groupby
 from typing import TextIO
 
-from scanner.model.finding import KNOWN, SEVERITIES
-from scanner.model.lint_report import NOT_GIVEN, LintFindingRow, LintReport
+from scanner.model.finding import KNOWN, SEVERITIES, Status
+from scanner.model.lint_report import NOT_GIVEN, LintFindingRow, LintReport, WaivedRow
 from scanner.model.report import OwnerRow, fails
 from scanner.report.escape import plain
 from scanner.report.headline import brief, importance
@@ -35,9 +35,10 @@ def _by_place(finding: LintFindingRow) -> tuple[object, ...]:
     return *position, unseen["object"] if unseen else "", importance(finding), finding["rule"]
 
 
-_COLORS = {"critical": "1;31", "high": "31", "medium": "33", "low": "36", "info": "2", "undecided": "35", "known": "2"}
+_COLORS = {"critical": "1;31", "high": "31", "medium": "33", "low": "36", "info": "2", "undecided": "35"}
 _UNDECIDED = "undecided"
-_ORDER = (*reversed(SEVERITIES[1:]), _UNDECIDED, KNOWN, SEVERITIES[0])
+_WAIVED: Status = "waived"
+_ORDER = (*reversed(SEVERITIES[1:]), _UNDECIDED, KNOWN, _WAIVED, SEVERITIES[0])
 """Order in the last line."""
 _GAPS = 10
 _MISSING = 5
@@ -68,8 +69,14 @@ def write(report: LintReport, out: TextIO, *, color: bool = False, hints: bool =
 
 def exit_line(report: LintReport) -> str:
     """Return the last line: the exit code, if it is known, and the counts."""
-    said = "; ".join(filter(None, (summary(report), baseline_text(report.baseline))))
+    said = "; ".join(filter(None, (summary(report), _waived(report.waived), baseline_text(report.baseline))))
     return said if report.code is None else exit_text(report.code, [said])
+
+
+def _waived(row: WaivedRow | None) -> str:
+    if row is None or not (row["waivers"] or row["ignores"]):
+        return ""
+    return f"waived: {row['waivers']} by the policy file and {row['ignores']} by comments and annotations"
 
 
 def summary(report: LintReport) -> str:
@@ -88,9 +95,9 @@ def summary(report: LintReport) -> str:
 
 
 def _word(finding: LintFindingRow) -> str:
-    """Return the severity, ``undecided`` or ``known``."""
-    if finding["status"] == KNOWN:
-        return KNOWN
+    """Return the severity, ``undecided``, ``known`` or ``waived``."""
+    if finding["status"] in (KNOWN, _WAIVED):
+        return finding["status"]
     counts = finding["verdict"] != "fail" and finding["severity"] != SEVERITIES[0]
     return _UNDECIDED if counts else finding["severity"]
 
@@ -128,12 +135,13 @@ def _wanted(report: LintReport, out: TextIO) -> None:
 def _finding(finding: LintFindingRow, out: TextIO, *, color: bool, hints: bool, known: bool) -> None:
     """``known``: the entry before was about the same field."""
     word = _word(finding)
-    shown = f"\x1b[{_COLORS.get(word, '0')}m{plain(word)}\x1b[0m" if color else plain(word)
+    shown = f"\x1b[{_COLORS.get(word, '2')}m{plain(word)}\x1b[0m" if color else plain(word)
     out.write(f"{plain(place(finding), 300)}: {shown}: {plain(finding['rule'])}: {plain(finding['message'], 600)}\n")
     lines = (
         [("in", finding["about"])] if finding["about"] and finding["place"] and finding["field"] and not known else []
     )
-    for label, text in (*lines, *brief(finding)):
+    waiver = [("waiver", finding["waiver"])] if finding["waiver"] else []
+    for label, text in (*lines, *brief(finding), *waiver):
         out.write(f"    {label:<10}{plain(text, 600)}\n")
     if hints and finding["correction"]:
         out.write("".join(f"    | {plain(line, 300)}\n" for line in finding["correction"].splitlines()))

@@ -31,6 +31,7 @@ from scanner.errors import InputError
 from scanner.files.source_positions import Located
 from scanner.files.yaml_values import load
 from scanner.judge import CROSS_ENDPOINT_RULES, SCAN_RULES, WAIVABLE
+from scanner.lint.ignores import WAIVABLE as OF_LINT
 from scanner.model.rule import RETIRED
 from scanner.model.scan_policy import (
     CertificateMinimums,
@@ -73,7 +74,7 @@ def document(text: str) -> Located:
 
 
 def parsed(text: str) -> ScanPolicy:
-    return parse(document(text), WAIVABLE)
+    return parse(document(text), (*WAIVABLE, *OF_LINT))
 
 
 def test_the_example_sets_everything() -> None:
@@ -229,17 +230,17 @@ REFUSED = {
     ),
     "an unknown rule": (
         HEAD + WAIVER.replace("tls-version", "tls-versions"),
-        "3:18: waivers[0].rule: no rule about endpoints is called 'tls-versions'",
+        "3:18: waivers[0].rule: no rule is called 'tls-versions'",
         "did you mean 'tls-version'?",
     ),
     "a pattern without a rule": (
         HEAD + WAIVER.replace("tls-version", '"pki-*"'),
-        "no rule about endpoints is called 'pki-*'",
+        "no rule is called 'pki-*'",
         "",
     ),
     "a rule on the scan itself": (
         HEAD + WAIVER.replace("tls-version", "require-endpoints"),
-        "no rule about endpoints is called 'require-endpoints'",
+        "no rule is called 'require-endpoints'",
         "",
     ),
     "no end": (
