@@ -1,7 +1,8 @@
 """Cost of every format of a scan: ``python -m benchmarks.formats [FORMAT ...]``.
 
 Scans the demo's cluster, and multiplies its endpoints until they have 100,000 findings, in a file of rows, as a scan
-has them. Then writes each format in a process of its own.
+has them. Then writes each format in a process of its own. Last, it writes the JSON of 5,000 endpoints with
+and without ``--brief``.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TextIO
 
@@ -34,7 +37,11 @@ def main() -> int:
         made = report(document, kept.rows)
         print(f"{number} findings on {made.summary.endpoints} endpoints")
         for name in sys.argv[1:] or FORMATS:
-            measured(name, directory, lambda out, name=name: FORMATS[name].write(made, out))  # type: ignore[misc]
+            measured(name, directory, partial(FORMATS[name].write, made))
+        few = report(document, lambda: islice(kept.rows(), 5000))
+        for brief in (False, True):
+            name = f"json of 5,000 endpoints{' with --brief' if brief else ''}"
+            measured(name, directory, partial(FORMATS["json"].write, few, brief=brief))
     return 0
 
 

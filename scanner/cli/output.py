@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
@@ -39,6 +39,8 @@ class Output:
 
     format: str
     path: Path | None = None
+    brief: bool = False
+    """JSON by its brief schema."""
 
 
 def either(formats: Iterable[str]) -> str:
@@ -91,6 +93,13 @@ def compatible(value: str) -> tuple[Output, ...]:
     return tuple(
         Output(format=each.name, path=Path(path) / each.file_name) for each in COMPATIBLE_FORMATS[name].values()
     )
+
+
+def briefly(outputs: tuple[Output, ...]) -> tuple[Output, ...]:
+    """Apply ``--brief``. Raises ``UsageError`` if no report is JSON."""
+    if not any(output.format == "json" for output in outputs):
+        raise UsageError("--brief is for --format json", hint="add --format json, or remove --brief")
+    return tuple(replace(output, brief=output.format == "json") for output in outputs)
 
 
 def _refuse_rows(outputs: Iterable[Output], places: list[Path | None]) -> None:
@@ -146,6 +155,8 @@ def write_reports(
     text. Raises ``ResourceError``."""
     for output in sorted(outputs, key=lambda output: output.path is None):
         chosen, more = formats[output.format], dict[str, Any](options if output.format == "text" else {})
+        if output.brief:
+            more = {"brief": True}
         if output.path is None:
             if output.format == "text":
                 more = {**options, "color": colors(sys.stdout), **({"width": width} if width else {})}

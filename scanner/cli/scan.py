@@ -13,7 +13,7 @@ from typing import TypeVar, get_args
 import click
 
 from scanner.cli.cluster_options import ClusterAsked, dialled_cluster
-from scanner.cli.output import FORMATS, compatible, either, parse_outputs
+from scanner.cli.output import FORMATS, briefly, compatible, either, parse_outputs
 from scanner.cli.progress import Loudness
 from scanner.cli.running import Work, run_and_report
 from scanner.cli.shared_options import BASELINE, COUNT, POLICY, RATE, SECONDS, load_policy
@@ -46,6 +46,7 @@ class Asked:
     profile: str | None
     mode: Mode | None
     formats: tuple[str, ...]
+    brief: bool
     compat: str | None
     fail_on: FailOn | None
     timeout: float | None
@@ -84,6 +85,7 @@ class Asked:
     multiple=True,
     help=f"{either(FORMATS)}; repeatable.  [default: text]",
 )
+@click.option("--brief", is_flag=True, help="JSON without refused suites, connections and details of what passed.")
 @click.option(
     "--fail-on",
     type=click.Choice(get_args(FailOn)),
@@ -153,8 +155,9 @@ def scan(save: str | None, **options: object) -> int:
     work = (
         cluster_work(asked, cluster, config, policy) if cluster.meant else target_work(asked, cluster, config, policy)
     )
+    chosen = parse_outputs(asked.formats or config.formats or ())
     outputs = (
-        *parse_outputs(asked.formats or config.formats or ()),
+        *(briefly(chosen) if asked.brief else chosen),
         *(compatible(asked.compat) if asked.compat else ()),
     )
     fail_on = asked.fail_on or config.fail_on or "medium"

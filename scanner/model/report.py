@@ -62,6 +62,8 @@ __all__ = [
 ]
 
 SCHEMA = "adhere.scan/v1"
+BRIEF_SCHEMA = "adhere.scan-brief/v1"
+"""Schema of ``--brief``: for programs that read only results."""
 
 
 class RuleRow(TypedDict):

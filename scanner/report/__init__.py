@@ -30,7 +30,7 @@ class Format(Generic[R]):
     """Permissions of a new file; None: what the umask leaves."""
 
     def write(self, report: R, out: TextIO, **options: object) -> None:
-        """Write the whole report, row by row. Only text takes ``options``."""
+        """Write the whole report, row by row. Text and JSON take ``options``."""
         getattr(import_module(self.module), self.function)(report, out, **options)
 
 

@@ -1,4 +1,4 @@
-"""JSON documents: ``docs/schema/scan-v1.json`` and ``docs/schema/lint-v1.json``, written row by row."""
+"""JSON documents, written row by row: ``scan-v1.json``, ``scan-brief-v1.json`` and ``lint-v1.json`` in docs/schema."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from typing import TextIO
 
 from scanner.model.lint_report import SCHEMA as LINT_SCHEMA
 from scanner.model.lint_report import LintReport
-from scanner.model.report import SCHEMA, BaselineRow, Report, Summary, exit_code
+from scanner.model.report import BRIEF_SCHEMA, SCHEMA, BaselineRow, EndpointRow, Report, Summary, exit_code
 from scanner.report.coverage import exit_line
 from scanner.report.grouping import groups
 from scanner.report.stream import dumps, write_document
 
 
-def write(report: Report, out: TextIO) -> None:
-    """Write a scan as one object: a line for each member, cluster-wide finding, certificate and endpoint."""
+def write(report: Report, out: TextIO, *, brief: bool = False) -> None:
+    """Write a scan as one object: a line for each member, cluster-wide finding, certificate and endpoint. ``brief``:
+    without refused suites, attempts and the details of what passed."""
     certificates = report.certificates
     members: dict[str, object] = {
-        "schema": SCHEMA,
+        "schema": BRIEF_SCHEMA if brief else SCHEMA,
         "scanner": report.scanner,
         "started": report.started,
         "finished": report.finished,
@@ -32,7 +33,21 @@ def write(report: Report, out: TextIO) -> None:
         "certificates": map(dumps, certificates.rows() if certificates else ()),
         "endpoints": map(dumps, report.rows()) if report.lines is None else iter(report.lines()),
     }
+    if brief:
+        members["endpoints"] = map(dumps, map(_brief, report.rows()))
     write_document(out, members)
+
+
+def _brief(row: EndpointRow) -> dict[str, object]:
+    """Return a row without what takes most of its bytes. Whatever did not pass is complete."""
+    observed: dict[str, object] = {key: value for key, value in row["observed"].items() if key != "attempts"}
+    observed["versions"] = row["observed"]["versions"] and {
+        name: version and {key: value for key, value in version.items() if key != "refused"}
+        for name, version in row["observed"]["versions"].items()
+    }
+    passed = [each["rule"] for each in row["findings"] if each["verdict"] == "pass"]
+    findings = [each for each in row["findings"] if each["verdict"] != "pass"]
+    return {**row, "observed": observed, "passed": passed, "findings": findings}
 
 
 def summary(counts: Summary) -> dict[str, object]:

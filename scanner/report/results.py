@@ -21,6 +21,7 @@ from scanner.model.finding import SEVERITIES
 from scanner.model.fingerprint import KnownRow, code_points, fingerprint
 from scanner.model.lint_report import SCHEMA as LINT
 from scanner.model.lint_report import LintFindingRow, ObjectRow, SkippedRow
+from scanner.model.report import BRIEF_SCHEMA as BRIEF
 from scanner.model.report import SCHEMA as SCAN
 from scanner.model.report import (
     VERDICTS,
@@ -235,6 +236,8 @@ def read_report(path: Path) -> Results:
             return _lint(str(path), codec(_Lint).decode(document))
     except DecodeError as error:
         raise InputError(f"{path}: {error.path}: {error.problem}", hint=_HINT) from None
+    if of == BRIEF:
+        raise InputError(f"{path}: written with --brief, which leaves out what is needed here", hint=_HINT)
     raise InputError(f"{path}: not a JSON report of adhere scan or lint", hint=_HINT)
 
 

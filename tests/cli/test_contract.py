@@ -89,6 +89,7 @@ BAD_INPUT: list[tuple[str, str, str]] = [
     ("scan --targets {tmp}", "cannot be read: Is a directory", "one target per line"),
     ("scan --targets {tmp}/hosts.txt", "hosts.txt:2:3: port x", "host:port"),
     ("scan a:1 --format xml", "unknown format 'xml'", "text, json, junit, html"),
+    ("scan a:1 --brief", "--brief is for --format json", "add --format json"),
     ("scan a:1 --format json=", "the path is missing", "json=FILE"),
     ("scan a:1 --format json --format text", "two formats write to standard output", "its own path"),
     ("scan a:1 --format json={tmp}/x --format html={tmp}/x", "two formats write to ", "its own path"),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from scanner.cli.output import Output, parse_output, parse_outputs, rows_path, write_reports
+from scanner.cli.output import Output, briefly, parse_output, parse_outputs, rows_path, write_reports
 from scanner.errors import ResourceError, UsageError
 from scanner.report import FORMATS
 from tests.cli.calling import Call, called, valid
@@ -97,3 +98,10 @@ def test_what_was_finished_survives_a_report_that_cannot_be_written(tmp_path: Pa
     assert answer.code == 2
     assert answer.err.splitlines()[-2].startswith("adhere: /dev/full: cannot write the report: No space left")
     assert {path.name for path in tmp_path.iterdir()} >= {"report.jsonl"}
+
+
+def test_brief_is_for_json_alone(tmp_path: Path) -> None:
+    outputs = briefly(parse_outputs([f"json={tmp_path / 'a.json'}", f"csv={tmp_path / 'a.csv'}"]))
+    assert [each.brief for each in outputs] == [True, False]
+    write_reports(samples.report(), outputs, FORMATS, quiet=True)
+    assert json.loads((tmp_path / "a.json").read_text())["schema"] == "adhere.scan-brief/v1"

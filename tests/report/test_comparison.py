@@ -291,6 +291,7 @@ def test_formats_agree(severity: FailOn) -> None:
         ("", ":1:1: Expecting value"),
         ("[]", "not a JSON report"),
         ('{"schema": "adhere.whatif/v1"}', "not a JSON report"),
+        ('{"schema": "adhere.scan-brief/v1"}', "written with --brief"),
         ('{"schema": "adhere.scan/v1", "started": 1}', "is missing"),
         ('{"schema": "adhere.lint/v1", "started": "", "unreadable": 1}', "findings is missing"),
         ("[" * 100_000, "not JSON"),

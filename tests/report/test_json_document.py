@@ -13,6 +13,7 @@ from weakref import ref
 
 import pytest
 from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
 
 from scanner.model.component_tally import ComponentRow
 from scanner.model.finding import SEVERITIES
@@ -26,6 +27,7 @@ from scanner.model.inventory import (
 )
 from scanner.model.observation import Reach
 from scanner.model.report import (
+    BRIEF_SCHEMA,
     SCHEMA,
     CertificateRow,
     CountRow,
@@ -259,3 +261,28 @@ def test_the_summary_counts_what_is_there(document: dict[str, Any]) -> None:
         assert document["summary"][verdict] == verdicts.count(verdict)
     assert sum(document["summary"]["failures"].values()) == sum(document["summary"]["rules"].values())
     assert document["summary"]["connections"] == sum(row["observed"]["connections"] for row in document["endpoints"])
+
+
+BRIEF = json.loads((ROOT / "docs/schema/scan-brief-v1.json").read_text())
+
+
+@pytest.mark.parametrize("report", [samples.report(), cluster_samples.report()], ids=["targets", "cluster"])
+def test_a_brief_document_has_a_schema_of_its_own_and_all_that_did_not_pass(report: Report) -> None:
+    registry: Registry[Any] = Registry().with_resource(SCHEMA_DOCUMENT["$id"], Resource.from_contents(SCHEMA_DOCUMENT))
+    validator = Draft202012Validator(BRIEF, registry=registry)
+    out = StringIO()
+    json_document.write(report, out, brief=True)
+    brief, whole = json.loads(out.getvalue()), json.loads(_text(report))
+    assert [error.message for error in validator.iter_errors(brief)] == []
+    assert list(VALIDATOR.iter_errors(brief)), "the schema of the whole document is another one"
+    assert list(validator.iter_errors({**whole, "schema": BRIEF_SCHEMA}))
+    assert {**brief, "endpoints": 0} == {**whole, "endpoints": 0, "schema": BRIEF_SCHEMA}
+    for short, row in zip(brief["endpoints"], whole["endpoints"], strict=True):
+        assert short["findings"] == [each for each in row["findings"] if each["verdict"] != "pass"]
+        assert short["passed"] == [each["rule"] for each in row["findings"] if each["verdict"] == "pass"]
+        for name, version in (row["observed"].pop("versions") or {}).items():
+            said = short["observed"]["versions"][name]
+            assert said == (version and {key: value for key, value in version.items() if key != "refused"})
+        del row["observed"]["attempts"], row["findings"], short["findings"], short["passed"]
+        short["observed"].pop("versions")
+        assert short == row
