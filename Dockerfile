@@ -28,7 +28,7 @@ RUN uv export --quiet --locked --only-group test --no-emit-project --output-file
  && uv pip install --quiet --python /opt/adhere --no-deps /tmp/wheel/*.whl
 
 FROM build AS build-sslyze
-RUN uv sync --quiet --locked --no-dev --no-install-project --inexact --extra sslyze
+RUN uv sync --quiet --locked --no-dev --no-install-project --inexact --extra sslyze --extra rules
 
 FROM python:${PYTHON} AS runtime
 ENV PATH=/opt/adhere/bin:$PATH \

@@ -38,7 +38,7 @@ $(UV):
 	.tools/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 
 .venv/.ready: pyproject.toml uv.lock $(UV)
-	$(UV) sync --quiet --locked --python $(PYTHON) --extra sslyze --group dev $(GO_GROUP)
+	$(UV) sync --quiet --locked --python $(PYTHON) --extra sslyze --extra rules --group dev $(GO_GROUP)
 	@touch $@
 
 demo: setup
@@ -69,8 +69,8 @@ test-pip: .cache/pip/.ready
 test-pip-sslyze: .cache/pip-sslyze/.ready
 	.cache/pip-sslyze/bin/pytest $(PARALLEL) --quiet -m "not zoo and not e2e"
 
-.cache/pip/.ready: EXTRA :=
-.cache/pip-sslyze/.ready: EXTRA := [sslyze]
+.cache/pip/.ready: EXTRA := [rules]
+.cache/pip-sslyze/.ready: EXTRA := [sslyze,rules]
 .cache/%/.ready: pyproject.toml
 	$(PYTHON) -m venv --clear $(@D)
 	$(@D)/bin/pip install --quiet --upgrade 'pip>=25.1'

@@ -17,7 +17,7 @@ from scanner.judge.waivers import WaiverLedger, names_one
 from scanner.model.finding import Finding, outcome
 from scanner.model.report import EndpointRow, FindingRow
 from scanner.model.rule import AnyRule
-from scanner.model.scan_policy import ScanPolicy
+from scanner.model.scan_policy import CustomRule, ScanPolicy
 from scanner.report.rows import finding_of, finding_row
 
 
@@ -42,7 +42,7 @@ class CrossEndpoint:
         around: Surroundings,
         verdicts: Mapping[str, int],
         *,
-        applied: Iterable[AnyRule],
+        applied: Iterable[AnyRule | CustomRule],
         interrupted: str | None = None,
     ) -> tuple[tuple[Finding, ...], int]:
         """Return the cluster-wide findings, and the number of requirements that are inconclusive: those make a scan
@@ -55,7 +55,7 @@ class CrossEndpoint:
         late = tuple(finding for each in around.late for finding in each())
         return (*around.findings, *late, *across, *must), sum(each.verdict == "inconclusive" for each in must)
 
-    def _across(self, applied: Iterable[AnyRule], *, complete: bool) -> Iterator[Finding]:
+    def _across(self, applied: Iterable[AnyRule | CustomRule], *, complete: bool) -> Iterator[Finding]:
         """Yield findings across endpoints, and on waivers."""
         found = (self.replicas.findings(), self.sharing.findings())
         yield from self.ledger.waive_across(tuple(chain.from_iterable(found)))
@@ -81,7 +81,8 @@ def with_findings(row: EndpointRow, findings: list[FindingRow]) -> EndpointRow:
 
 def cross_endpoint(policy: ScanPolicy, today: date) -> CrossEndpoint:
     """Return the state before the first endpoint. Waivers are valid by ``today`` (UTC); those for lint are left out."""
-    waivers = [each for each in policy.waivers if not each.selector.files and names_one(each, WAIVABLE)]
+    rules = (*WAIVABLE, *(each.id for each in policy.endpoint_rules))
+    waivers = [each for each in policy.waivers if not each.selector.files and names_one(each, rules)]
     return CrossEndpoint(policy, WaiverLedger(waivers, today, across=[rule.id for rule in CROSS_ENDPOINT_RULES]))
 
 

@@ -9,6 +9,8 @@ from itertools import chain
 
 from scanner import __version__
 from scanner.cluster.manifest_documents import Bad, Manifests, Skipped
+from scanner.cluster.retention import SHAPES
+from scanner.custom_rules import object_rules
 from scanner.files.source_positions import Steps, dotted
 from scanner.judge import WAIVABLE as SCAN_WAIVABLE
 from scanner.judge.waivers import UNUSED, WAIVER_RULES, WaiverLedger, names_one
@@ -136,17 +138,21 @@ def lint_report(
     # Without a user the rule is not checked, and so it is not passed.
     asked = [each for each in RULES if each is not CUSTOM_HOST or declared.user is not None]
     rules: list[AnyRule] = [UNREADABLE, KIND_UNKNOWN, DUPLICATE, OBJECT, DEFINITIONS, INSTALLATION]
-    waivers = _Waivers(policy, _ignores(declared, manifests) if honoured else None, started)
-    judged = _merged((*lint(declared, asked), *_of_pki(declared), *lint_duplicates(declared)))
+    waivers = _Waivers(policy, _ignores(declared, manifests, policy) if honoured else None, started)
+    custom = object_rules(policy, READS, () if manifests else SHAPES)
+    judged = _merged((*lint(declared, (*asked, *custom)), *_of_pki(declared), *lint_duplicates(declared)))
     objects = [_row(waivers.applied(each)) for each in judged]
-    bad += waivers.findings([each.id for each in asked])
+    bad += waivers.findings([each.id for each in (*asked, *custom)])
     return LintReport(
         scanner=LintScannerRow(name="adhere", version=__version__, arguments=list(arguments)),
         started=timestamp(started),
         sources=sources,
         files=manifests.files if manifests else 0,
         others=manifests.others + manifests.not_objects if manifests else 0,
-        rules=[rule_row(each) for each in (*rules, *asked, *(WAIVER_RULES if waivers.any else ()))],
+        rules=[
+            *map(rule_row, (*rules, *asked, *(WAIVER_RULES if waivers.any else ()))),
+            *(rule_row(each) for each in policy.custom_rules if each.kinds),
+        ],
         objects=objects,
         findings=bad,
         unreadable=[_gap(each) for each in declared.known.unreadable.values()] if manifests is None else [],
@@ -155,9 +161,13 @@ def lint_report(
     )
 
 
-def _ignores(declared: Declared, manifests: Manifests | None) -> Ignores:
+def _waivable(policy: ScanPolicy) -> tuple[str, ...]:
+    return (*WAIVABLE, *(each.id for each in policy.custom_rules if each.kinds))
+
+
+def _ignores(declared: Declared, manifests: Manifests | None, policy: ScanPolicy) -> Ignores:
     """Read the comments in the manifests, and the annotations of the objects."""
-    found = Ignores(WAIVABLE)
+    found = Ignores(_waivable(policy))
     for file, comment in manifests.ignores if manifests else ():
         found.add_comment(file, comment)
     for subject in declared.subjects:
@@ -174,7 +184,7 @@ class _Waivers:
     """The waivers of the policy file, and the ignores of objects and manifests."""
 
     def __init__(self, policy: ScanPolicy, ignores: Ignores | None, started: datetime) -> None:
-        self._policy = [each for each in policy.waivers if names_one(each, WAIVABLE)]
+        self._policy = [each for each in policy.waivers if names_one(each, _waivable(policy))]
         self._ignores = ignores or Ignores(())
         waivers = (*self._policy, *(waiver for each in self._ignores.every for waiver in each.waivers))
         self._ledger = WaiverLedger(waivers, started.astimezone(UTC).date(), noun="object")

@@ -19,6 +19,7 @@ from typing import Self
 
 from scanner.assessment import READS, Assessment, Viewpoint, assess, surroundings
 from scanner.cross_endpoint import CrossEndpoint, cross_endpoint, with_finding
+from scanner.custom_rules import of_endpoint
 from scanner.errors import InputError, ResourceError, UsageError
 from scanner.files.regular_file import content, opened
 from scanner.jobs import Surroundings, TargetRequirements
@@ -36,7 +37,7 @@ from scanner.model.expectation import Expectation
 from scanner.model.inventory import InventoryRow
 from scanner.model.observation import Observation
 from scanner.model.report import Coverage, EndpointRow, FindingRow
-from scanner.model.rule import Case
+from scanner.model.rule import AnyRule, Case
 from scanner.model.saved_scan import (
     COMPONENTS,
     EARLIER,
@@ -52,7 +53,7 @@ from scanner.model.saved_scan import (
     encode,
     read,
 )
-from scanner.model.scan_policy import MOST_DAYS, Scope, any_matches
+from scanner.model.scan_policy import MOST_DAYS, CustomRule, Scope, any_matches
 from scanner.model.serialization import DecodeError, codec
 from scanner.report.rows import endpoint_row, finding_row
 from scanner.report.stream import dumps, read_rows
@@ -275,7 +276,8 @@ class Rejudged:
         confirmed, deep = bool(self.head.confirm), bool(self.head.deep)
         told = apply_sslyze_result(judge(case).findings, case, confirmed=confirmed, deep=deep)
         explained = explain(cluster.policies if cluster else NetworkPolicies(()), endpoint, observation, told)
-        result = judgement(ledger.waive(explained.findings, endpoint))
+        custom = of_endpoint(self.view.policy, endpoint, expectation, observation)
+        result = judgement(ledger.waive((*explained.findings, *custom), endpoint))
         said = (endpoint, expectation, observation, result.verdict, result.status, result.findings)
         return endpoint_row(*said, blocked_by=explained.blocked_by)
 
@@ -316,7 +318,11 @@ class Rejudged:
         """Return the new cluster-wide findings, after all ``rows``."""
         of_all = self._across or cross_endpoint(self.view.policy, datetime.now(UTC).date())
         around = surroundings(list(self.clusters.values())) if self.clusters else Surroundings()
-        rules = (*RULES, *(DEEP_RULES if self.head.deep else ()))
+        rules: tuple[AnyRule | CustomRule, ...] = (
+            *RULES,
+            *(DEEP_RULES if self.head.deep else ()),
+            *self.view.policy.endpoint_rules,
+        )
         told, _ = of_all.findings(around, self._verdicts, applied=rules, interrupted=self.head.interrupted)
         return [finding_row(each) for each in told]
 

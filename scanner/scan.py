@@ -12,6 +12,7 @@ import trio
 
 from scanner import __version__
 from scanner.cross_endpoint import CrossEndpoint, cross_endpoint, with_finding
+from scanner.custom_rules import of_endpoint
 from scanner.errors import ResourceError
 from scanner.jobs import Job, Surroundings, at
 from scanner.judge import RULES, SCAN_RULES, Judgement, judge, judgement
@@ -23,9 +24,9 @@ from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.observation import JUDGEABLE, Answers, Observation, Opinion, Reach
 from scanner.model.report import Coverage, EndpointRow, NotStarted, Report, ScannerRow, Summary
-from scanner.model.rule import Case
+from scanner.model.rule import AnyRule, Case
 from scanner.model.saved_scan import Seen
-from scanner.model.scan_policy import ScanPolicy
+from scanner.model.scan_policy import CustomRule, ScanPolicy
 from scanner.pki.rules import PKI_RULES
 from scanner.probe import dial
 from scanner.probe.dial import Dialer
@@ -221,7 +222,8 @@ async def _judge(case: Case, job: Job, place: int, run: Run) -> None:
     if run.settings.confirm or run.settings.deep:
         case, result = await _hear_witness(case, result, run)
     explained = explain(job.policies, case.endpoint, case.observation, result.findings)
-    result = judgement(run.across.ledger.waive(explained.findings, case.endpoint))
+    custom = of_endpoint(run.settings.policy, case.endpoint, case.expectation, case.observation)
+    result = judgement(run.across.ledger.waive((*explained.findings, *custom), case.endpoint))
     if job.replicated:
         run.across.replicas.add(case.endpoint, case.expectation, case.observation)
         run.across.passages.add(case.endpoint, case.expectation, case.observation)
@@ -307,7 +309,11 @@ def unasked(endpoint: Endpoint, reach: Reach, why: str) -> Observation:
 
 def _report(run: Run, started: datetime, left: Counter[str]) -> Report:
     settings = run.settings
-    rules = (*RULES, *(DEEP_RULES if settings.deep else ()))
+    rules: tuple[AnyRule | CustomRule, ...] = (
+        *RULES,
+        *(DEEP_RULES if settings.deep else ()),
+        *settings.policy.endpoint_rules,
+    )
     ended = run.gate.stopped
     told, undecided = run.across.findings(run.surroundings, run.summary.verdicts, applied=rules, interrupted=ended)
     findings = [finding_row(finding) for finding in told]

@@ -21,7 +21,7 @@ ROWS: tuple[frozenset[str], ...] = (
     frozenset({"cluster", "discover", "expect", "pki", "probe", "judge", "lint", "report", "metrics"}),
     frozenset(
         {"scan", "jobs", "assessment", "cross_endpoint", "saved_scan", "doctor", "demo"}
-        | {"port_forward_route", "certificates", "linting", "known_findings"}
+        | {"port_forward_route", "certificates", "linting", "known_findings", "custom_rules"}
     ),
     frozenset({"cli", "serve", "__main__"}),
 )
@@ -32,6 +32,7 @@ APART = ROWS[5]
 
 HOMES: dict[str, frozenset[str]] = {
     "click": frozenset({"cli"}),
+    "cel_expr_python": frozenset({"config/cel"}),
     "cryptography": frozenset(
         {
             "tls/certificate",

@@ -90,9 +90,10 @@ def load_policy(path: str | None) -> ScanPolicy:
         return ScanPolicy()
     from scanner.config.scan_policy import load_scan_policy  # noqa: PLC0415
     from scanner.judge import WAIVABLE  # noqa: PLC0415 - most scans have no such file
+    from scanner.lint import READS  # noqa: PLC0415
     from scanner.lint.ignores import WAIVABLE as OF_LINT  # noqa: PLC0415
 
-    return load_scan_policy(path, (*WAIVABLE, *OF_LINT))
+    return load_scan_policy(path, (*WAIVABLE, *OF_LINT), tuple(each.name for each in READS))
 
 
 if TYPE_CHECKING:

@@ -51,7 +51,7 @@ def waive(results: str, rule: str, endpoint: str | None, until: str, owner: str,
     found = read_results(results)
     if found.of != SCAN:
         raise UsageError(f"{results}: waivers are for scans, and this is of {found.of}", hint="use a report of a scan")
-    if rule not in WAIVABLE:
+    if rule not in WAIVABLE and not rule.startswith("custom/"):
         hint = did_you_mean(rule, WAIVABLE, otherwise="'adhere rules' lists them")
         raise UsageError(f"--rule: no rule on endpoints has the id {shown(rule)}", hint=hint)
     ids = _violating(found, rule, endpoint)
@@ -61,7 +61,7 @@ def waive(results: str, rule: str, endpoint: str | None, until: str, owner: str,
     patterns = [escape(each) for each in ids] if endpoint is None else [endpoint]
     texts = {"rule": rule, "endpoints": patterns, "until": until, "owner": owner, "reason": reason}
     text = _WAIVER.format(**{name: json.dumps(value) for name, value in texts.items()})
-    _check(text, ids)
+    _check(text, ids, rule)
     click.echo(text, nl=False)
     return EXIT_OK
 
@@ -85,9 +85,9 @@ def _violating(found: Results, rule: str, pattern: str | None) -> list[str]:
     raise UsageError(f"{plain(found.source, 200)}: {rule} does not fail{where}", hint=hint)
 
 
-def _check(text: str, ids: list[str]) -> None:
+def _check(text: str, ids: list[str], rule: str) -> None:
     """Read the waiver as ``--policy`` does. Raises ``ScannerError`` for a value that it would refuse."""
-    (waiver,) = parse(yaml_values.load(text.encode(), "waiver"), WAIVABLE).waivers
+    (waiver,) = parse(yaml_values.load(text.encode(), "waiver"), (rule,)).waivers
     if waiver.expires < datetime.now(UTC).date():
         raise UsageError(f"--until: {date.isoformat(waiver.expires)} is in the past", hint="choose a later day")
     missed = [each for each in ids if not any(fnmatchcase(each, one) for one in waiver.selector.endpoints)]

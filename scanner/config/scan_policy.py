@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
 from datetime import date
 from fnmatch import fnmatchcase
-from typing import Annotated, ClassVar, Final, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationInfo
 from pydantic_core import PydanticKnownError
 
+from scanner.config.cel import Holds, WrongExpressionError, compiled, variables_of
 from scanner.config.file_reader import (
     AdhereFile,
     FileSection,
@@ -23,17 +24,20 @@ from scanner.config.file_reader import (
 )
 from scanner.errors import InputError, UsageError
 from scanner.files import yaml_values
-from scanner.files.problems import did_you_mean
+from scanner.files.problems import Problems, did_you_mean
 from scanner.files.source_positions import Located, shown
 from scanner.kube import kinds, profile_catalogue
+from scanner.model.finding import Severity
 from scanner.model.pki_config import CURVES
 from scanner.model.report import FailOn
+from scanner.model.row import EndpointRow
 from scanner.model.rule import current
 from scanner.model.scan_policy import (
     MOST_DAYS,
     MOST_OF_NAMESPACE,
     CertificateMinimums,
     Config,
+    CustomRule,
     Override,
     Policy,
     Require,
@@ -45,6 +49,7 @@ from scanner.model.scan_policy import (
 from scanner.tls.oids import SIGNATURES
 
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
+_KINDS: Final = tuple(each.name for each in kinds.KINDS)
 _RESOURCES: Final = tuple(each.resource for each in kinds.KINDS)
 _SIGNATURES: Final = tuple(dict.fromkeys(name for name, _ in SIGNATURES.values()))
 
@@ -174,6 +179,71 @@ class CertificatesSection(FileSection):
         )
 
 
+_ENDPOINT: Final = "endpoint"
+_NOT_YET: Final = ("verdict", "status", "outcome", "findings", "reasons")
+"""Fields of a row that follow from the rules, and the reasons for what is unknown."""
+
+
+def _custom_id(value: str) -> str:
+    if not re.match(r"custom/[a-z0-9][a-z0-9-]{0,60}\Z", value):
+        raise wrong(f"invalid id {shown(value)}", "write custom/NAME, with lower-case letters, digits and -")
+    return value
+
+
+def _subject(value: str, info: ValidationInfo) -> str:
+    known = (_ENDPOINT, *(info.context or {}).get("kinds", _KINDS))
+    if value not in known:
+        hint = did_you_mean(value, known, otherwise="use endpoint, or a kind that lint reads, such as Route")
+        raise wrong(f"unknown kind {shown(value)}", hint)
+    return value
+
+
+def _subjects(values: tuple[str, ...]) -> tuple[str, ...]:
+    if _ENDPOINT in _some(values) and len(set(values)) > 1:
+        raise wrong("mixes endpoints and objects", "write a rule for each")
+    return values
+
+
+class CustomRuleSection(FileSection):
+    """A requirement of the user."""
+
+    HINTS: ClassVar = {"kind": "write on: [KIND]", "kinds": "write on: [KIND]", "name": "write id: custom/NAME"}
+
+    id: Annotated[Text, AfterValidator(_custom_id)] = Field(description="write id: custom/NAME")
+    title: Text = Field(description="write the requirement in a few words")
+    severity: Severity = Field(description="info, low, medium, high or critical")
+    on: Annotated[Several[Annotated[Text, AfterValidator(_subject)]], AfterValidator(_subjects)] = Field(
+        description="write on: [endpoint], or the kinds of objects for lint: on: [Route]"
+    )
+    message: Text = Field(description="say what is wrong where the expression is false")
+    fix: Text | None = None
+    expression: Text = Field(description="write what must be true, in CEL")
+
+    def value(self, source: str, holds: Holds) -> CustomRule:
+        """The rule itself."""
+        kinds = () if _ENDPOINT in self.on else self.on
+        return CustomRule(**{**self.model_dump(exclude={"on"}), "kinds": kinds, "source": source, "holds": holds})
+
+
+def _custom_rules(document: Located, sections: tuple[CustomRuleSection, ...]) -> Iterator[CustomRule]:
+    """Check the expressions. Raises ``InputError`` for the mistakes in all of them."""
+    problems = Problems(document)
+    seen: set[str] = set()
+    for number, each in enumerate(sections):
+        steps = ("customRules", number)
+        if each.id in seen:
+            problems.add((*steps, "id"), f"{each.id} is there twice", "an id names one rule")
+        seen.add(each.id)
+        types: Mapping[str, Any] = {"object": dict[str, Any]}
+        if _ENDPOINT in each.on:
+            types = {name: kind for name, kind in variables_of(EndpointRow).items() if name not in _NOT_YET}
+        try:
+            yield each.value(document.position(steps), compiled(each.expression, types))
+        except WrongExpressionError as error:
+            problems.add((*steps, "expression"), str(error), f"its variables are: {', '.join(types)}")
+    problems.raise_any()
+
+
 _Days: TypeAlias = Annotated[int, Field(ge=0, le=MOST_DAYS)]
 Plaintext: TypeAlias = Literal["not_applicable", "warn", "fail"]
 
@@ -208,19 +278,20 @@ class PolicyFile(AdhereFile):
     thresholds: ThresholdsSection = Field(default_factory=ThresholdsSection)
     waivers: Several[WaiverSection] = ()
     require: RequireSection = Field(default_factory=RequireSection)
+    custom_rules: Several[CustomRuleSection] = ()
 
 
-def load_scan_policy(path: str, rules: Collection[str]) -> ScanPolicy:
-    """Read the policy file. ``rules`` are the ids of all rules that judge endpoints or objects: what can be waived.
+def load_scan_policy(path: str, rules: Collection[str], kinds: Collection[str] = _KINDS) -> ScanPolicy:
+    """Read the policy file. ``rules``: ids of all rules on endpoints or objects; ``kinds``: those that lint reads.
 
     Raises ``InputError`` with everything that is wrong in it, each with file, line and column.
     """
-    return parse(yaml_values.read(path), rules)
+    return parse(yaml_values.read(path), rules, kinds)
 
 
-def parse(document: Located, rules: Collection[str]) -> ScanPolicy:
+def parse(document: Located, rules: Collection[str], kinds: Collection[str] = _KINDS) -> ScanPolicy:
     """``load_scan_policy`` of a file that was read already."""
-    file = parse_file(document, PolicyFile, "policy", rules=rules)
+    file = parse_file(document, PolicyFile, "policy", rules=(*rules, *_custom_ids(document)), kinds=kinds)
     return ScanPolicy(
         source=document.file,
         profile=file.profile,
@@ -255,7 +326,16 @@ def parse(document: Located, rules: Collection[str]) -> ScanPolicy:
             plaintext_candidate=file.plaintext_ports,
             post_quantum=file.require.severity if file.require.post_quantum else None,
         ),
+        custom_rules=tuple(_custom_rules(document, file.custom_rules)),
     )
+
+
+def _custom_ids(document: Located) -> Iterator[str]:
+    """The ids of the custom rules, which waivers may name."""
+    found = document.get(("customRules",))
+    for each in found if isinstance(found, list) else ():
+        if isinstance(each, dict) and isinstance(each.get("id"), str):
+            yield str(each["id"])
 
 
 def _selectors(sections: tuple[SelectorSection, ...]) -> tuple[Selector, ...]:

@@ -6,11 +6,11 @@ import, and most scans have no file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import date
 from fnmatch import fnmatchcase
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from scanner.kube.objects import KubeObject
 from scanner.model.endpoint import Endpoint
@@ -131,6 +131,38 @@ class Waiver:
     """True for one that a manifest or an object's annotation has."""
 
 
+Result: TypeAlias = bool | str
+"""Result of an expression: a text is the reason why it is unknown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CustomRule:
+    """A requirement of the user: an expression that must be true."""
+
+    id: str
+    """``custom/NAME``."""
+    title: str
+    severity: Severity
+    kinds: tuple[str, ...]
+    """Kinds of the objects that lint judges by it; none: a rule on the endpoints of a scan."""
+    message: str
+    fix: str | None
+    expression: str
+    source: str
+    holds: Callable[[Mapping[str, object]], Result] = field(compare=False, repr=False)
+    """Evaluates the expression with the values of its variables."""
+
+    @property
+    def page(self) -> str:
+        """The explanation for people, in Markdown."""
+        return f"{self.message}\n\nThe policy file has this rule ({self.source}):\n\n    {self.expression}"
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """The place in the policy file."""
+        return (self.source,)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
     """The endpoints to scan."""
@@ -192,6 +224,12 @@ class ScanPolicy:
     certificates: CertificateMinimums = CertificateMinimums()
     thresholds: Policy = Policy()
     """Thresholds of the rules, and the result of plaintext on merely discovered ports."""
+    custom_rules: tuple[CustomRule, ...] = ()
+
+    @property
+    def endpoint_rules(self) -> tuple[CustomRule, ...]:
+        """The custom rules on endpoints."""
+        return tuple(each for each in self.custom_rules if not each.kinds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

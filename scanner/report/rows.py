@@ -25,6 +25,7 @@ from scanner.model.report import (
     VersionRow,
 )
 from scanner.model.rule import AnyRule
+from scanner.model.scan_policy import CustomRule
 from scanner.tls.certificate import CertificateFacts
 from scanner.tls.names import group_name, suite_name, version_name
 
@@ -162,7 +163,7 @@ def finding_of(row: FindingRow) -> Finding:
     return Finding(**cast("dict[str, Any]", {**row, **lists}))
 
 
-def rule_row(rule: AnyRule) -> RuleRow:
+def rule_row(rule: AnyRule | CustomRule) -> RuleRow:
     """Return the row of a rule, with its page in Markdown."""
     return RuleRow(
         id=rule.id, title=rule.title, severity=rule.severity, page=rule.page, references=list(rule.references)

@@ -18,6 +18,7 @@ from scanner.config import component_catalogue
 from scanner.config.file_reader import FileSection, SelectorSection
 from scanner.config.scan_policy import (
     CertificatesSection,
+    CustomRuleSection,
     OverrideSection,
     PolicyFile,
     RequireSection,
@@ -35,6 +36,7 @@ from scanner.lint.ignores import WAIVABLE as OF_LINT
 from scanner.model.rule import RETIRED
 from scanner.model.scan_policy import (
     CertificateMinimums,
+    CustomRule,
     Override,
     Policy,
     Require,
@@ -64,6 +66,7 @@ FIELDS = {
     "thresholds": names(ThresholdsSection),
     "waiver": names(WaiverSection),
     "require": names(RequireSection),
+    "customRule": names(CustomRuleSection),
 }
 SELECTOR = names(SelectorSection)
 BLOCKS = re.findall(r"^```yaml\n(.*?)^```$", (DOCS / "policy.md").read_text(), re.DOTALL | re.MULTILINE)
@@ -130,6 +133,19 @@ def test_the_example_sets_everything() -> None:
         ),
         thresholds=Policy(
             post_quantum="high", expires_within_days=21, expires_within_days_medium=10, expires_within_days_high=2
+        ),
+        custom_rules=(
+            CustomRule(
+                id="custom/route-owner",
+                title="Routes have an owner",
+                severity="medium",
+                kinds=("Route",),
+                message="the label owner is missing",
+                fix="set metadata.labels.owner",
+                expression='has(object.metadata.labels) && "owner" in object.metadata.labels',
+                source="adhere.yaml:58:5",
+                holds=lambda _: "not compared",
+            ),
         ),
     )
 
