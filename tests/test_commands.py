@@ -148,6 +148,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         (directory / "kubeconfig").chmod(0o600)
         shutil.copy(directory / "kubeconfig", directory / "admin.kubeconfig")
         (directory / "scope.yaml").write_text(SCOPE)
+        (directory / "adhere.yaml").write_text(SCOPE)
         (directory / "targets.txt").write_text("127.0.0.1:1\n")
         (directory / "manifests").mkdir()
         (directory / "manifests/gateway.yaml").write_text(MANIFESTS)

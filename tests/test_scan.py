@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -24,7 +24,7 @@ from scanner.model.dial_scope import DialScope
 from scanner.model.endpoint import Endpoint, Owner, Target, Tunnel
 from scanner.model.expectation import Expectation, Neighbour, PassedOn, PlainPort
 from scanner.model.report import EndpointRow, Report, exit_code
-from scanner.model.scan_policy import Policy, ScanPolicy, Selector, Waiver
+from scanner.model.scan_policy import CustomRule, Policy, ScanPolicy, Selector, Waiver
 from scanner.probe import sslyze_pool
 from scanner.probe.dial import Connection, Where, connect
 from scanner.probe.limits import Gate, Limits
@@ -105,6 +105,35 @@ async def test_a_compliant_listener(kept: Kept) -> None:
     assert report.started <= report.finished
     assert exit_code(report, "medium") == 0
     assert kept.told == [row]
+
+
+async def test_a_custom_rule_of_the_policy_fails_a_listener_that_complies(kept: Kept, tmp_path: Path) -> None:
+    def holds(values: Mapping[str, object]) -> bool:
+        versions = values["observed"]["versions"]  # type: ignore[index]
+        assert versions["TLSv1.3"] == {"enumerated": False}, "the mode verdict does not list all suites"
+        return values["port"] == 1
+
+    texts = {"id": "custom/port", "title": "A title", "message": "another port", "expression": "port == 1"}
+    rule = CustomRule(**texts, severity="high", kinds=(), fix=None, source="p.yaml:3:3", holds=holds)
+    of_lint = replace(rule, id="custom/lint", kinds=("Route",))
+    async with tls_listener() as server:
+        settings = replace(SETTINGS, policy=ScanPolicy(custom_rules=(rule, of_lint)))
+        report, (row,) = await kept(at(server.sockaddr), settings=settings)
+        late = Waiver(
+            rule="custom/port",
+            selector=Selector(),
+            owner="o",
+            reason="r",
+            expires=date(9999, 1, 1),
+            source="p.yaml:9:3",
+        )
+        settings = replace(settings, policy=replace(settings.policy, waivers=(late,)))
+        waived, (other,) = await kept(at(server.sockaddr), settings=settings)
+    found = [each for each in row["findings"] if each["rule"].startswith("custom/")]
+    assert [(each["message"], each["verdict"]) for each in found] == [("another port", "fail")]
+    assert (row["verdict"], exit_code(report, "high")) == ("fail", 1)
+    assert [each["title"] for each in report.rules if each["id"].startswith("custom/")] == ["A title"]
+    assert (other["status"], exit_code(waived, "low"), waived.findings) == ("waived", 0, [])
 
 
 async def test_rows_come_in_the_order_of_the_targets_and_progress_as_they_are_finished(
