@@ -4,36 +4,47 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 
 import click
+from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 
 from scanner import __version__
-from scanner.cli.streams import NO_SPACE, mute, say
-from scanner.errors import ResourceError, ScannerError
+from scanner.cli.shared_options import long_name, quiet
+from scanner.cli.streams import NO_SPACE, hush, mute, say
+from scanner.errors import ResourceError, ScannerError, UsageError
 from scanner.model.report import EXIT_INCOMPLETE, EXIT_INTERNAL, EXIT_OK, EXIT_USAGE
 
 COMMANDS: dict[str, str] = {
-    "scan": "scanner.cli.scan",
-    "lint": "scanner.cli.lint",
-    "diff": "scanner.cli.diff",
-    "baseline": "scanner.cli.baseline",
-    "waive": "scanner.cli.waive",
-    "explain": "scanner.cli.explain",
-    "whatif": "scanner.cli.whatif",
-    "doctor": "scanner.cli.doctor",
-    "demo": "scanner.cli.demo",
-    "ask": "scanner.cli.ask",
-    "certs": "scanner.cli.certs",
-    "profiles": "scanner.cli.profiles",
-    "rules": "scanner.cli.rules",
-    "snapshot": "scanner.cli.snapshot",
-    "rbac": "scanner.cli.rbac",
+    "scan": "Probe the TLS listeners of a cluster or a list, and report violations.",
+    "lint": "Check the TLS settings in manifests or in a cluster's objects.",
+    "diff": "List what is new, fixed or gone between two results.",
+    "baseline": "Write the findings of a run as known ones, for --baseline.",
+    "waive": "Print the waiver of a finding, for a policy file.",
+    "explain": "Show the requirements of a listener, and the objects that set them.",
+    "whatif": "Judge a saved scan again with another profile, release or policy.",
+    "doctor": "Find out why the TLS profile does not reach a component.",
+    "demo": "Scan a demo of an OpenShift cluster on this machine.",
+    "ask": "Send one ClientHello and print the answer.",
+    "certs": "List and judge certificates in files and in a cluster.",
+    "profiles": "List the TLS profiles, or show one.",
+    "rules": "List the rules, or show the page of one.",
+    "snapshot": "Save the objects of a cluster, without private keys.",
+    "rbac": "Print the ClusterRole that a scan needs.",
+    "completion": "Print the completion script of a shell.",
+    "help": "Show the help text of a command.",
 }
-"""Name of a command -> its module, which has a click command of the same name; imported when it is used."""
+"""Name of a command -> what it does. Its module in ``scanner.cli`` has a click command of the same name, and is
+imported when it is used: a list of commands must not wait for what a scan imports."""
+
+_LINKS = re.compile(r"SERVICE_(HOST|PORT)|PORT(_|$)")
+"""Variables that Kubernetes sets in a pod for a Service with a name such as ``adhere-scan``."""
 
 
 class Commands(click.Group):
@@ -44,12 +55,65 @@ class Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, _: click.Context, name: str) -> click.Command | None:
-        """The command of this name."""
+        """Return the command of this name, whose options can also be set in the environment."""
         if name not in COMMANDS:
             return None
-        command = getattr(import_module(COMMANDS[name]), name)
+        command = getattr(import_module(f"scanner.cli.{name}"), name)
         assert isinstance(command, click.Command)  # noqa: S101 - the table above and nothing else decides
+        command.short_help = COMMANDS[name]
+        _complete(command, f"ADHERE_{name.upper()}")
         return command
+
+    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the table."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the commands that begin so, and the options of ``adhere``."""
+        found = [CompletionItem(name, help=what) for name, what in COMMANDS.items() if name.startswith(incomplete)]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command to run. Raises click's error, with a similar command, if there is none."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            close = get_close_matches(name.lower(), COMMANDS, n=1)
+            raise click.UsageError(
+                f"no command '{name}'" + (f"; did you mean adhere {close[0]}?" if close else ""), ctx=ctx
+            )
+        found = super().resolve_command(ctx, args)
+        if found[1] is not None and not {"-h", "--help"} & set(args):
+            _refuse_unknown(f"ADHERE_{name.upper()}_", _variables(found[1]))
+        return found
+
+
+def _complete(command: click.Command, prefix: str) -> None:
+    """Add what every command has: variables of the environment, and ``--quiet``."""
+    if isinstance(command, click.Group):
+        for name, each in command.commands.items():
+            _complete(each, f"{prefix}_{name.upper()}")
+    elif all(each.name != "quiet" for each in command.params):
+        command.params.append(quiet())
+    for option in command.params:
+        if isinstance(option, click.Option):
+            option.envvar = f"{prefix}_{long_name(option).removeprefix('--').upper().replace('-', '_')}"
+
+
+def _variables(command: click.Command) -> set[str]:
+    own = {each.envvar for each in command.params if isinstance(each.envvar, str)}
+    below = command.commands.values() if isinstance(command, click.Group) else ()
+    return own.union(*map(_variables, below))
+
+
+def _refuse_unknown(prefix: str, known: set[str]) -> None:
+    """Raise ``UsageError`` for a variable of no option: a gate must not be laxer because of a spelling mistake."""
+    for name in sorted(os.environ):
+        if name.startswith(prefix) and name not in known and not _LINKS.match(name.removeprefix(prefix)):
+            hint = "; ".join(f"did you mean {each}?" for each in get_close_matches(name, known, n=1))
+            raise UsageError(f"{name} is set in the environment, and is no option", hint=hint or "remove it")
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -59,11 +123,14 @@ def adhere() -> None:
 
     Exit codes: 0 everything complies · 1 findings at or above --fail-on · 2 usage or configuration error ·
     3 something could not be judged · 4 nothing was scanned · 70 internal error
+
+    Every option can also be set in the environment: --fail-on of adhere scan by ADHERE_SCAN_FAIL_ON.
     """
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code (design, "Exit codes")."""
+    hush(hushed=False)
     try:
         code = adhere.main(arguments, prog_name="adhere", standalone_mode=False)
         sys.stdout.flush()
@@ -92,10 +159,19 @@ def _complain(error: click.ClickException) -> int:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         say(error.format_message())
         return EXIT_USAGE
-    say(f"adhere: {error.format_message()}")
+    say(f"adhere: {error.format_message()}{_variable(error, context)}")
     if isinstance(context, click.Context):
         say(f"see: {context.command_path} --help")
     return EXIT_USAGE
+
+
+def _variable(error: click.ClickException, context: object) -> str:
+    """Return the variable of the environment that has the value of ``error``, or ""."""
+    param = getattr(error, "param", None)
+    if not isinstance(context, click.Context) or not isinstance(param, click.Option) or param.name is None:
+        return ""
+    from_environment = context.get_parameter_source(param.name) is ParameterSource.ENVIRONMENT
+    return f" (from {param.envvar} in the environment)" if from_environment else ""
 
 
 def _refuse(error: ScannerError) -> int:

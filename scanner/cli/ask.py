@@ -35,7 +35,7 @@ VERSIONS = "1.3, 1.2, 1.1, 1.0, SSLv3 or SSLv2"
 _HINTS = {"--version": VERSIONS}
 
 
-@click.command(short_help="Send one ClientHello and print the answer.")
+@click.command()
 @click.argument("target", metavar="TARGET")
 @click.option("--version", "version", metavar="V", help=f"{VERSIONS}.  [default: that of --suites, else 1.3]")
 @click.option(

@@ -9,13 +9,13 @@ from pathlib import Path
 import click
 
 from scanner.cli.results_directory import read_results
-from scanner.cli.streams import say
+from scanner.cli.streams import note
 from scanner.known_findings import write_baseline
 from scanner.model.report import EXIT_OK
 from scanner.report.atomic import atomic_write
 
 
-@click.command(short_help="Write the findings of a run as known ones, for --baseline.")
+@click.command()
 @click.argument("results", metavar="RESULTS")
 @click.argument("file", metavar="FILE")
 @click.option("--accept-undecided", is_flag=True, help="Write it even if lint left something undecided.")
@@ -32,5 +32,5 @@ def baseline(results: str, file: str, *, accept_undecided: bool) -> int:
         write(sys.stdout)
     else:
         atomic_write(Path(file), write)
-        say(f"adhere: wrote {file}")
+        note(f"adhere: wrote {file}")
     return EXIT_OK

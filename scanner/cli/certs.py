@@ -13,11 +13,10 @@ import click
 
 from scanner.certificates import READS, Certificates, configuration_line, inventory_row
 from scanner.cli.certificate_files import Files, password
-from scanner.cli.cluster_options import ClusterAsked, read_cluster, snapshots
+from scanner.cli.inputs import check, earlier, load_policy, snapshots
 from scanner.cli.output import print_report
-from scanner.cli.progress import colors
-from scanner.cli.shared_options import check, earlier, load_policy
-from scanner.cli.streams import say, width
+from scanner.cli.shared_options import ClusterAsked, read_cluster
+from scanner.cli.streams import colors, note, width
 from scanner.errors import UsageError
 from scanner.files import yaml_values
 from scanner.files.source_positions import Located
@@ -66,7 +65,7 @@ def basis(
     configured = None if pki is None else pki_config_of_file(yaml_values.read(pki))
     day_one = None if install_config_file is None else install_config(yaml_values.read(install_config_file))
     for remark in (*(configured.remarks if configured else ()), *(day_one.remarks if day_one else ())):
-        say(f"adhere: {plain(remark, 500)}")
+        note(f"adhere: {plain(remark, 500)}")
     if asked.meant:
         snapshot, before = _cluster(asked)
         return Certificates(
@@ -103,7 +102,7 @@ def _installed(day_one: PkiConfig) -> PkiConfig:
     return replace(day_one, since=ALWAYS)
 
 
-@click.command(short_help="List and judge certificates in files and in a cluster.")
+@click.command()
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
 @click.option(
     "--format",
@@ -188,7 +187,7 @@ def _installation(document: Located) -> Listing:
     findings = [finding_row(each) for _, each in before_installation(INSTALLATION, document)]
     asked = configuration_line(asked_of_installer(document))
     if not findings:
-        say(f"adhere: {plain(asked, 500)}: the installer accepts it")
+        note(f"adhere: {plain(asked, 500)}: the installer accepts it")
     return Listing(certificates=[], judged={}, findings=findings, problems=[], configuration=asked)
 
 
@@ -227,11 +226,11 @@ class _Search:
     def say(self) -> None:
         """Print the problems and the links that were not followed."""
         for problem in self.problems:
-            say(f"adhere: {plain(problem, 500)}")
+            note(f"adhere: {plain(problem, 500)}")
         links = self.files.links
         if links:
             more = f" and {len(links) - 1} more" if links[1:] else ""
-            say(f"adhere: links that lead out of their directory were not followed: {plain(links[0], 200)}{more}")
+            note(f"adhere: links that lead out of their directory were not followed: {plain(links[0], 200)}{more}")
 
 
 def _gaps(snapshot: Snapshot) -> list[str]:

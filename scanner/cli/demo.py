@@ -20,7 +20,8 @@ from scanner.cli.output import Output
 from scanner.cli.progress import Loudness, progress
 from scanner.cli.running import Work, finish, run_trio, scan_until_signal
 from scanner.cli.scan_cluster import gentle
-from scanner.cli.streams import say
+from scanner.cli.shared_options import QUIET
+from scanner.cli.streams import note, say
 from scanner.demo.cluster import DemoCluster, demo_cluster
 from scanner.demo.cluster import unexpected as cluster_differences
 from scanner.demo.outcomes import Listener, demo_listeners
@@ -39,7 +40,7 @@ FILES = ("html", "json", "junit")
 PROFILE = "intermediate"
 
 
-@click.command(short_help="Scan a demo of an OpenShift cluster on this machine.")
+@click.command()
 @click.option(
     "--output",
     metavar="DIR",
@@ -50,7 +51,7 @@ PROFILE = "intermediate"
 )
 @click.option("--outcomes", is_flag=True, help="Scan one listener for each outcome instead of a cluster.")
 @click.option("--stay", is_flag=True, help="Keep the cluster until Ctrl-C, and print how to use it.")
-@click.option("-q", "--quiet", is_flag=True, help="Print only the report.")
+@QUIET
 @click.option("-v", "--verbose", is_flag=True, help="List every endpoint, on stderr and in the text.")
 def demo(output: Path, *, outcomes: bool, stay: bool, quiet: bool, verbose: bool) -> int:
     """Start an OpenShift cluster on 127.0.0.0/8, with its API server and listeners, and scan it.
@@ -73,21 +74,20 @@ def demo(output: Path, *, outcomes: bool, stay: bool, quiet: bool, verbose: bool
         finish(report, outputs, loudness)
         for line in wrong:
             say(f"adhere: {line}")
-        if not (quiet or wrong or report.coverage["interrupted"]):
-            say("adhere: exit 0: every listener was judged as expected; the exit code in the report is that of a scan")
-            say(f"adhere: open {output / 'report.html'} in a browser{'' if stay else '; the demo has stopped'}")
+        if not (wrong or report.coverage["interrupted"]):
+            note("adhere: exit 0: every listener was judged as expected; the exit code in the report is that of a scan")
+            note(f"adhere: open {output / 'report.html'} in a browser{'' if stay else '; the demo has stopped'}")
 
     with RowFile(output / "report.jsonl") as rows:
-        if not quiet:
-            say(f"adhere: starting {'listeners' if outcomes else 'a cluster'} on 127.0.0.0/8 for the scan")
+        note(f"adhere: starting {'listeners' if outcomes else 'a cluster'} on 127.0.0.0/8 for the scan")
         show = partial(progress, loudness)
         scanned = partial(_scan_outcomes, rows, show, finished)
         if not outcomes:
             scanned = partial(_scan_cluster, rows, show, finished, program if stay else None)
         report, wrong = run_trio(scanned)
     (output / "report.jsonl").unlink(missing_ok=True)
-    if not (quiet or wrong or report.coverage["interrupted"]):
-        say(f"adhere: next, scan your own: {program} scan {'HOST:PORT' if outcomes else '--cluster'}")
+    if not (wrong or report.coverage["interrupted"]):
+        note(f"adhere: next, scan your own: {program} scan {'HOST:PORT' if outcomes else '--cluster'}")
     return EXIT_INCOMPLETE if wrong or report.coverage["interrupted"] else EXIT_OK
 
 

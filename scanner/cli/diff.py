@@ -16,7 +16,7 @@ from scanner.report import DIFF_FORMATS
 from scanner.report.comparison import compare, exit_code
 
 
-@click.command(short_help="List what is new, fixed or gone between two results.")
+@click.command()
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
 @click.option(
@@ -45,5 +45,5 @@ def diff(old: str, new: str, fail_on_new: FailOn | None, formats: tuple[str, ...
         hint = "compare two scans, or two runs of lint"
         raise UsageError(f"{old} is of {before.of}, but {new} is of {after.of}", hint=hint)
     found = compare(before, after, fail_on_new or "never")
-    write_reports(found, outputs, DIFF_FORMATS, quiet=True, width=width())
+    write_reports(found, outputs, DIFF_FORMATS, width=width())
     return exit_code(found)

@@ -11,11 +11,11 @@ import click
 
 from scanner.assessment import READS as ASSESSED
 from scanner.assessment import Assessment, assess
-from scanner.cli.cluster_options import ClusterAsked, accesses, which_cluster
-from scanner.cli.progress import colors
+from scanner.cli.inputs import accesses
 from scanner.cli.results_directory import Subject, subjects
 from scanner.cli.running import run_trio
-from scanner.cli.streams import width
+from scanner.cli.shared_options import ClusterAsked, which_cluster
+from scanner.cli.streams import colors, width
 from scanner.doctor import INJECTED_MAPS, NO_EVENTS, NOT_READ, READS, ReadEvents, diagnose, injected, served
 from scanner.errors import InputError, UsageError
 from scanner.files.problems import did_you_mean
@@ -32,7 +32,7 @@ from scanner.report.page import Page
 ALL_READS = union((ASSESSED, READS))
 
 
-@click.command(short_help="Find out why the TLS profile does not reach a component.")
+@click.command()
 @click.argument("component", required=False)
 @which_cluster
 @click.option("--results", metavar="DIR", help="Directory of 'adhere scan --save DIR', for the last step.")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import click
 
 from scanner.assessment import READS, Assessment, assess
-from scanner.cli.cluster_options import ClusterAsked, snapshots, viewpoint, which_cluster
 from scanner.cli.doctor import ALL_READS, events_of, maps
+from scanner.cli.inputs import load_policy, snapshots, viewpoint
 from scanner.cli.results_directory import Subject, subjects
-from scanner.cli.shared_options import load_policy
+from scanner.cli.shared_options import PROFILES, ClusterAsked, completion, which_cluster
 from scanner.doctor import ReadEvents, diagnosis_of, served
 from scanner.errors import UsageError
 from scanner.kube.profile_catalogue import load_profile
@@ -48,12 +48,25 @@ _MOST = 20
 """Most listeners in one run."""
 
 
-@click.command(short_help="Show the requirements of a listener, and the objects that set them.")
-@click.argument("listener", metavar="LISTENER")
+def _listeners(context: click.Context) -> Iterator[str]:
+    """Yield the ids of the listeners of the cluster or snapshot that the options select."""
+    asked = ClusterAsked(
+        **{each.name: context.params[each.name] for each in fields(ClusterAsked) if each.name in context.params}
+    )
+    view = viewpoint(asked, load_policy(None), None)
+    for snapshot in snapshots(asked, READS):
+        yield from sorted({each.id for each in assess(snapshot, view).discovery.endpoints})
+
+
+@click.command()
+@click.argument("listener", metavar="LISTENER", shell_complete=completion(_listeners))
 @click.option("--cluster", is_flag=True, help="Use the cluster of the kubeconfig, or of this pod: the default.")
 @which_cluster
 @click.option(
-    "--profile", metavar="NAME|FILE", help="Required profile on plain Kubernetes.  [default: mozilla/intermediate]"
+    "--profile",
+    metavar="NAME|FILE",
+    shell_complete=PROFILES,
+    help="Required profile on plain Kubernetes.  [default: mozilla/intermediate]",
 )
 @click.option("--policy", "policy_file", metavar="FILE", help="Policy file of the scan (kind: ScanPolicy).")
 @click.option("--bug", is_flag=True, help="Print a bug report in Markdown for a platform component that fails.")

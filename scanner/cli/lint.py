@@ -12,9 +12,9 @@ from typing import get_args
 
 import click
 
-from scanner.cli.cluster_options import ClusterAsked, snapshots
+from scanner.cli.inputs import load_policy, snapshots
 from scanner.cli.output import either, parse_outputs, write_reports
-from scanner.cli.shared_options import BASELINE, POLICY, SECRETS, load_policy
+from scanner.cli.shared_options import BASELINE, CONTEXTS, POLICY, SECRETS, ClusterAsked, completion
 from scanner.errors import UsageError
 from scanner.files.source_positions import shown
 from scanner.model.lint_report import SCHEMA, LintReport, exit_code
@@ -34,14 +34,13 @@ class Asked:
     accept_undecided: bool
     accept_empty: bool
     fix_hints: bool
-    quiet: bool
 
 
-@click.command(short_help="Check the TLS settings in manifests or in a cluster's objects.")
+@click.command()
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
 @click.option("--cluster", is_flag=True, help="Look up objects in the cluster of the kubeconfig.")
 @click.option("--kubeconfig", metavar="FILE", help="Kubeconfig file.  [default: as kubectl finds it]")
-@click.option("--context", "context", metavar="NAME", help="Context of the kubeconfig.")
+@click.option("--context", "context", metavar="NAME", shell_complete=CONTEXTS, help="Context of the kubeconfig.")
 @click.option("--snapshot", metavar="DIR", help="Read a snapshot or a must-gather instead of the cluster.")
 @SECRETS
 @click.option(
@@ -58,6 +57,7 @@ class Asked:
     "formats",
     metavar="FMT[=PATH]",
     multiple=True,
+    shell_complete=completion(lambda _: LINT_FORMATS),
     help=f"{either(LINT_FORMATS)}; repeatable.  [default: text]",
 )
 @click.option(
@@ -73,7 +73,6 @@ class Asked:
 @click.option("--accept-undecided", is_flag=True, help="Exit 0 even if something is undecided.")
 @click.option("--accept-empty", is_flag=True, help="Exit 0 even if there is nothing to check.")
 @click.option("--fix-hints", is_flag=True, help="Print corrected YAML below each finding.")
-@click.option("-q", "--quiet", is_flag=True, help="Print only errors on stderr.")
 def lint(
     paths: tuple[str, ...],
     context: str | None,
@@ -112,7 +111,7 @@ def lint(
     accepted = {"accept_undecided": asked.accept_undecided, "accept_empty": asked.accept_empty}
     code = exit_code(report, asked.fail_on, **accepted)
     report = replace(report, code=code, fail_on=asked.fail_on)
-    write_reports(report, outputs, LINT_FORMATS, quiet=asked.quiet, hints=asked.fix_hints)
+    write_reports(report, outputs, LINT_FORMATS, hints=asked.fix_hints)
     return code
 
 

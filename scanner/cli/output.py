@@ -10,8 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
-from scanner.cli.progress import colors
-from scanner.cli.streams import mute, say
+from scanner.cli.streams import colors, mute, note
 from scanner.errors import InputError, ResourceError, UsageError
 from scanner.model.report import Report
 from scanner.report import COMPATIBLE_FORMATS, Format
@@ -147,7 +146,6 @@ def write_reports(
     outputs: Iterable[Output],
     formats: Mapping[str, Format[R]],
     *,
-    quiet: bool,
     width: int | None = None,
     **options: Any,  # noqa: ANN401 - as the format takes them
 ) -> None:
@@ -163,8 +161,7 @@ def write_reports(
             print_report(partial(chosen.write, report, **more))
             continue
         atomic_write(output.path, partial(chosen.write, report, **more), mode=chosen.mode)
-        if not quiet:
-            say(f"adhere: wrote {output.path}")
+        note(f"adhere: wrote {output.path}")
 
 
 def print_report(write: Callable[[TextIO], None]) -> None:

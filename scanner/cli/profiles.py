@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import click
 
+from scanner.cli.shared_options import PROFILES
 from scanner.cli.streams import width
 from scanner.kube.profile_catalogue import load_profile
 from scanner.kube.profile_catalogue import profiles as shipped
@@ -18,7 +19,7 @@ _LEAST = 3
 """Columns that every page has."""
 
 
-@click.group(invoke_without_command=True, short_help="List the TLS profiles, or show one.")
+@click.group(invoke_without_command=True)
 @click.pass_context
 def profiles(context: click.Context) -> None:
     """List the TLS profiles, or show one."""
@@ -33,7 +34,7 @@ def list_() -> None:
 
 
 @profiles.command(short_help="Print versions, suites and groups of a profile.")
-@click.argument("profile", metavar="NAME|FILE")
+@click.argument("profile", metavar="NAME|FILE", shell_complete=PROFILES)
 def show(profile: str) -> None:
     """Print versions, suites and groups of the profile NAME, or of the tlsSecurityProfile in FILE."""
     _print(page(load_profile(profile)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections import Counter
@@ -27,14 +26,6 @@ _SURE = 10
 """Finished endpoints before the rest is estimated."""
 _SURE_AFTER = 5.0
 """Seconds before the rest is estimated."""
-
-
-def colors(stream: object) -> bool:
-    """True if ``stream`` is a terminal or FORCE_COLOR is set, and NO_COLOR is not (no-color.org, force-color.org)."""
-    if os.environ.get("NO_COLOR"):
-        return False
-    isatty = getattr(stream, "isatty", None)
-    return bool(os.environ.get("FORCE_COLOR")) or (isatty is not None and bool(isatty()))
 
 
 @contextmanager

@@ -9,7 +9,6 @@ from scanner.cluster.rbac import OPTIONS, as_yaml, cluster_role
 
 @click.command(
     epilog="WHAT is " + ", ".join(OPTIONS) + ". Each adds a role whose description states its risk.",
-    short_help="Print the ClusterRole that a scan needs.",
 )
 @click.option("--with", "with_", metavar="WHAT,...", default="", help="Optional permissions, each as a role.")
 @click.option("--service-account", metavar="NS/NAME", help="Also print this service account and its bindings.")

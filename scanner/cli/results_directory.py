@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scanner.assessment import Viewpoint
-from scanner.cli.cluster_options import ClusterAsked, snapshots, viewpoint
-from scanner.cli.shared_options import load_policy
+from scanner.cli.inputs import load_policy, snapshots, viewpoint
+from scanner.cli.shared_options import ClusterAsked
 from scanner.cli.whatif import viewpoint as as_then
 from scanner.errors import InputError, UsageError
 from scanner.judge.waivers import WaiverLedger

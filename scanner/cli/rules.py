@@ -6,6 +6,7 @@ from difflib import get_close_matches
 
 import click
 
+from scanner.cli.shared_options import completion
 from scanner.errors import UsageError
 from scanner.judge import RULES, SCAN_RULES
 from scanner.judge.sslyze_result import DEEP_RULES
@@ -28,7 +29,7 @@ ALL: tuple[AnyRule, ...] = (
 """All rules: on endpoints, with ``--deep``, on the scan, and of lint."""
 
 
-@click.group(invoke_without_command=True, short_help="List the rules, or show the page of one.")
+@click.group(invoke_without_command=True)
 @click.pass_context
 def rules(context: click.Context) -> None:
     """List the rules, or show the page of one."""
@@ -37,7 +38,7 @@ def rules(context: click.Context) -> None:
 
 
 @rules.command()
-@click.argument("rule_id", metavar="ID")
+@click.argument("rule_id", metavar="ID", shell_complete=completion(lambda _: (each.id for each in ALL)))
 def show(rule_id: str) -> None:
     """Print the page of the rule ID, in Markdown."""
     click.echo(page(find(rule_id)))

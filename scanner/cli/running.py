@@ -127,7 +127,7 @@ def finish(report: Report, outputs: tuple[Output, ...], loudness: Loudness) -> N
     """Write the reports. A scan that was stopped has a notice before, because the last line is the exit line."""
     if report.coverage["interrupted"]:
         say(f"adhere: stopped by {report.coverage['interrupted']}; the report has the endpoints that were finished")
-    write_reports(report, outputs, WRITERS, quiet=loudness == "quiet", width=width(), verbose=loudness == "verbose")
+    write_reports(report, outputs, WRITERS, width=width(), verbose=loudness == "verbose")
 
 
 async def scan_until_signal(work: Work, rows: RowFile, show_row: Progress, record: Record = _forget) -> Report:

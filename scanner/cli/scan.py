@@ -1,81 +1,68 @@
-"""``adhere scan``: scan a list of targets or clusters."""
+"""``adhere scan``: the options of a scan. Its modules are imported when it runs, not for its help text."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields, replace
-from functools import cache
-from itertools import chain
 from pathlib import Path
-from typing import TypeVar, get_args
+from typing import get_args
 
 import click
 
-from scanner.cli.cluster_options import ClusterAsked, dialled_cluster
-from scanner.cli.output import FORMATS, briefly, compatible, either, parse_outputs
-from scanner.cli.progress import Loudness
-from scanner.cli.running import Work, run_and_report
-from scanner.cli.shared_options import BASELINE, COUNT, POLICY, RATE, SECONDS, load_policy
-from scanner.cli.targets import load_anchors, parse_server_name, parse_target, public_anchors, read_targets
-from scanner.errors import UsageError
-from scanner.jobs import Job, TargetRequirements, of_targets
-from scanner.known_findings import load_baseline
-from scanner.kube.profile_catalogue import load_profile
-from scanner.model.endpoint import Target
-from scanner.model.report import SCHEMA, FailOn
-from scanner.model.saved_scan import COMPONENTS, Head
-from scanner.model.saved_scan import POLICY as POLICY_FILE
-from scanner.model.scan_policy import Config, ScanPolicy
-from scanner.probe import sslyze_pool
-from scanner.probe.limits import Limits
-from scanner.probe.session import Mode
-from scanner.scan import Settings
+from scanner.cli.output import FORMATS, either
+from scanner.cli.shared_options import (
+    BASELINE,
+    COUNT,
+    DEFAULT_PROFILE,
+    POLICY,
+    PROFILES,
+    QUIET,
+    RATE,
+    SECONDS,
+    Group,
+    Grouped,
+    completion,
+    dialled_cluster,
+)
+from scanner.model.report import FailOn
 
-T = TypeVar("T")
-
-DEFAULT_PROFILE = "intermediate"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """The options as click passes them; None for an absent one, which ``--config`` may set."""
-
-    targets: tuple[str, ...]
-    target_file: str | None
-    profile: str | None
-    mode: Mode | None
-    formats: tuple[str, ...]
-    brief: bool
-    compat: str | None
-    fail_on: FailOn | None
-    timeout: float | None
-    deadline: float | None
-    concurrency: int | None
-    per_host: int | None
-    rate: float | None
-    confirm: bool | None
-    deep: bool | None
-    active_http: bool | None
-    sni: str | None
-    ca: str | None
-    config: Path | None
-    policy_file: str | None
-    baseline: str | None
-    required: tuple[str, ...]
-    quiet: bool
-    verbose: bool
+_GROUPS = (
+    Group("Targets", "adhere scan api.shop.example:443 --sni shop.example", "--targets --sni"),
+    Group(
+        "Clusters",
+        "adhere scan --cluster --namespace shop,payments",
+        "--cluster --kubeconfig --context --snapshot --namespace --include --exclude --via --allow-external"
+        " --allow-loopback --configz --secrets --previous --components",
+    ),
+    Group(
+        "Requirements",
+        "adhere scan --cluster --policy policy.yaml --require postQuantum",
+        "--profile --policy --require --ca --config",
+    ),
+    Group("Checks", "adhere scan --cluster --mode verdict", "--mode --active-http --confirm --deep"),
+    Group(
+        "Results",
+        "adhere scan --cluster --format text --format html=report.html --fail-on high",
+        "--format --brief --compat --fail-on --baseline --save --dry-run --quiet --verbose",
+    ),
+    Group(
+        "Speed",
+        "adhere scan --cluster --rate 50",
+        "--rate --concurrency --per-host --timeout --deadline",
+    ),
+)
 
 
-@click.command(short_help="Probe the TLS listeners of a cluster or a list, and report violations.")
+@click.command(cls=Grouped, groups=_GROUPS)
 @click.argument("targets", metavar="[TARGET]...", nargs=-1)
 @click.option("--targets", "target_file", metavar="FILE|-", help="File of targets, one per line; # starts a comment.")
 @click.option(
-    "--profile", metavar="NAME|FILE", help=f"Required profile; see 'adhere profiles'.  [default: {DEFAULT_PROFILE}]"
+    "--profile",
+    metavar="NAME|FILE",
+    shell_complete=PROFILES,
+    help=f"Required profile; see 'adhere profiles'.  [default: {DEFAULT_PROFILE}]",
 )
 @click.option(
     "--mode",
-    type=click.Choice(get_args(Mode)),
+    type=click.Choice(["inventory", "verdict"]),
     help="verdict tests what the profile forbids; inventory also lists all that is accepted.  [default: inventory]",
 )
 @click.option(
@@ -83,6 +70,7 @@ class Asked:
     "formats",
     metavar="FMT[=PATH]",
     multiple=True,
+    shell_complete=completion(lambda _: FORMATS),
     help=f"{either(FORMATS)}; repeatable.  [default: text]",
 )
 @click.option("--brief", is_flag=True, help="JSON without refused suites, connections and details of what passed.")
@@ -130,9 +118,10 @@ class Asked:
 )
 @dialled_cluster
 @click.option("--save", metavar="DIR", help="Save the scan for adhere whatif. Private keys are not saved.")
-@click.option("-q", "--quiet", is_flag=True, help="Print only errors on stderr.")
+@click.option("--dry-run", is_flag=True, help="Print the endpoints that would be probed, and dial nothing.")
+@QUIET
 @click.option("-v", "--verbose", is_flag=True, help="List every endpoint, on stderr and in the text.")
-def scan(save: str | None, **options: object) -> int:
+def scan(**options: object) -> int:
     """Probe every TARGET, or every listener of a cluster, and compare it with the required TLS profile.
 
     TARGET is host:port, [v6]:port, tls://host:port#sni, or smtp://, imap://, pop3://, ldap://, ftp://,
@@ -142,218 +131,6 @@ def scan(save: str | None, **options: object) -> int:
     On OpenShift the cluster's objects set it. On other clusters --profile is the minimum:
     a component's own flags and kubelet configuration can require more, never less.
     """
-    cluster = ClusterAsked(**{each.name: options.pop(each.name) for each in fields(ClusterAsked)})  # type: ignore[arg-type]
-    asked = Asked(**options)  # type: ignore[arg-type] # click has checked the types
-    _none_empty(asked)
-    config = config_of(asked)
-    policy = policy_of(asked, config)
-    known = load_baseline(asked.baseline, SCHEMA) if asked.baseline else None
-    if known and len(cluster.contexts) > 1:  # cluster-wide findings do not name their cluster
-        raise UsageError("--baseline needs one cluster", hint="scan each with a baseline of its own")
-    if asked.quiet and asked.verbose:
-        raise UsageError("--quiet and --verbose cannot be combined", hint="remove one of them")
-    work = (
-        cluster_work(asked, cluster, config, policy) if cluster.meant else target_work(asked, cluster, config, policy)
-    )
-    chosen = parse_outputs(asked.formats or config.formats or ())
-    outputs = (
-        *(briefly(chosen) if asked.brief else chosen),
-        *(compatible(asked.compat) if asked.compat else ()),
-    )
-    fail_on = asked.fail_on or config.fail_on or "medium"
-    loudness: Loudness = "quiet" if asked.quiet else "verbose" if asked.verbose else "normal"
-    work = replace(work, save=save, inputs=_inputs(asked, cluster), baseline=known)
-    return run_and_report(work, outputs, fail_on, loudness)
+    from scanner.cli import scan_work  # noqa: PLC0415 - a help text does not need it
 
-
-def _inputs(asked: Asked, cluster: ClusterAsked) -> dict[str, str]:
-    """Return the policy and component files by the names under which ``--save`` stores them."""
-    files = {f"{COMPONENTS}/{number}.yaml": path for number, path in enumerate(cluster.components, start=1)}
-    return {**files, POLICY_FILE: asked.policy_file} if asked.policy_file else files
-
-
-def target_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: ScanPolicy) -> Work:
-    """Return the scan of a list of targets. Raises ``ScannerError``."""
-    cluster.refuse_cluster_options()
-    requirements = requirements_of(asked, config, policy)
-    settings = settings_of(asked, config, requirements.profile.said, policy)
-    head = Head(
-        mode=settings.mode,
-        confirm=settings.confirm,
-        deep=settings.deep,
-        profile=requirements.profile,
-        anchors=requirements.anchors,
-        anchor_source=requirements.anchor_source,
-        policy=asked.policy_file is not None,
-        thresholds=policy.thresholds,
-    )
-    jobs: Iterable[Job] = of_targets(targets_of(asked, config), requirements)
-    total = None
-    if not asked.target_file:  # a file is read while the scan runs
-        jobs = list(jobs)
-        total = len(jobs)
-    return Work(jobs=jobs, total=total, settings=settings, head=head)
-
-
-def cluster_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: ScanPolicy) -> Work:
-    """Read the clusters' APIs and return the scan. Raises ``ScannerError``."""
-    from scanner.cli import scan_cluster  # noqa: PLC0415 - it takes longer to import than a target to scan
-
-    if asked.targets or asked.target_file:
-        raise UsageError("targets and a cluster cannot be combined", hint="run two scans")
-    if cluster.via and cluster.snapshot:
-        raise UsageError("--via port-forward needs the API, and --snapshot has none", hint="remove one of them")
-    name = asked.profile or config.profile
-    settings = settings_of(asked, config, "per listener, from the cluster", policy)
-    settings = replace(settings, limits=scan_cluster.gentle(settings.limits))
-    default = load_profile(name) if name else None
-    clusters = scan_cluster.assessments(cluster, policy, default)
-    return Work(
-        jobs=scan_cluster.jobs(clusters),
-        total=sum(len(each.discovery.endpoints) for each in clusters),
-        settings=settings,
-        surroundings=scan_cluster.surroundings(clusters),
-        snapshots=tuple(each.snapshot for each in clusters),
-        earlier=clusters[0].view.earlier,
-        accesses=scan_cluster.ways_in(cluster, clusters),
-        head=Head(
-            mode=settings.mode,
-            confirm=settings.confirm,
-            deep=settings.deep,
-            clusters=tuple(each.facts.name for each in clusters),
-            release=scan_cluster.release(clusters[0]),
-            profile=default,
-            policy=asked.policy_file is not None,
-            thresholds=policy.thresholds,
-            components=len(cluster.components),
-        ),
-    )
-
-
-def policy_of(asked: Asked, config: Config) -> ScanPolicy:
-    """Return the scan's policy, with the thresholds of ``--config``. Raises ``InputError``."""
-    policy = load_policy(asked.policy_file)
-    if config.policy is not None:
-        if asked.policy_file is not None:
-            what = f"both {asked.config} and {asked.policy_file} have a policy"
-            raise UsageError(what, hint=f"move 'policy' of {asked.config} to 'thresholds' of {asked.policy_file}")
-        policy = replace(policy, thresholds=config.policy)
-    if "postQuantum" in asked.required:
-        policy = replace(policy, thresholds=replace(policy.thresholds, post_quantum=policy.require.severity))
-    return policy
-
-
-def _none_empty(asked: Asked) -> None:
-    """Raise ``UsageError`` for an empty option: ``--profile "$PROFILE"`` without that variable must not use the
-    default."""
-    values = (
-        ("--targets", asked.target_file),
-        ("--profile", asked.profile),
-        ("--sni", asked.sni),
-        ("--ca", asked.ca),
-        ("--policy", asked.policy_file),
-        ("--baseline", asked.baseline),
-    )
-    for option, value in values:
-        if value == "":
-            raise UsageError(f"{option} is empty", hint="set a value, or remove the option for its default")
-
-
-def config_of(asked: Asked) -> Config:
-    """Read the file of ``--config``. Raises ``InputError``."""
-    if asked.config is None:
-        return Config()
-    from scanner.config.scan_policy import load_config  # noqa: PLC0415 - pydantic takes 60 ms that most scans don't need
-
-    return load_config(str(asked.config))
-
-
-def requirements_of(asked: Asked, config: Config, policy: ScanPolicy = ScanPolicy()) -> TargetRequirements:
-    """Return the requirements on all targets. Raises ``ScannerError``."""
-    named = (
-        (asked.profile, "--profile"),
-        (config.profile, f"{asked.config}"),
-        (policy.profile, policy.source),
-        (DEFAULT_PROFILE, "the default"),
-    )
-    name, chosen_by = next((name, source) for name, source in named if name)
-    anchors, anchor_source = load_anchors(asked.ca) if asked.ca else ((), "")
-    return TargetRequirements(
-        profile=load_profile(name),
-        profile_source=chosen_by,
-        anchors=anchors,
-        anchor_source=anchor_source,
-        public_anchors=cache(public_anchors),
-    )
-
-
-def settings_of(asked: Asked, config: Config, profile: str, policy: ScanPolicy = ScanPolicy()) -> Settings:
-    """Combine command line and configuration file. Raises ``ScannerError``."""
-    confirm = _first(asked.confirm, config.confirm, default=False)
-    deep = _first(asked.deep, config.deep, default=False)
-    if (confirm or deep) and sslyze_pool.available() is None:
-        raise UsageError(
-            f"--{'confirm' if confirm else 'deep'} needs sslyze, which is not installed",
-            hint="install it: pip install 'adhere[sslyze]'",
-        )
-    return Settings(
-        profile=profile,
-        mode=asked.mode or config.mode or "inventory",
-        policy=policy,
-        limits=limits_of(asked, config),
-        confirm=confirm,
-        deep=deep,
-        active_http=_first(asked.active_http, config.active_http, default=False),
-        arguments=tuple(sys.argv[1:]),
-    )
-
-
-def limits_of(asked: Asked, config: Config) -> Limits:
-    """Return the limits; the defaults are those of ``Limits``."""
-    usual = Limits()
-    deadline = _first(asked.deadline, config.deadline, usual.deadline)
-    limits = Limits(
-        timeout=_first(asked.timeout, config.timeout, min(usual.timeout, deadline)),
-        deadline=deadline,
-        concurrency=_first(asked.concurrency, config.concurrency, usual.concurrency),
-        per_host=_first(asked.per_host, config.per_host, usual.per_host),
-        rate=_first(asked.rate, config.rate, usual.rate),
-    )
-    if limits.timeout > limits.deadline:
-        raise UsageError(
-            f"--timeout {limits.timeout:g} is longer than --deadline {limits.deadline:g}",
-            hint="lower --timeout, or raise --deadline",
-        )
-    return limits
-
-
-def targets_of(asked: Asked, config: Config) -> Iterator[Target]:
-    """Yield all targets once, read as they are needed. Raises ``UsageError`` if there are none."""
-    texts = asked.targets or (() if asked.target_file else config.targets or ())
-    if not texts and not asked.target_file:
-        raise UsageError("no target and no cluster is set", hint="write HOST:PORT, --targets FILE or --cluster")
-    sni = asked.sni or config.sni
-    if sni:
-        sni = parse_server_name(sni, "--sni" if asked.sni else f"{asked.config}: sni")
-    where = "argument" if asked.targets else f"{asked.config}: target"
-    named = [parse_target(text, f"{where} {place}") for place, text in enumerate(texts, start=1)]
-    listed = read_targets(asked.target_file) if asked.target_file else iter(())
-    return _once(chain(named, listed), sni)
-
-
-def _once(targets: Iterator[Target], sni: str | None) -> Iterator[Target]:
-    seen: set[str] = set()
-    for target in targets:
-        sent = target
-        if sni and (target.server_name is None or target.server_name == target.host):
-            sent = replace(target, server_name=sni)
-        if sent.canonical not in seen:
-            seen.add(sent.canonical)
-            yield sent
-
-
-def _first(asked: T | None, configured: T | None, default: T) -> T:
-    """Return the value of the command line, else of the file, else the default."""
-    if asked is not None:
-        return asked
-    return default if configured is None else configured
+    return scan_work.run(options)

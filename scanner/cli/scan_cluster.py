@@ -11,8 +11,8 @@ from itertools import accumulate
 from operator import attrgetter
 
 from scanner.assessment import READS, Assessment, assess, surroundings
-from scanner.cli.cluster_options import ClusterAsked, accesses, snapshots, viewpoint
-from scanner.cli.shared_options import check
+from scanner.cli.inputs import accesses, check, snapshots, viewpoint
+from scanner.cli.shared_options import ClusterAsked
 from scanner.cluster import Access
 from scanner.jobs import Job
 from scanner.kube.kinds import SECRET

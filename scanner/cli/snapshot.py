@@ -7,16 +7,16 @@ from functools import partial
 import click
 
 from scanner.assessment import READS
-from scanner.cli.cluster_options import bundles
+from scanner.cli.inputs import bundles, needed_secrets
 from scanner.cli.running import run_trio
-from scanner.cli.shared_options import SECRETS, needed_secrets
-from scanner.cli.streams import say
+from scanner.cli.shared_options import SECRETS
+from scanner.cli.streams import note
 from scanner.kube.kinds import KINDS, SECRET
 from scanner.kube.snapshot import Snapshot
 from scanner.report.escape import plain
 
 
-@click.group(short_help="Save the objects of a cluster, without private keys.")
+@click.group()
 def snapshot() -> None:
     """Save the objects of a cluster in a directory, without private keys."""
 
@@ -67,10 +67,10 @@ def save_(
         )
     )
     for line in gaps(found):
-        say(f"adhere: {plain(line, 1000)}")
+        note(f"adhere: {plain(line, 1000)}")
     save(found, directory)
     objects = sum(map(len, found.objects.values()))
-    say(f"adhere: saved {objects} objects of {plain(found.origin.name)} in {plain(directory)}")
+    note(f"adhere: saved {objects} objects of {plain(found.origin.name)} in {plain(directory)}")
 
 
 def gaps(found: Snapshot) -> list[str]:

@@ -29,6 +29,21 @@ def open_all() -> None:
             setattr(sys, name, open(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
+_hushed = False
+
+
+def hush(*, hushed: bool) -> None:
+    """Leave out the notes, as ``--quiet`` asks."""
+    global _hushed  # noqa: PLW0603 - one process, one command
+    _hushed = hushed
+
+
+def note(text: str) -> None:
+    """Print a line on standard error that is no error, unless ``--quiet`` is set."""
+    if not _hushed:
+        say(text)
+
+
 def say(text: str) -> None:
     """Print a line on standard error. A closed stream is ignored."""
     try:
@@ -43,6 +58,14 @@ def show(text: str) -> None:
         click.echo(text)
     except BrokenPipeError:
         mute(sys.stdout)
+
+
+def colors(stream: object) -> bool:
+    """True if ``stream`` is a terminal or FORCE_COLOR is set, and NO_COLOR is not (no-color.org, force-color.org)."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    isatty = getattr(stream, "isatty", None)
+    return bool(os.environ.get("FORCE_COLOR")) or (isatty is not None and bool(isatty()))
 
 
 def mute(stream: TextIO) -> None:

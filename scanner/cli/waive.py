@@ -35,7 +35,7 @@ waivers:
 """
 
 
-@click.command(short_help="Print the waiver of a finding, for a policy file.")
+@click.command()
 @click.argument("results", metavar="RESULTS")
 @click.option("--rule", metavar="ID", required=True, help="Rule of the finding.")
 @click.option("--endpoint", metavar="GLOB", help="Ids of the endpoints.  [default: those that violate the rule]")

@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 
 from scanner.assessment import Viewpoint
-from scanner.cli.progress import colors
-from scanner.cli.shared_options import earlier, load_policy
-from scanner.cli.streams import width
+from scanner.cli.inputs import earlier, load_policy
+from scanner.cli.shared_options import PROFILES
+from scanner.cli.streams import colors, width
 from scanner.errors import UsageError
 from scanner.files import yaml_values
 from scanner.files.problems import did_you_mean
@@ -28,9 +28,14 @@ from scanner.report.whatif import Comparison, compare, exit_code, rotations, wri
 from scanner.saved_scan import Rejudged, component_files, earlier_places, load_head, rejudge
 
 
-@click.command(short_help="Judge a saved scan again with another profile, release or policy.")
+@click.command()
 @click.argument("results", metavar="RESULTS")
-@click.option("--profile", metavar="NAME|FILE", help="Use this profile instead of the APIServer's (or --profile).")
+@click.option(
+    "--profile",
+    metavar="NAME|FILE",
+    shell_complete=PROFILES,
+    help="Use this profile instead of the APIServer's (or --profile).",
+)
 @click.option(
     "--adherence",
     metavar="VALUE",

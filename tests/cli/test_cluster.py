@@ -13,7 +13,7 @@ import trio
 import yaml
 from trio.testing import MockClock
 
-from scanner.cli import cluster_options, scan_cluster
+from scanner.cli import inputs, scan_cluster
 from scanner.cli.running import Work
 from scanner.config.component_catalogue import load_catalogue
 from scanner.demo.cluster import unexpected
@@ -135,7 +135,7 @@ def test_several_contexts_are_one_report(
     call: Call, two: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The demo has one cluster: here each context is taken for one of its own, by its name."""
-    monkeypatch.setattr(cluster_options, "identity", lambda snapshot: snapshot.origin.name)
+    monkeypatch.setattr(inputs, "identity", lambda snapshot: snapshot.origin.name)
     path, first = two
     only = ("--include", "namespace=openshift-etcd,port=2379")
     answer = call(
@@ -183,7 +183,7 @@ def _limits(monkeypatch: pytest.MonkeyPatch, call: Call, *arguments: object) -> 
         works.append(work)
         return 0
 
-    monkeypatch.setattr("scanner.cli.scan.run_and_report", run_and_report)
+    monkeypatch.setattr("scanner.cli.scan_work.run_and_report", run_and_report)
     assert call("scan", *arguments).code == 0
     return works[0].settings.limits
 

@@ -70,7 +70,7 @@ def test_what_a_killed_scan_left_is_replaced(call: Call, tmp_path: Path) -> None
 def test_files_first_and_the_text_last(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What is read on the terminal is then there in full."""
     outputs = (Output(format="text"), Output(format="json", path=tmp_path / "r.json"))
-    write_reports(samples.report(), outputs, FORMATS, quiet=False)
+    write_reports(samples.report(), outputs, FORMATS)
     out, err = capsys.readouterr()
     assert err == f"adhere: wrote {tmp_path / 'r.json'}\n"
     assert "SUMMARY" in out
@@ -78,14 +78,14 @@ def test_files_first_and_the_text_last(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_colour_is_for_terminals(capsys: pytest.CaptureFixture[str]) -> None:
-    write_reports(samples.report(), (Output(format="text"),), FORMATS, quiet=True)
+    write_reports(samples.report(), (Output(format="text"),), FORMATS)
     assert "\x1b" not in capsys.readouterr().out
 
 
 def test_an_unwritable_place_is_told(tmp_path: Path) -> None:
     path = tmp_path / "gone" / "r.json"
     with pytest.raises(ResourceError, match=r"r\.json: cannot write the report"):
-        write_reports(samples.report(), (Output(format="json", path=path),), FORMATS, quiet=True)
+        write_reports(samples.report(), (Output(format="json", path=path),), FORMATS)
 
 
 def test_what_was_finished_survives_a_report_that_cannot_be_written(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from itertools import count
 
 import pytest
 
-from scanner.cli.progress import Loudness, _Count, colors, progress
+from scanner.cli.progress import Loudness, _Count, progress
+from scanner.cli.streams import colors
 from scanner.model.report import EndpointRow
 from tests.report import samples
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.cli.cluster_options import parse_selector
+from scanner.cli.inputs import parse_selector
 from scanner.errors import UsageError
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.scan_policy import Selector

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scanner.cli.cluster_options import ClusterAsked, snapshots
+from scanner.cli.inputs import snapshots
+from scanner.cli.shared_options import ClusterAsked
 from scanner.cluster import load
 from scanner.files.yaml_values import documents
 from scanner.kube.kinds import BACKEND_TLS_POLICY, CONFIG_MAP, POD, ROLE_BINDING, ROUTE, SECRET, SERVICE

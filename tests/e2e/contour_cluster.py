@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from scanner.assessment import READS
-from scanner.cli.cluster_options import bundles
-from scanner.cli.shared_options import needed_secrets
+from scanner.cli.inputs import bundles, needed_secrets
 from scanner.cluster import access, read
 from scanner.files.yaml_values import documents
 from scanner.kube.kinds import ENDPOINT_SLICE, SECRET

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from scanner.assessment import Viewpoint
-from scanner.cli import cluster_options, scan_cluster
-from scanner.cli.cluster_options import ClusterAsked
+from scanner.cli import inputs, scan_cluster
+from scanner.cli.shared_options import ClusterAsked
 from scanner.kube.tls_profile import Profile
 from scanner.model.scan_policy import ScanPolicy
 from tests.cli.calling import Call, called
@@ -70,7 +70,7 @@ def scan_cluster_here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     """``adhere scan --cluster``, which here may dial loopback addresses: nowhere but in tests is that allowed."""
 
     def on_loopback(asked: ClusterAsked, policy: ScanPolicy, default: Profile | None) -> Viewpoint:
-        return replace(cluster_options.viewpoint(asked, policy, default), loopback=True)
+        return replace(inputs.viewpoint(asked, policy, default), loopback=True)
 
     monkeypatch.setattr(scan_cluster, "viewpoint", on_loopback)
     return Call(capsys)

@@ -10,7 +10,8 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from scanner.assessment import READS, Assessment, Viewpoint, assess
-from scanner.cli.cluster_options import ClusterAsked, snapshots
+from scanner.cli.inputs import snapshots
+from scanner.cli.shared_options import ClusterAsked
 from scanner.expect import Expectations
 from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint

@@ -1,27 +1,29 @@
-"""Options of ``scan``, ``explain``, ``whatif`` and ``doctor`` that select the cluster and how it is read."""
+"""The clusters, snapshots, Secrets and policy that the options select."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
-
-import click
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from scanner.cli.running import run_trio
-from scanner.cli.shared_options import PREVIOUS, SECRETS, earlier, needed_secrets, with_secrets_option
-from scanner.cli.streams import say
-from scanner.errors import UsageError
+from scanner.cli.shared_options import ClusterAsked
+from scanner.cli.streams import note
+from scanner.errors import InputError, UsageError
 from scanner.files.source_positions import shown
-from scanner.kube.cluster_facts import identity
+from scanner.kube import cluster_facts, kinds
+from scanner.kube.cluster_facts import hosted_namespaces, identity, same_cluster
 from scanner.kube.kinds import CONFIG_MAP, LINTED, LOCAL_KINDS, SECRET, Kind
 from scanner.kube.rbac import Review
-from scanner.kube.snapshot import Snapshot, with_local_files
+from scanner.kube.snapshot import Snapshot, Unreadable, union, with_local_files
 from scanner.kube.tls_profile import Profile
+from scanner.model.saved_scan import HEAD
 from scanner.model.scan_policy import ScanPolicy, Selector
 from scanner.report.escape import plain
+from scanner.report.rows import timestamp
 
 _FIELDS: Mapping[str, str] = {
     "namespace": "namespaces",
@@ -76,113 +78,7 @@ _VALUES: Mapping[str, Callable[[str, str], object]] = {"ports": _port, "labels":
 if TYPE_CHECKING:
     from scanner.assessment import Viewpoint
     from scanner.cluster import Access
-
-Command = TypeVar("Command", bound=Callable[..., object])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterAsked:
-    """The options as click passes them."""
-
-    cluster: bool = False
-    kubeconfig: str | None = None
-    contexts: tuple[str, ...] = ()
-    snapshot: str | None = None
-    components: tuple[str, ...] = ()
-    include: tuple[str, ...] = ()
-    namespace: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    via: str | None = None
-    allow_external: bool = False
-    allow_loopback: bool = False
-    secrets: bool | None = None
-    previous: tuple[str, ...] = ()
-    configz: bool = False
-
-    @property
-    def meant(self) -> bool:
-        """True if a cluster is selected."""
-        return bool(self.cluster or self.contexts or self.snapshot or self.kubeconfig)
-
-    def refuse_cluster_options(self) -> None:
-        """Raise ``UsageError`` for an option of clusters beside a list of targets."""
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if value != each.default:
-                option = f"--{'no-' if value is False else ''}{each.name.replace('_', '-')}"
-                raise UsageError(f"{option} needs a cluster, and none is selected", hint="add --cluster")
-
-
-def _split(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(filter(None, (name.strip() for part in value for name in part.split(","))))
-
-
-_WHICH = (
-    click.option("--kubeconfig", metavar="FILE", help="Kubeconfig file.  [default: as kubectl finds it]"),
-    click.option(
-        "--context",
-        "--contexts",
-        "contexts",
-        metavar="NAME[,NAME]...",
-        multiple=True,
-        callback=_split,
-        help="Contexts of the kubeconfig; several clusters make one report.",
-    ),
-    click.option("--snapshot", metavar="DIR", help="Read a snapshot, a must-gather or manifests, not the API."),
-)
-_HOW = (
-    click.option("--components", metavar="FILE", multiple=True, help="File with more catalogue entries."),
-    click.option(
-        "--include", metavar="SELECTOR", multiple=True, help="Scan what matches all: 'namespace=shop,port=8443'."
-    ),
-    click.option(
-        "--namespace",
-        metavar="NS[,NS]...",
-        multiple=True,
-        callback=_split,
-        help="Scan these namespaces only: short for --include.",
-    ),
-    click.option("--exclude", metavar="SELECTOR", multiple=True, help="Skip what matches; same syntax as --include."),
-    click.option(
-        "--allow-external", is_flag=True, help="Also dial addresses of the objects that are outside of the cluster."
-    ),
-    click.option(
-        "--allow-loopback", is_flag=True, help="Also dial loopback addresses, if the cluster runs on this machine."
-    ),
-    click.option("--configz", is_flag=True, help="Ask kubelets for their configuration (needs nodes/proxy)."),
-)
-_CLUSTER = click.option(
-    "--cluster", is_flag=True, help="Use the cluster of the kubeconfig, or the one that this pod is in."
-)
-_DIAL = (
-    _CLUSTER,
-    *_WHICH,
-    *_HOW,
-    click.option("--via", type=click.Choice(["port-forward"]), help="Reach pods that cannot be dialled directly."),
-    SECRETS,
-    PREVIOUS,
-)
-
-
-def which_cluster(command: Command) -> Command:
-    """Add the options that select the cluster and how it is read."""
-    return _add(command, (*_WHICH, *_HOW))
-
-
-def dialled_cluster(command: Command) -> Command:
-    """Add the options for ``scan``, which also dials."""
-    return _add(command, _DIAL)
-
-
-def read_cluster(command: Command) -> Command:
-    """Add the options for ``certs``, which reads objects only."""
-    return _add(command, (_CLUSTER, *_WHICH, SECRETS, PREVIOUS))
-
-
-def _add(command: Command, options: tuple[Callable[[Command], Command], ...]) -> Command:
-    for option in reversed(options):
-        command = option(command)
-    return command
+    from scanner.cluster.snapshot_reader import NeededNames
 
 
 def viewpoint(asked: ClusterAsked, policy: ScanPolicy, default_profile: Profile | None) -> Viewpoint:
@@ -275,13 +171,13 @@ def _live(
         config_maps_by="lint" if referred else "configmaps",
         permitted=permitted,
         reviews=reviewed,
-        notice=lambda text: say(f"adhere: {plain(text, 500)}"),
+        notice=lambda text: note(f"adhere: {plain(text, 500)}"),
     )
     found = [run_trio(partial(reading, way_in, reads)) for way_in in accesses(asked)]
     _none_twice(found)
     for snapshot in found:
         for warning in snapshot.warnings:
-            say(f"adhere: {plain(snapshot.origin.name)}: {plain(warning, 500)}")
+            note(f"adhere: {plain(snapshot.origin.name)}: {plain(warning, 500)}")
     return found
 
 
@@ -307,3 +203,93 @@ def _none_twice(found: list[Snapshot]) -> None:
                 hint="list each cluster once",
             )
         names[who] = name
+
+
+def earlier(directories: Iterable[str]) -> tuple[Snapshot, ...]:
+    """Load the snapshots in directories. Raises ``InputError`` for a directory without a date, such as manifests."""
+    return tuple(snapshot for directory in directories for snapshot in _in(directory))
+
+
+def _in(directory: str) -> Iterator[Snapshot]:
+    from scanner.cluster import load  # noqa: PLC0415 - the HTTP client takes longer than most commands
+    from scanner.pki import governing  # noqa: PLC0415
+
+    reads = union((governing.READS, cluster_facts.READS, (kinds.NAMESPACE,)))
+    return (load(place, reads) for place in _places(directory))
+
+
+def _places(directory: str) -> Iterator[Path]:
+    """Yield the directories of the snapshots."""
+    from scanner.cluster.snapshot_directory import HEAD as SNAPSHOT  # noqa: PLC0415
+    from scanner.saved_scan import load_head, snapshot_places  # noqa: PLC0415 - see above
+
+    if (Path(directory) / SNAPSHOT).is_file():
+        yield Path(directory)
+    elif (Path(directory) / HEAD).is_file():
+        found = load_head(directory)
+        if not found.clusters:
+            raise UsageError(f"{directory}: this is a scan of a list of targets, not of a cluster", hint="remove it")
+        yield from snapshot_places(Path(directory), len(found.clusters))
+    else:
+        hint = "use a directory of adhere snapshot save or adhere scan --save: others have no date"
+        raise InputError(f"{directory}: this is neither a snapshot nor a saved scan of adhere", hint=hint)
+
+
+def check(found: Sequence[Snapshot], clusters: Sequence[Snapshot]) -> None:
+    """Raise ``UsageError`` for an earlier snapshot of another cluster, of an unknown one, or that is not earlier."""
+    for each in found:
+        name, of = plain(each.origin.name, 60), [one for one in clusters if same_cluster(each, one)]
+        if not of:
+            names = ", ".join(plain(one.origin.name, 60) for one in clusters)
+            hint = "use an earlier snapshot of the same cluster"
+            raise UsageError(f"--previous has the cluster {name}, but this is {names}", hint=hint)
+        if len(of) > 1:
+            what = f"--previous has the cluster {name}, which can be any of {len(of)} selected clusters"
+            raise UsageError(what, hint="select one cluster: --context NAME")
+        if each.taken_at > of[0].taken_at:
+            what = f"--previous is of {timestamp(each.taken_at)}, later than the cluster ({timestamp(of[0].taken_at)})"
+            raise UsageError(what, hint="exchange the two: --previous must be the earlier one")
+
+
+def load_policy(path: str | None) -> ScanPolicy:
+    """Load the policy file; without one the default policy. Raises ``InputError`` with all errors of the file."""
+    if path is None:
+        return ScanPolicy()
+    from scanner.config.scan_policy import load_scan_policy  # noqa: PLC0415
+    from scanner.judge import WAIVABLE  # noqa: PLC0415 - most scans have no such file
+    from scanner.lint import READS  # noqa: PLC0415
+    from scanner.lint.ignores import WAIVABLE as OF_LINT  # noqa: PLC0415
+
+    return load_scan_policy(path, (*WAIVABLE, *OF_LINT), tuple(each.name for each in READS))
+
+
+def needed_secrets(*, secrets: bool | None) -> NeededNames:
+    """Return the parameter ``secrets`` of ``cluster.read``."""
+    return _needed if secrets else ()
+
+
+def _needed(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    """Return the Secrets with certificates that matter, by namespace and name."""
+    from scanner.config.certificate_names import load_names  # noqa: PLC0415 - few scans read Secrets
+    from scanner.pki.secret_references import secret_references  # noqa: PLC0415
+
+    return secret_references(snapshot, load_names(hosted=hosted_namespaces(snapshot)))
+
+
+def with_secrets_option(found: Snapshot, *, secrets: bool | None) -> Snapshot:
+    """Apply ``--secrets`` to a saved snapshot. Missing Secrets are a gap only with ``--secrets``."""
+    gap = found.unreadable.get(SECRET)
+    if secrets is False:
+        not_asked = Unreadable(kind=SECRET, gap="not-asked", reason="Secrets are not read (--no-secrets)")
+        objects = {**found.objects, SECRET: ()}
+        return replace(found, objects=objects, unreadable={**found.unreadable, SECRET: not_asked})
+    if gap is None:
+        return found
+    return replace(found, unreadable={**found.unreadable, SECRET: _gap(gap, requested=secrets is True)})
+
+
+def _gap(gap: Unreadable, *, requested: bool) -> Unreadable:
+    """Return the gap as it is with or without ``--secrets``. A gap with an ``option`` is the same in a live cluster."""
+    if requested and gap.gap == "not-asked" and not gap.option:
+        return replace(gap, gap="not-saved", reason="the snapshot was taken without --secrets")
+    return replace(gap, gap="not-asked") if gap.gap == "not-saved" and not requested else gap

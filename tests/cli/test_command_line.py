@@ -1,0 +1,181 @@
+"""Suggestions, the environment, groups of options, completion, ``--quiet`` and ``--dry-run``."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_args
+
+import click
+import pytest
+
+from scanner.cli import COMMANDS, adhere
+from scanner.cli.scan import scan
+from scanner.cli.shared_options import Grouped, long_name
+from scanner.probe.session import Mode
+from tests.cli.calling import COMMAND, Call
+
+SNAPSHOT = Path("tests/clusters/routes-under-modern")
+KUBECONFIG = """apiVersion: v1
+kind: Config
+clusters: [{name: here, cluster: {server: 'https://127.0.0.1:1'}}]
+contexts: [{name: blue, context: {cluster: here}}, {name: green, context: {cluster: here}}]
+"""
+
+
+@pytest.fixture(autouse=True)
+def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+
+
+def completed(words: str, **environment: str) -> list[str]:
+    """What a shell offers after ``words``, in a process of its own as in a shell."""
+    asked = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split(" ")) - 1), "_ADHERE_COMPLETE": "bash_complete"}
+    answer = subprocess.run(
+        COMMAND, env={**os.environ, **asked, **environment}, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert answer.stderr == ""
+    return [line.partition(",")[2] for line in answer.stdout.splitlines() if line]
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("scna", "; did you mean adhere scan?"), ("LINT", "; did you mean adhere lint?"), ("xyz", "")]
+)
+def test_a_mistyped_command_has_a_suggestion(call: Call, typed: str, meant: str) -> None:
+    answer = call(typed)
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err == f"adhere: no command '{typed}'{meant}\nsee: adhere --help\n"
+
+
+def test_help_is_a_command_too(call: Call) -> None:
+    assert call("help").out == call("--help").out
+    assert call("help", "rules", "show").out == call("rules", "show", "--help").out
+    assert call("help", "nothing").code == 2
+
+
+def test_every_command_has_quiet_and_a_variable_for_every_option() -> None:
+    context = click.Context(adhere)
+    for name in COMMANDS:
+        command = adhere.get_command(context, name)
+        assert command is not None
+        for each in command.commands.values() if isinstance(command, click.Group) else [command]:
+            options = {long_name(option): option.envvar for option in each.params if isinstance(option, click.Option)}
+            assert "--quiet" in options, name
+            assert all(str(variable).startswith(f"ADHERE_{name.upper()}_") for variable in options.values())
+
+
+def test_an_option_from_the_environment(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADHERE_SCAN_FORMAT", "json")
+    monkeypatch.setenv("ADHERE_SCAN_ALLOW_LOOPBACK", "")
+    assert call("scan", "127.0.0.1:1").document["schema"] == "adhere.scan/v1"
+    monkeypatch.setenv("ADHERE_SCAN_TIMEOUT", "soon")
+    answer = call("scan", "127.0.0.1:1")
+    assert answer.code == 2
+    assert "'soon'" in answer.err
+    assert "(from ADHERE_SCAN_TIMEOUT in the environment)" in answer.err
+    assert call("scan", "127.0.0.1:1", "--timeout", "1").code == 3
+
+
+def test_a_mistyped_variable_is_refused_and_one_of_kubernetes_is_not(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ADHERE_SCAN_PORT_443_TCP_ADDR", "10.0.0.1")
+    monkeypatch.setenv("ADHERE_SCAN_SERVICE_HOST", "10.0.0.1")
+    assert call("scan", "--dry-run", "127.0.0.1:1").code == 0
+    monkeypatch.setenv("ADHERE_SCAN_FAILON", "low")
+    answer = call("scan", "--dry-run", "127.0.0.1:1")
+    assert answer.code == 2
+    assert "ADHERE_SCAN_FAILON" in answer.err
+    assert "did you mean ADHERE_SCAN_FAIL_ON?" in answer.err
+    assert call("scan", "--help").code == 0
+
+
+def test_every_option_of_a_scan_is_in_a_group(call: Call) -> None:
+    assert isinstance(scan, Grouped)
+    grouped = [name for group in scan.groups for name in group.options.split()]
+    options = {long_name(each) for each in scan.params if isinstance(each, click.Option)}
+    assert sorted(grouped) == sorted(options)
+    text = " ".join(call("scan", "--help").out.split())
+    assert [group.example for group in scan.groups if group.example not in text] == []
+
+
+def test_the_modes_are_those_of_the_prober() -> None:
+    (mode,) = (each for each in scan.params if each.name == "mode")
+    assert isinstance(mode.type, click.Choice)
+    assert tuple(mode.type.choices) == get_args(Mode)
+
+
+@pytest.mark.parametrize("words", [["--help"], ["scan", "--help"]])
+def test_a_help_text_imports_nothing_of_a_scan(words: list[str]) -> None:
+    program = (
+        "import sys\nfrom scanner.cli import run\nrun(sys.argv[1:])\n"
+        "print(*{'trio', 'yaml', 'scanner.scan'}.intersection(sys.modules), file=sys.stderr)"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", program, *words], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert answer.stderr == "\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("adhere sc", ["scan"]),
+        ("adhere scan --allow", ["--allow-external", "--allow-loopback"]),
+        ("adhere scan --format ju", ["junit"]),
+        ("adhere lint --format ju", ["junit"]),
+        ("adhere scan --profile openshift/4.23/m", ["openshift/4.23/modern"]),
+        ("adhere profiles show openshift/4.23/m", ["openshift/4.23/modern"]),
+        ("adhere rules show tls-pq", ["tls-pq-readiness"]),
+        ("adhere scan --context ", ["blue", "green"]),
+        ("adhere lint --context b", ["blue"]),
+    ],
+)
+def test_completion(tmp_path: Path, words: str, offered: list[str]) -> None:
+    kubeconfig = tmp_path / "config"
+    kubeconfig.write_text(KUBECONFIG)
+    assert completed(words, KUBECONFIG=str(kubeconfig)) == offered
+
+
+def test_listeners_are_completed_and_an_error_offers_nothing(tmp_path: Path) -> None:
+    found = completed(f"adhere explain --snapshot {SNAPSHOT} ")
+    assert len(found) > 5
+    assert completed(f"adhere explain --snapshot {SNAPSHOT} {found[0]}") == [
+        each for each in found if each.startswith(found[0])
+    ]
+    assert completed(f"adhere explain --snapshot {tmp_path / 'gone'} ") == []
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_the_script_of_a_shell(call: Call, shell: str) -> None:
+    answer = call("completion", shell)
+    assert answer.code == 0
+    assert f"_ADHERE_COMPLETE={shell}_complete" in answer.out
+
+
+def test_bash_runs_its_script() -> None:
+    script = f'eval "$({" ".join(COMMAND)} completion bash)"; complete -p adhere'
+    answer = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert "_adhere_completion" in answer.stdout
+
+
+def test_a_dry_run_of_targets_dials_nothing(call: Call) -> None:
+    answer = call("scan", "--dry-run", "gone.invalid:443", "smtp://127.0.0.1:25", "--profile", "mozilla/5.8/modern")
+    assert answer.code == 0
+    assert answer.out.splitlines() == [
+        "tls://gone.invalid:443  tls://gone.invalid:443 as gone.invalid  mozilla/5.8/modern",
+        "smtp://127.0.0.1:25  smtp://127.0.0.1:25  mozilla/5.8/modern",
+        "exit 0: 2 endpoints would be probed, nothing dialled",
+    ]
+
+
+def test_a_dry_run_of_a_cluster_counts_what_a_scan_counts(call: Call) -> None:
+    answer = call("scan", "--dry-run", "--snapshot", SNAPSHOT, "--quiet")
+    assert (answer.code, answer.err) == (0, "")
+    *listed, last = answer.out.splitlines()
+    probed = [line for line in listed if not line.startswith("left out: ")]
+    assert last == f"exit 0: {len(probed)} endpoints would be probed, nothing dialled"
+    assert any("openshift/4.22/modern" in line for line in probed)
