@@ -33,7 +33,8 @@ class CrossEndpoint:
 
     def on_endpoints(self) -> dict[str, Finding]:
         """Return findings that depend on other endpoints, by instance."""
-        found = tuple(self.passages.findings())
+        every = self.passages.findings()
+        found = tuple((instance, each) for instance, one in every for each in self.policy.adjusted((one,)))
         waived = self.ledger.waive_across(finding for _, finding in found)
         return {instance: replace(each, about=None) for (instance, _), each in zip(found, waived, strict=True)}
 
@@ -58,8 +59,10 @@ class CrossEndpoint:
     def _across(self, applied: Iterable[AnyRule | CustomRule], *, complete: bool) -> Iterator[Finding]:
         """Yield findings across endpoints, and on waivers."""
         found = (self.replicas.findings(), self.sharing.findings())
-        yield from self.ledger.waive_across(tuple(chain.from_iterable(found)))
-        yield from self.ledger.findings(rules=[rule.id for rule in applied], complete=complete)
+        yield from self.ledger.waive_across(self.policy.adjusted(chain.from_iterable(found)))
+        yield from self.ledger.findings(
+            rules=[each.id for each in applied if self.policy.level(each.id) != "off"], complete=complete
+        )
 
 
 def with_finding(row: EndpointRow, late: Finding | None) -> EndpointRow:

@@ -40,7 +40,7 @@ from scanner.model.lint_report import (
 from scanner.model.pki_config import PkiConfig
 from scanner.model.report import OwnerRow, UnreadableRow
 from scanner.model.rule import AnyRule, ScanRule
-from scanner.model.scan_policy import ScanPolicy
+from scanner.model.scan_policy import CustomRule, ScanPolicy
 from scanner.model.well_known import Names
 from scanner.pki.config import of_spec
 from scanner.pki.definitions import registered
@@ -137,22 +137,20 @@ def lint_report(
     bad += [_unread(KIND_UNKNOWN, each) for each in manifests.misnamed] if manifests else []
     # Without a user the rule is not checked, and so it is not passed.
     asked = [each for each in RULES if each is not CUSTOM_HOST or declared.user is not None]
-    rules: list[AnyRule] = [UNREADABLE, KIND_UNKNOWN, DUPLICATE, OBJECT, DEFINITIONS, INSTALLATION]
+    rules: list[AnyRule | CustomRule] = [UNREADABLE, KIND_UNKNOWN, DUPLICATE, OBJECT, DEFINITIONS, INSTALLATION, *asked]
     waivers = _Waivers(policy, _ignores(declared, manifests, policy) if honoured else None, started)
     custom = object_rules(policy, READS, () if manifests else SHAPES)
     judged = _merged((*lint(declared, (*asked, *custom)), *_of_pki(declared), *lint_duplicates(declared)))
     objects = [_row(waivers.applied(each)) for each in judged]
-    bad += waivers.findings([each.id for each in (*asked, *custom)])
+    rules += [*(WAIVER_RULES if waivers.any else ()), *(each for each in policy.custom_rules if each.kinds)]
+    bad += waivers.findings([each.id for each in rules if policy.level(each.id) != "off"])
     return LintReport(
         scanner=LintScannerRow(name="adhere", version=__version__, arguments=list(arguments)),
         started=timestamp(started),
         sources=sources,
         files=manifests.files if manifests else 0,
         others=manifests.others + manifests.not_objects if manifests else 0,
-        rules=[
-            *map(rule_row, (*rules, *asked, *(WAIVER_RULES if waivers.any else ()))),
-            *(rule_row(each) for each in policy.custom_rules if each.kinds),
-        ],
+        rules=[rule_row(each) for each in rules if policy.level(each.id) != "off"],
         objects=objects,
         findings=bad,
         unreadable=[_gap(each) for each in declared.known.unreadable.values()] if manifests is None else [],
@@ -181,20 +179,21 @@ def _place_of(source: str) -> Place:
 
 
 class _Waivers:
-    """The waivers of the policy file, and the ignores of objects and manifests."""
+    """The decisions on findings: waivers and levels of the policy file, and ignores of objects and manifests."""
 
     def __init__(self, policy: ScanPolicy, ignores: Ignores | None, started: datetime) -> None:
         self._policy = [each for each in policy.waivers if names_one(each, _waivable(policy))]
-        self._ignores = ignores or Ignores(())
+        self._levels, self._ignores = policy, ignores or Ignores(())
         waivers = (*self._policy, *(waiver for each in self._ignores.every for waiver in each.waivers))
         self._ledger = WaiverLedger(waivers, started.astimezone(UTC).date(), noun="object")
         self._ignored = 0
         self.any = bool(policy.source or self._ignores.every)
 
     def applied(self, linted: Linted) -> Linted:
-        """Apply them to the findings of one object."""
+        """Apply them, and the levels of rules, to the findings of one object."""
         if not self.any:
             return linted
+        linted = self._levelled(linted) if self._levels.rules else linted
         subject, place = linted.subject, linted.subject.place()
         file = place.file if place else ""
         selected = [each for each in self._policy if each.selector.matches_object(subject.object, file)]
@@ -208,10 +207,15 @@ class _Waivers:
             done.append(replace(old, finding=last))
         return replace(linted, findings=tuple(done))
 
+    def _levelled(self, linted: Linted) -> Linted:
+        pairs = [(old, each) for old in linted.findings for each in self._levels.adjusted((old.finding,))]
+        passed = tuple(each for each in linted.passed if self._levels.level(each) != "off")
+        return replace(linted, passed=passed, findings=tuple(replace(old, finding=each) for old, each in pairs))
+
     def findings(self, rules: Iterable[str]) -> Iterator[LintFindingRow]:
         """Yield findings on waivers that are unused, expired or not valid, after all objects."""
         places = {waiver.source: each.place for each in self._ignores.every for waiver in each.waivers}
-        for each in self._ledger.findings(rules=(*rules, DUPLICATE.id), elsewhere=SCAN_WAIVABLE):
+        for each in self._ledger.findings(rules=tuple(rules), elsewhere=SCAN_WAIVABLE):
             source = each.about or ""
             if each.verdict == "fail":
                 place = places[source] if source in places else _place_of(source)

@@ -277,7 +277,7 @@ class Rejudged:
         told = apply_sslyze_result(judge(case).findings, case, confirmed=confirmed, deep=deep)
         explained = explain(cluster.policies if cluster else NetworkPolicies(()), endpoint, observation, told)
         custom = of_endpoint(self.view.policy, endpoint, expectation, observation)
-        result = judgement(ledger.waive((*explained.findings, *custom), endpoint))
+        result = judgement(ledger.waive(self.view.policy.adjusted((*explained.findings, *custom)), endpoint))
         said = (endpoint, expectation, observation, result.verdict, result.status, result.findings)
         return endpoint_row(*said, blocked_by=explained.blocked_by)
 

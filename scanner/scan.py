@@ -223,7 +223,9 @@ async def _judge(case: Case, job: Job, place: int, run: Run) -> None:
         case, result = await _hear_witness(case, result, run)
     explained = explain(job.policies, case.endpoint, case.observation, result.findings)
     custom = of_endpoint(run.settings.policy, case.endpoint, case.expectation, case.observation)
-    result = judgement(run.across.ledger.waive((*explained.findings, *custom), case.endpoint))
+    result = judgement(
+        run.across.ledger.waive(run.settings.policy.adjusted((*explained.findings, *custom)), case.endpoint)
+    )
     if job.replicated:
         run.across.replicas.add(case.endpoint, case.expectation, case.observation)
         run.across.passages.add(case.endpoint, case.expectation, case.observation)
@@ -332,7 +334,7 @@ def _report(run: Run, started: datetime, left: Counter[str]) -> Report:
         finished=timestamp(now),
         cluster=run.surroundings.cluster,
         coverage=coverage(run.summary, run.surroundings, settings.policy, shortfall),
-        rules=[*map(rule_row, rules), *map(rule_row, SCAN_RULES), *map(rule_row, PKI_RULES)],
+        rules=[rule_row(each) for each in (*rules, *SCAN_RULES, *PKI_RULES) if settings.policy.level(each.id) != "off"],
         summary=run.summary,
         findings=findings,
         rows=run.rows.rows,

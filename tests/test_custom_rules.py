@@ -19,6 +19,7 @@ from scanner.judge import WAIVABLE
 from scanner.kube.kinds import ROUTE
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
+from scanner.lint.ignores import WAIVABLE as OF_LINT
 from scanner.linting import LINT_READS, declared, lint_report
 from scanner.model.declared import Declared, LintSubject
 from scanner.model.lint_report import LintReport, exit_code
@@ -48,7 +49,7 @@ spec: {host: a.example.com, to: {kind: Service, name: a}, tls: {termination: %s}
 
 
 def policy(text: str, waivers: str = "") -> ScanPolicy:
-    return parse(load((HEAD + text + waivers).encode(), "adhere.yaml"), WAIVABLE)
+    return parse(load((HEAD + text + waivers).encode(), "adhere.yaml"), (*WAIVABLE, *OF_LINT))
 
 
 def linted(directory: Path, text: str, of: ScanPolicy) -> LintReport:
@@ -177,3 +178,22 @@ def test_a_mistake_is_refused_with_its_place(text: str, wrong: str) -> None:
         policy(text)
     assert wrong in caught.value.message
     assert caught.value.message.startswith(("adhere.yaml:4:", "adhere.yaml:5:"))
+
+
+def test_rules_have_other_severities_or_are_off(tmp_path: Path) -> None:
+    """Beside custom rules: the levels are of all rules that judge an object."""
+    text = "apiVersion: projectcontour.io/v1\nkind: TLSCertificateDelegation\nmetadata: {name: a}\n"
+    text += "spec: {delegations: [], x: 1}\n"
+    usual = linted(tmp_path, text, policy(""))
+    assert [(each["rule"], each["severity"]) for each in usual.every()] == [("field-unknown", "low")]
+    other = linted(tmp_path, text, policy("rules: {field-unknown: high, 'field-*': off}\n"))
+    assert [(each["rule"], each["severity"]) for each in other.every()] == [("field-unknown", "high")]
+    assert exit_code(other, "high") == 1
+    info = linted(tmp_path, text, policy("rules: {field-unknown: info}\n"))
+    assert [each["status"] for each in info.every()] == ["informational"]
+    assert exit_code(info, "low") == 0
+    gone = linted(tmp_path, text, policy("rules: {'field-*': off}\n"))
+    assert gone.every() == []
+    assert not any(
+        each.startswith("field-") for each in (*gone.objects[0]["passed"], *(one["id"] for one in gone.rules))
+    )

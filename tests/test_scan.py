@@ -24,7 +24,7 @@ from scanner.model.dial_scope import DialScope
 from scanner.model.endpoint import Endpoint, Owner, Target, Tunnel
 from scanner.model.expectation import Expectation, Neighbour, PassedOn, PlainPort
 from scanner.model.report import EndpointRow, Report, exit_code
-from scanner.model.scan_policy import CustomRule, Policy, ScanPolicy, Selector, Waiver
+from scanner.model.scan_policy import CustomRule, Level, Policy, ScanPolicy, Selector, Waiver
 from scanner.probe import sslyze_pool
 from scanner.probe.dial import Connection, Where, connect
 from scanner.probe.limits import Gate, Limits
@@ -134,6 +134,23 @@ async def test_a_custom_rule_of_the_policy_fails_a_listener_that_complies(kept: 
     assert (row["verdict"], exit_code(report, "high")) == ("fail", 1)
     assert [each["title"] for each in report.rules if each["id"].startswith("custom/")] == ["A title"]
     assert (other["status"], exit_code(waived, "low"), waived.findings) == ("waived", 0, [])
+
+
+async def test_levels_of_rules(kept: Kept) -> None:
+    rules: tuple[tuple[str, Level], ...] = (("cert-*", "off"), ("tls-*", "off"), ("endpoint-reach", "low"))
+    async with tls_listener(TlsSettings(credential=ordinary(), ciphers="ALL:@SECLEVEL=0")) as server:
+        plain, (row,) = await kept(at(server.sockaddr))
+        settings = replace(SETTINGS, policy=ScanPolicy(rules=(("tls-*", "info"),)))
+        lower, (info,) = await kept(at(server.sockaddr), settings=settings)
+        none, (empty,) = await kept(at(server.sockaddr), settings=replace(SETTINGS, policy=ScanPolicy(rules=rules)))
+        settings = replace(SETTINGS, policy=ScanPolicy(rules=(("*", "off"),)))
+        _, (nothing,) = await kept(at(server.sockaddr), settings=settings)
+    assert (row["verdict"], exit_code(plain, "medium")) == ("fail", 1)
+    assert {each["status"] for each in info["findings"] if each["verdict"] == "fail"} == {"informational"}
+    assert exit_code(lower, "low") == 0
+    assert not any(each["rule"].startswith(("cert-", "tls-")) for each in empty["findings"])
+    assert not any(each["id"].startswith(("cert-", "tls-")) for each in none.rules)
+    assert (nothing["verdict"], nothing["findings"]) == ("inconclusive", [])
 
 
 async def test_rows_come_in_the_order_of_the_targets_and_progress_as_they_are_finished(

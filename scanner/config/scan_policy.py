@@ -13,6 +13,7 @@ from pydantic_core import PydanticKnownError
 
 from scanner.config.cel import Holds, WrongExpressionError, compiled, variables_of
 from scanner.config.file_reader import (
+    MOST_ITEMS,
     AdhereFile,
     FileSection,
     SelectorSection,
@@ -38,6 +39,7 @@ from scanner.model.scan_policy import (
     CertificateMinimums,
     Config,
     CustomRule,
+    Level,
     Override,
     Policy,
     Require,
@@ -279,6 +281,7 @@ class PolicyFile(AdhereFile):
     waivers: Several[WaiverSection] = ()
     require: RequireSection = Field(default_factory=RequireSection)
     custom_rules: Several[CustomRuleSection] = ()
+    rules: dict[Annotated[Text, AfterValidator(_rule)], Level] = Field(default={}, max_length=MOST_ITEMS)
 
 
 def load_scan_policy(path: str, rules: Collection[str], kinds: Collection[str] = _KINDS) -> ScanPolicy:
@@ -327,6 +330,7 @@ def parse(document: Located, rules: Collection[str], kinds: Collection[str] = _K
             post_quantum=file.require.severity if file.require.post_quantum else None,
         ),
         custom_rules=tuple(_custom_rules(document, file.custom_rules)),
+        rules=tuple(file.rules.items()),
     )
 
 

@@ -6,15 +6,15 @@ import, and most scans have no file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import date
 from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
 
 from scanner.kube.objects import KubeObject
 from scanner.model.endpoint import Endpoint
-from scanner.model.finding import Severity
+from scanner.model.finding import Finding, Severity, Status
 from scanner.model.report import FailOn
 
 MOST_DAYS = 36_500
@@ -131,6 +131,8 @@ class Waiver:
     """True for one that a manifest or an object's annotation has."""
 
 
+Level: TypeAlias = Literal["off", "info", "low", "medium", "high", "critical"]
+"""Severity of all findings of a rule; ``off``: the rule is not applied."""
 Result: TypeAlias = bool | str
 """Result of an expression: a text is the reason why it is unknown."""
 
@@ -225,6 +227,23 @@ class ScanPolicy:
     thresholds: Policy = Policy()
     """Thresholds of the rules, and the result of plaintext on merely discovered ports."""
     custom_rules: tuple[CustomRule, ...] = ()
+    rules: tuple[tuple[str, Level], ...] = ()
+    """Levels of rules, by id or pattern; the first match applies."""
+
+    def level(self, rule_id: str) -> Level | None:
+        """The level of a rule; None if the policy does not set it."""
+        return next((level for pattern, level in self.rules if fnmatchcase(rule_id, pattern)), None)
+
+    def adjusted(self, findings: Iterable[Finding]) -> Iterator[Finding]:
+        """Yield the findings with the severities of the policy, without those of rules that are off."""
+        for each in findings:
+            level = self.level(each.rule)
+            if level is None:
+                yield each
+            elif level != "off":
+                counted: Status = "informational" if level == "info" else "violation"
+                status = counted if each.status in ("informational", "violation") else each.status
+                yield replace(each, severity=level, status=status)
 
     @property
     def endpoint_rules(self) -> tuple[CustomRule, ...]:

@@ -147,6 +147,7 @@ def test_the_example_sets_everything() -> None:
                 holds=lambda _: "not compared",
             ),
         ),
+        rules=(("ingress-plaintext-host", "high"), ("contour-*", "low"), ("tls-pq-readiness", "off")),
     )
 
 
@@ -213,7 +214,7 @@ def test_an_override_may_be_readiness_only() -> None:
 def test_a_file_is_read_from_disk(tmp_path: Path) -> None:
     file = tmp_path / "adhere.yaml"
     file.write_text(EXAMPLE)
-    assert load_scan_policy(str(file), WAIVABLE).source == str(file)
+    assert load_scan_policy(str(file), (*WAIVABLE, *OF_LINT)).source == str(file)
     with pytest.raises(InputError, match="cannot be read"):
         load_scan_policy(str(tmp_path / "nowhere.yaml"), WAIVABLE)
 
@@ -259,6 +260,8 @@ REFUSED = {
         "no rule is called 'require-endpoints'",
         "",
     ),
+    "a level of an unknown rule": (HEAD + "rules: {tls-versions: low}", "3:9: rules", "did you mean 'tls-version'?"),
+    "an unknown level": (HEAD + "rules: {tls-version: of}", "3:22: rules.tls-version: must be", "did you mean 'off'?"),
     "no end": (
         HEAD + WAIVER.replace(", expires: 2027-03-31", ""),
         "3:11: waivers[0]: expires is missing",
@@ -349,6 +352,7 @@ REFUSED = {
     "a null in a list": (HEAD + "waivers: [null]", "3:11: waivers[0]: must be a mapping, not None", ""),
 }
 ONLY_THE_PROGRAM_KNOWS = {
+    "a level of an unknown rule",
     "an unknown profile",
     "a file that is no profile",
     "a signature that is none",
