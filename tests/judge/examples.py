@@ -1,7 +1,7 @@
 """The examples on pages of rules about listeners: what one owes and serves, in a few words, is what the tests judge.
 
-An example is a mapping in YAML. What it does not mention is that of a listener without fault which owes Intermediate
-(``cases.case``); each of its words is a function that changes that one thing.
+An example is objects, and a mapping in YAML of what is observed. What it does not mention is that of a listener without
+fault which owes Intermediate (``cases.case``); each of its words is a function that changes that one thing.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import yaml
 from scanner.model.rule import Case
 from tests.judge.cases import case
 from tests.judge.drafts import Draft, Word
+from tests.judge.words_configured import words
 from tests.judge.words_declared import DECLARED
 from tests.judge.words_http import HTTP
 from tests.judge.words_owed import OWED
@@ -28,7 +29,10 @@ WORDS: Mapping[str, Word] = {word: change for table in TABLES for word, change i
 def case_of(text: str) -> Case:
     """The case that an example describes. Raises ``KeyError`` for a word that nobody knows."""
     draft = Draft()
-    for word, value in yaml.safe_load(text).items():
+    documents = list(yaml.safe_load_all(text))
+    observed = {word: value for each in documents if "kind" not in each for word, value in each.items()}
+    configured = words((each for each in documents if "kind" in each), observed)
+    for word, value in (*configured.items(), *observed.items()):
         WORDS[word](draft, value)
     made = case(
         observation=draft.observation, expectation=draft.expectation, endpoint=draft.endpoint, policy=draft.policy

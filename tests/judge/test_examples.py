@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
+import pytest
+import yaml
+
+from scanner.config.scan_policy import parse
+from scanner.files import yaml_values
 from scanner.judge import RULES, judge
 from scanner.judge.sslyze_result import DEEP_RULES
 from scanner.judge.tls_parameters import PQ_READINESS
+from scanner.lint.fields import FIELD_RULES
 from scanner.model.rule import Rule
 from tests.judge.cases import finding
 from tests.judge.examples import TABLES, WORDS, case_of
-from tests.lint.examples import examples
+from tests.lint.examples import examples, linted
 
 EACH = pytest.mark.parametrize("rule", [*RULES, *DEEP_RULES], ids=lambda rule: rule.id)
 
@@ -58,6 +64,19 @@ def test_the_examples_on_readiness_tell_ready_from_not() -> None:
     assert (ready.verdict, ready.message) == ("pass", "it accepts a group with ML-KEM")
     assert others
     assert {each.message for each in others} == {"no post-quantum group is accepted"}
+
+
+@EACH
+def test_the_configuration_in_the_examples_is_valid(rule: Rule, tmp_path: Path) -> None:
+    for text in (*examples(rule, "fails"), *examples(rule, "passes")):
+        for document in text.split("---\n"):
+            kind = (yaml.safe_load(document) or {}).get("kind")
+            if kind == "ScanPolicy":
+                parse(yaml_values.load(document.encode(), "example"), [each.id for each in RULES])
+            elif kind is not None:
+                objects, _ = linted(tmp_path, document, FIELD_RULES)
+                assert [each.finding.message for found in objects for each in found.findings] == []
+                assert objects or kind == "GatewayClass"  # no rule has it as its subject
 
 
 def test_a_word_means_one_thing() -> None:
