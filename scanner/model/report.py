@@ -72,6 +72,8 @@ class RuleRow(TypedDict):
     severity: str
     page: str
     references: list[str]
+    controls: NotRequired[list[str]]
+    """Published controls that the rule helps to answer; missing if there are none."""
 
 
 class ScannerRow(TypedDict):

@@ -44,6 +44,7 @@ _SCAN: tuple[Format[Report], ...] = (
     Format(name="gitlab", file_name="code-quality.json", module="scanner.report.gitlab"),
     Format(name="markdown", file_name="report.md", module="scanner.report.markdown"),
     Format(name="csv", file_name="report.csv", module="scanner.report.csv_table"),
+    Format(name="controls", file_name="controls.md", module="scanner.report.control_results"),
 )
 _TLS_SCANNER: tuple[Format[Report], ...] = tuple(
     Format(name=f"tls-scanner-{kind}", file_name=name, module="scanner.report.tls_scanner", function=f"write_{kind}")

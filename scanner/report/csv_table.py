@@ -54,6 +54,8 @@ class Line(TypedDict, total=False):
     file: str
     line: str
     fingerprint: str
+    controls: str
+    """Published controls that the rule helps to answer."""
 
 
 COLUMNS = tuple(Line.__annotations__)
@@ -63,7 +65,9 @@ def write(report: Report | LintReport, out: TextIO) -> None:
     """Write the header, then row by row."""
     table = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
     table.writerow(COLUMNS)
+    controls = {each["id"]: "; ".join(each.get("controls", [])) for each in report.rules}
     for line in _lines(report):
+        line["controls"] = controls.get(line.get("rule", ""), "")
         table.writerow([cell(str(line.get(name, ""))) for name in COLUMNS])
 
 

@@ -117,8 +117,8 @@ _RIGHT = 3
 """Expected items shown per finding."""
 
 
-def findings(page: Page, found: list[FindingRow]) -> None:
-    """Write findings, the most important first, each with its details."""
+def findings(page: Page, found: list[FindingRow], controls: Mapping[str, list[str]] | None = None) -> None:
+    """Write findings, the most important first, each with its details and the ``controls`` of its rule."""
     for finding in sorted(found, key=headline.importance):
         word = headline.label(finding)
         kind = plain(headline.kind(finding["status"]))
@@ -126,6 +126,8 @@ def findings(page: Page, found: list[FindingRow]) -> None:
         page.folded(LABEL + 3, f"  {label} ", f"{plain(finding['rule'])}: {kind}{plain(finding['message'], 600)}")
         for name, items in headline.details(finding):
             _detail(page, name, items, finding)
+        if named := (controls or {}).get(finding["rule"]):
+            page.folded(LABEL + 14, _label(page, "controls"), plain(", ".join(named), 600))
 
 
 _GROUPED = 3

@@ -9,6 +9,7 @@ from typing import Any, Final, TypedDict, TypeVar, cast
 
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Reference
+from scanner.model.controls import controls_of_rules
 from scanner.model.endpoint import Endpoint, Origin, Owner, Role
 from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding, Status, Verdict, outcome
@@ -165,9 +166,12 @@ def finding_of(row: FindingRow) -> Finding:
 
 def rule_row(rule: AnyRule | CustomRule) -> RuleRow:
     """Return the row of a rule, with its page in Markdown."""
-    return RuleRow(
+    row = RuleRow(
         id=rule.id, title=rule.title, severity=rule.severity, page=rule.page, references=list(rule.references)
     )
+    if named := controls_of_rules().get(rule.id):
+        row["controls"] = list(named)
+    return row
 
 
 def timestamp(moment: datetime) -> str:

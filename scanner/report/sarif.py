@@ -94,7 +94,11 @@ def _rule(rule: RuleRow) -> dict[str, object]:
         **({"helpUri": about} if about else {}),
         "help": {"text": rule["page"], "markdown": rule["page"]},
         "defaultConfiguration": {"level": _LEVELS.get(rule["severity"], "warning")},
-        "properties": {"tags": ["security", "tls"], "security-severity": _SCORES.get(rule["severity"], "5.0")},
+        "properties": {
+            "tags": ["security", "tls"],
+            "security-severity": _SCORES.get(rule["severity"], "5.0"),
+            **({"controls": rule["controls"]} if rule.get("controls") else {}),
+        },
     }
 
 

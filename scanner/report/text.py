@@ -151,6 +151,7 @@ def _fit(title: str, texts: Iterable[str], most: int) -> int:
 def _details(page: Page, report: Report, *, verbose: bool, brief: bool) -> None:
     """Write failures, differences and inconclusive findings, then cluster-wide findings."""
     going = report.coverage.get("in_progress", 0)
+    controls = controls_of(report)
     if report.coverage["interrupted"]:
         _stopped(page, report, going)
     if verbose:
@@ -161,7 +162,7 @@ def _details(page: Page, report: Report, *, verbose: bool, brief: bool) -> None:
         page.title("CLUSTER-WIDE FINDINGS")
         found = merged(report.findings)
         if verbose:
-            write_findings(page, found)
+            write_findings(page, found, controls)
         else:
             _cluster_wide(page, found, brief=brief)
         page.line()
@@ -182,7 +183,7 @@ def _cluster_wide(page: Page, found: list[FindingRow], *, brief: bool) -> None:
 
 def _listed(page: Page, report: Report, going: int) -> None:
     """Write every endpoint that did not pass, with its findings; ``going``: those in progress when it was stopped."""
-    counts = report.summary.outcomes
+    counts, controls = report.summary.outcomes, controls_of(report)
     for outcome, title in _SECTIONS:
         if counts[outcome] <= (going if outcome == "inconclusive" else 0):
             continue
@@ -190,7 +191,7 @@ def _listed(page: Page, report: Report, going: int) -> None:
         page.line()
         for row in report.rows():
             if headline.outcome(row) == outcome and not headline.in_progress(row):
-                _detail(page, row)
+                _detail(page, row, controls)
 
 
 def _grouped(page: Page, found: list[Group], *, brief: bool) -> None:
@@ -233,14 +234,19 @@ def _stopped(page: Page, report: Report, going: int) -> None:
     page.line()
 
 
-def _detail(page: Page, row: EndpointRow) -> None:
+def controls_of(report: Report) -> dict[str, list[str]]:
+    """Return the controls of each rule that has some."""
+    return {each["id"]: each.get("controls", []) for each in report.rules}
+
+
+def _detail(page: Page, row: EndpointRow, controls: dict[str, list[str]]) -> None:
     verdict = headline.outcome(row)
     evidence = f"  {page.paint('quiet', plain(headline.status_line(row['detail']), 120))}" if row["detail"] else ""
     page.line(page.paint(verdict, f"{headline.SYMBOLS[verdict]} {_name(row)}"), f"  {_says(row)}", evidence)
     findings = [one for one in row["findings"] if headline.open_question(one)]
     if not findings:
         page.folded(2, "  ", plain(headline.reason(row), 600))
-    write_findings(page, findings)
+    write_findings(page, findings, controls)
     page.line()
 
 

@@ -185,3 +185,14 @@ def test_rows_are_read_again_and_not_kept() -> None:
     found = issues.Issues(replace(samples.report(), rows=rows))
     list(found.read(set(found.ranked[:1])))
     assert passes == 2
+
+
+def test_a_rule_has_its_controls() -> None:
+    report = samples.report()
+    report.rules[0]["controls"] = ["NIST SP 800-52 Revision 2 3.1"]
+    try:
+        first, second = log_of(report)["runs"][0]["tool"]["driver"]["rules"][:2]
+    finally:
+        del report.rules[0]["controls"]
+    assert first["properties"]["controls"] == ["NIST SP 800-52 Revision 2 3.1"]
+    assert "controls" not in second["properties"]
