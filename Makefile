@@ -91,6 +91,7 @@ format: setup
 # In an environment of its own, because only this step needs the theme: ten seconds.
 docs: $(UV)
 	NO_MKDOCS_2_WARNING=1 $(UV) run --quiet --locked --isolated --only-group docs mkdocs build --quiet
+	@! grep -rlE --include="*.html" "<(script|link|img)[^>]* (src|href)=.?(https?:)?//" build/docs
 
 bench: setup
 	$(RUN)/python -m benchmarks
