@@ -14,7 +14,7 @@ import click
 
 from scanner.cli.inputs import load_policy, snapshots
 from scanner.cli.output import either, parse_outputs, write_reports
-from scanner.cli.shared_options import BASELINE, CONTEXTS, POLICY, SECRETS, ClusterAsked, completion
+from scanner.cli.shared_options import BASELINE, CONTEXTS, POLICY, SECRETS, ClusterAsked, Group, Grouped, completion
 from scanner.errors import UsageError
 from scanner.files.source_positions import shown
 from scanner.model.lint_report import SCHEMA, LintReport, exit_code
@@ -36,7 +36,26 @@ class Asked:
     fix_hints: bool
 
 
-@click.command()
+_GROUPS = (
+    Group(
+        "Objects",
+        "adhere lint deploy/ --default-namespace shop",
+        "--cluster --kubeconfig --context --snapshot --secrets --default-namespace --as --as-group",
+    ),
+    Group(
+        "Judging",
+        "adhere lint deploy/ --policy policy.yaml --no-ignores",
+        "--policy --no-ignores --baseline --fail-on --accept-undecided --accept-empty",
+    ),
+    Group(
+        "Results",
+        "adhere lint deploy/ --format text --format sarif=lint.sarif",
+        "--format --fix-hints --quiet",
+    ),
+)
+
+
+@click.command(cls=Grouped, groups=_GROUPS)
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
 @click.option("--cluster", is_flag=True, help="Look up objects in the cluster of the kubeconfig.")
 @click.option("--kubeconfig", metavar="FILE", help="Kubeconfig file.  [default: as kubectl finds it]")

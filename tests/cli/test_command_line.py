@@ -92,13 +92,15 @@ def test_a_mistyped_variable_is_refused_and_one_of_kubernetes_is_not(
     assert call("scan", "--help").code == 0
 
 
-def test_every_option_of_a_scan_is_in_a_group(call: Call) -> None:
-    assert isinstance(scan, Grouped)
-    grouped = [name for group in scan.groups for name in group.options.split()]
-    options = {long_name(each) for each in scan.params if isinstance(each, click.Option)}
+@pytest.mark.parametrize("name", ["scan", "lint"])
+def test_every_option_of_a_long_command_is_in_a_group_with_an_example(call: Call, name: str) -> None:
+    text = " ".join(call(name, "--help").out.split())
+    command = adhere.get_command(click.Context(adhere), name)
+    assert isinstance(command, Grouped)
+    grouped = [name for group in command.groups for name in group.options.split()]
+    options = {long_name(each) for each in command.params if isinstance(each, click.Option)}
     assert sorted(grouped) == sorted(options)
-    text = " ".join(call("scan", "--help").out.split())
-    assert [group.example for group in scan.groups if group.example not in text] == []
+    assert [group.example for group in command.groups if group.example not in text] == []
 
 
 def test_the_modes_are_those_of_the_prober() -> None:
