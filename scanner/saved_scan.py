@@ -34,9 +34,10 @@ from scanner.kube.snapshot import Snapshot, with_local_files
 from scanner.kube.tls_profile import Profile
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
-from scanner.model.inventory import InventoryRow
+from scanner.model.finding import OUTCOMES, Outcome
+from scanner.model.inventory import InventoryRow, moment
 from scanner.model.observation import Observation
-from scanner.model.report import Coverage, EndpointRow, FindingRow
+from scanner.model.report import Coverage, EndpointRow, FindingRow, Posture, Summary
 from scanner.model.rule import AnyRule, Case
 from scanner.model.saved_scan import (
     COMPONENTS,
@@ -116,11 +117,17 @@ class SavedScanWriter:
             raise self._cannot(error) from None
 
     def finish(
-        self, rows: Path, findings: Iterable[FindingRow] = (), coverage: Coverage | None = None, started: str = ""
+        self,
+        rows: Path,
+        findings: Iterable[FindingRow] = (),
+        coverage: Coverage | None = None,
+        started: str = "",
+        outcomes: Mapping[Outcome, int] | None = None,
     ) -> None:
         """Save the results. Before this call the directory is no saved scan. ``findings``: cluster-wide findings."""
         interrupted = coverage["interrupted"] if coverage else None
         head = replace(self._head, interrupted=interrupted, coverage=coverage, started=started)
+        head = replace(head, outcomes=dict[str, int](outcomes.items()) if outcomes else None)
         try:
             self._out.close()
             shutil.copyfile(rows, self._directory / ROWS)
@@ -188,6 +195,34 @@ def load_head(directory: str) -> Head:
         if each.exists():
             opened(each, directory).close()
     return head
+
+
+MOST_POSTURES = 366
+"""Scans of a history; the latest count."""
+
+
+def history(directory: str, clusters: tuple[str, ...]) -> tuple[tuple[Posture, ...], int]:
+    """Return the complete scans of these clusters that are saved in subdirectories of ``directory``, oldest first, and
+    the number of other ones. Raises ``InputError``."""
+    places = sorted(each.parent for each in Path(directory).glob(f"*/{HEAD}"))
+    found, others = list[Posture](), 0
+    for place in places:
+        head = load_head(str(place))
+        at = moment(head.started)
+        if head.clusters != clusters or head.interrupted or at is None:
+            others += 1
+            continue
+        found.append(Posture(at=at, outcomes=_outcomes(place, head)))
+    return tuple(sorted(found, key=lambda each: each.at)[-MOST_POSTURES:]), others
+
+
+def _outcomes(place: Path, head: Head) -> dict[Outcome, int]:
+    if head.outcomes:
+        return {each: max(head.outcomes.get(each, 0), 0) for each in OUTCOMES}
+    summary = Summary()
+    for row in read_rows(place / ROWS):
+        summary.add(row)
+    return summary.outcomes
 
 
 def _impossible(head: Head) -> str | None:

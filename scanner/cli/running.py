@@ -21,7 +21,7 @@ from scanner.jobs import Job, Surroundings
 from scanner.known_findings import scan_with_baseline
 from scanner.kube.snapshot import Snapshot
 from scanner.model.fingerprint import Baseline
-from scanner.model.report import FailOn, Report, exit_code
+from scanner.model.report import FailOn, Posture, Report, exit_code
 from scanner.model.saved_scan import Head, Seen
 from scanner.probe.dial import Dialer
 from scanner.probe.limits import Gate
@@ -56,6 +56,8 @@ class Work:
     """Description of the scan, for ``--save``."""
     inputs: Mapping[str, str] = field(default_factory=dict)
     """Files to save too, by their names there."""
+    history: tuple[Posture, ...] = ()
+    """Earlier scans, for the HTML report."""
     baseline: Baseline | None = None
     """Known findings. They are not saved: a saved scan is compared as it was."""
 
@@ -71,7 +73,8 @@ def run_and_report(work: Work, outputs: tuple[Output, ...], fail_on: FailOn, lou
                 report = replace(report, fail_on=fail_on)
                 rows.close()
                 if writer:
-                    writer.finish(rows_file, report.findings, report.coverage, report.started)
+                    writer.finish(rows_file, report.findings, report.coverage, report.started, report.summary.outcomes)
+            report = replace(report, history=work.history)
             if work.baseline:
                 report = scan_with_baseline(report, work.baseline)
             finish(report, outputs, loudness)

@@ -41,7 +41,7 @@ _GROUPS = (
     Group(
         "Results",
         "adhere scan --cluster --format text --format html=report.html --fail-on high",
-        "--format --brief --compat --fail-on --baseline --save --dry-run --quiet --verbose",
+        "--format --brief --compat --fail-on --baseline --save --history --dry-run --quiet --verbose",
     ),
     Group(
         "Speed",
@@ -118,6 +118,7 @@ _GROUPS = (
 )
 @dialled_cluster
 @click.option("--save", metavar="DIR", help="Save the scan for adhere whatif. Private keys are not saved.")
+@click.option("--history", metavar="DIR", help="Directory with saved scans: the HTML shows outcomes over time.")
 @click.option("--dry-run", is_flag=True, help="Print the endpoints that would be probed, and dial nothing.")
 @QUIET
 @click.option("-v", "--verbose", is_flag=True, help="List every endpoint, on stderr and in the text.")

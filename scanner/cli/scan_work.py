@@ -15,15 +15,15 @@ from scanner.cli.output import briefly, compatible, parse_outputs
 from scanner.cli.progress import Loudness
 from scanner.cli.running import Work, run_and_report
 from scanner.cli.shared_options import DEFAULT_PROFILE, ClusterAsked
-from scanner.cli.streams import show
+from scanner.cli.streams import note, show
 from scanner.cli.targets import load_anchors, parse_server_name, parse_target, public_anchors, read_targets
-from scanner.errors import UsageError
+from scanner.errors import InputError, UsageError
 from scanner.jobs import Job, TargetRequirements, of_targets
 from scanner.known_findings import load_baseline
 from scanner.kube.maybe import Unknown
 from scanner.kube.profile_catalogue import load_profile
 from scanner.model.endpoint import Target, host_port
-from scanner.model.report import EXIT_OK, SCHEMA, FailOn
+from scanner.model.report import EXIT_OK, SCHEMA, FailOn, Posture
 from scanner.model.saved_scan import COMPONENTS, POLICY, Head
 from scanner.model.scan_policy import Config, ScanPolicy
 from scanner.probe import sslyze_pool
@@ -62,6 +62,7 @@ class Asked:
     policy_file: str | None
     baseline: str | None
     required: tuple[str, ...]
+    history: str | None
     quiet: bool
     verbose: bool
 
@@ -91,7 +92,13 @@ def run(options: dict[str, Any]) -> int:
     loudness: Loudness = "quiet" if asked.quiet else "verbose" if asked.verbose else "normal"
     if dry_run:
         return _show(work)
-    work = replace(work, save=save, inputs=_inputs(asked, cluster), baseline=known)
+    work = replace(
+        work,
+        history=_history(asked.history, work.head.clusters),
+        save=save,
+        inputs=_inputs(asked, cluster),
+        baseline=known,
+    )
     return run_and_report(work, outputs, fail_on, loudness)
 
 
@@ -108,6 +115,20 @@ def _show(work: Work) -> int:
         show(plain(f"left out: {counted(number, 'endpoint')}: {reason}"))
     show(exit_text(EXIT_OK, [f"{counted(len(jobs), 'endpoint')} would be probed, nothing dialled"]))
     return EXIT_OK
+
+
+def _history(directory: str | None, clusters: tuple[str, ...]) -> tuple[Posture, ...]:
+    """Load the scans of ``--history``. Raises ``ScannerError``."""
+    if directory is None:
+        return ()
+    from scanner.saved_scan import history  # noqa: PLC0415 - few scans need it
+
+    if not Path(directory).is_dir():
+        raise InputError(f"--history {plain(directory)}: no such directory", hint="use the one above those of --save")
+    found, others = history(directory, clusters)
+    left_out = f"; {counted(others, 'scan')} not shown: stopped, or of other clusters" if others else ""
+    note(f"adhere: --history {plain(directory)}: {counted(len(found), 'earlier scan')}{left_out}")
+    return found
 
 
 def _inputs(asked: Asked, cluster: ClusterAsked) -> dict[str, str]:

@@ -6,8 +6,9 @@ format. Rows are written to a file during the scan, so that a report of 10,000 e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Literal, NotRequired, TypedDict
 
 from scanner.model.component_tally import ComponentTally, component_of
@@ -281,6 +282,16 @@ FailOn = Literal["low", "medium", "high", "critical", "never"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Posture:
+    """The outcomes of a complete scan."""
+
+    at: datetime
+    """Its start."""
+    outcomes: Mapping[Outcome, int]
+    """Endpoints by outcome."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """Input of a format. ``rows`` can be called several times."""
 
@@ -303,6 +314,8 @@ class Report:
     """All certificates of the clusters; None for a list of targets."""
     baseline: BaselineRow | None = None
     """Known findings; None without ``--baseline``."""
+    history: tuple[Posture, ...] = ()
+    """Earlier complete scans of the same clusters, oldest first (``--history``)."""
 
 
 EXIT_OK, EXIT_FINDINGS, EXIT_USAGE, EXIT_INCOMPLETE, EXIT_NOTHING, EXIT_INTERNAL = 0, 1, 2, 3, 4, 70

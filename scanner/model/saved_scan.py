@@ -67,6 +67,8 @@ class Head:
     """RFC 3339, UTC."""
     coverage: Coverage | None = None
     """None: by a release that did not keep it."""
+    outcomes: dict[str, int] | None = None
+    """Endpoints by outcome. None: by a release that did not keep it."""
 
 
 def cluster_of(endpoint: str, clusters: Collection[str]) -> str | None:

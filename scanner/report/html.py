@@ -24,7 +24,7 @@ from scanner.model.component_tally import ComponentRow, name_of
 from scanner.model.finding import OUTCOMES, SEVERITIES, Outcome
 from scanner.model.finding import outcome as outcome_of
 from scanner.model.inventory import moment
-from scanner.model.report import NEVER_FAILS, VERDICTS, EndpointRow, FindingRow, Report
+from scanner.model.report import NEVER_FAILS, VERDICTS, EndpointRow, FindingRow, Posture, Report
 from scanner.report import headline
 from scanner.report.certificates import BASE, certificates_view
 from scanner.report.coverage import exit_line, missing, stopped, trust_line, unseen
@@ -41,6 +41,8 @@ MOST_LINES = 150
 """Lines of the matrix."""
 MOST_FINDINGS = 200
 """Groups of findings; cluster-wide findings without those in the table of certificates."""
+_POSTURE: tuple[Outcome, ...] = ("fail", "inconclusive", "deviates")
+"""Outcomes of the chart over time: those to bring to zero."""
 _SECONDS = re.compile(r"(?<=T\d\d:\d\d:\d\d)(?:\.\d+)?\+00:00$")
 """End of a timestamp, behind its seconds."""
 
@@ -70,6 +72,7 @@ def write(report: Report, out: TextIO) -> None:
         clusters=list(_clusters(report.cluster)),
         failures=list(_failures(found[:MOST_FINDINGS], wide[:MOST_FINDINGS])),
         failures_left_out=max(len(found) - MOST_FINDINGS, 0) + max(len(wide) - MOST_FINDINGS, 0),
+        posture=posture(report),
         matrix=matrix,
         matrix_lines=matrix.lines(MOST_LINES),
         states=SHOWN,
@@ -156,6 +159,39 @@ class FailureView:
     """Listeners that ``places`` does not name."""
     number: int | None = None
     """The filter that lists the endpoints."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostureView:
+    """The chart of outcomes over time. Coordinates are percent of its width, and of its height from above."""
+
+    scans: tuple[Posture, ...]
+    """Oldest first, with this one."""
+    lines: dict[Outcome, list[tuple[float, float, Posture]]]
+    """Points of an outcome, for those that a scan has."""
+    most: int
+    """Endpoints at the top."""
+
+
+def posture(report: Report) -> PostureView | None:
+    """Return the chart of the earlier scans and this one; None without earlier ones."""
+    at = moment(report.started)
+    if not report.history or at is None:
+        return None
+    now = Posture(at=at, outcomes=report.summary.outcomes)
+    scans = tuple(sorted((*report.history, now), key=lambda each: each.at))
+    times = [each.at.timestamp() for each in scans]
+    first, span = times[0], max(times[-1] - times[0], 1.0)
+    shown = [each for each in _POSTURE if any(scan.outcomes[each] for scan in scans)]
+    most = max((scan.outcomes[each] for each in shown for scan in scans), default=0)
+    lines = {
+        each: [
+            (round((when - first) / span * 96 + 2, 2), round(96 - 90 * scan.outcomes[each] / max(most, 1), 2), scan)
+            for when, scan in zip(times, scans, strict=True)
+        ]
+        for each in shown
+    }
+    return PostureView(scans=scans, lines=lines, most=most)
 
 
 def _failures(found: list[Group], wide: list[FindingRow]) -> Iterator[FailureView]:

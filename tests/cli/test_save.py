@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -85,3 +86,32 @@ def test_thresholds_of_a_configuration_file_are_kept_too(call: Call, farm: Farm,
     assert scanned.code == 1
     answer = call("whatif", tmp_path / "kept", "--format", "json")
     assert (answer.code, json.loads(answer.out)["changes"]) == (0, [])
+
+
+def test_a_history_shows_the_scans_of_the_same_targets_over_time(call: Call, farm: Farm, tmp_path: Path) -> None:
+    target, html = farm["tls10"].target, tmp_path / "report.html"
+    for name in ("a", "b"):
+        call("scan", target, "--save", tmp_path / "scans" / name)
+    old = json.loads((tmp_path / "scans/a" / HEAD).read_text())
+    assert old["outcomes"]["fail"] == 1
+    del old["outcomes"]  # as an earlier release wrote it: counted from the rows
+    (tmp_path / "scans/a" / HEAD).write_text(json.dumps({**old, "started": "2026-01-01T00:00:00Z"}))
+    (tmp_path / "scans/c").mkdir()
+    (tmp_path / "scans/c" / HEAD).write_text(json.dumps({**old, "interrupted": "SIGTERM"}))
+    answer = call("scan", target, "--history", tmp_path / "scans", "--format", f"html={html}")
+    assert answer.code == 1
+    assert "2 earlier scans; 1 scan not shown: stopped, or of other clusters" in answer.err
+    text = html.read_text()
+    (points,) = re.findall(r'<polyline class="fail"[^>]* points="([^"]*)"', text)
+    assert len(points.split()) == 3
+    assert points.startswith("2.0,6.0 ")
+    assert text.count('<th scope="row">2026-01-01 00:00+00:00</th><td>1</td>') == 1
+
+
+def test_a_first_scan_has_no_history_and_a_mistyped_directory_is_refused(
+    call: Call, farm: Farm, tmp_path: Path
+) -> None:
+    html = tmp_path / "report.html"
+    assert call("scan", farm["tls10"].target, "--history", tmp_path, "--format", f"html={html}").code == 1
+    assert "<polyline" not in html.read_text()
+    assert call("scan", farm["tls10"].target, "--history", tmp_path / "gone").code == 2

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal
@@ -12,6 +14,8 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from scanner.model.finding import OUTCOMES
+from scanner.model.report import Posture
 from scanner.report import html
 from scanner.report.atomic import atomic_write
 from tests.report import cluster_samples, samples
@@ -49,7 +53,10 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def cluster_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("html") / "cluster.html"
-    atomic_write(path, lambda out: html.write(cluster_samples.report(), out))
+    at, outcomes = datetime(2026, 11, 1, tzinfo=UTC), dict.fromkeys(OUTCOMES, 1)
+    past = [Posture(at=at + timedelta(days=day), outcomes={**outcomes, "fail": 12 - day}) for day in range(10)]
+    report = replace(cluster_samples.report(), history=tuple(past))
+    atomic_write(path, lambda out: html.write(report, out))
     return path
 
 
@@ -289,6 +296,14 @@ def test_a_long_list_is_not_printed(large: Page) -> None:
     expect(large.locator("#table")).to_be_hidden()
     expect(large.locator("#unprinted")).to_contain_text("1380 endpoints is not printed")
     expect(large.locator(".grid")).to_be_visible()
+
+
+def test_the_scans_over_time_are_drawn_and_listed(cluster: Page) -> None:
+    chart = cluster.locator(".posture")
+    expect(chart.locator("polyline.fail")).to_be_visible()
+    chart.locator("summary").click()
+    expect(chart.locator("tbody tr")).to_have_count(11)
+    expect(chart.locator("tbody tr").last).to_contain_text("2026-11-01")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
