@@ -44,6 +44,14 @@ _SCAN: tuple[Format[Report], ...] = (
     Format(name="gitlab", file_name="code-quality.json", module="scanner.report.gitlab"),
     Format(name="markdown", file_name="report.md", module="scanner.report.markdown"),
     Format(name="csv", file_name="report.csv", module="scanner.report.csv_table"),
+    Format(name="openreports", file_name="openreports.json", module="scanner.report.policy_reports"),
+    Format(
+        name="policyreport",
+        file_name="policyreports.json",
+        module="scanner.report.policy_reports",
+        function="write_policy_reports",
+    ),
+    Format(name="cyclonedx", file_name="cbom.cdx.json", module="scanner.report.cyclonedx"),
     Format(name="controls", file_name="controls.md", module="scanner.report.control_results"),
 )
 _TLS_SCANNER: tuple[Format[Report], ...] = tuple(

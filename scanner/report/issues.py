@@ -135,12 +135,17 @@ def _open(row: EndpointRow) -> list[FindingRow]:
     found = [each for each in row["findings"] if headline.open_question(each)]
     if row["verdict"] not in ("fail", "inconclusive") or any(each["verdict"] == row["verdict"] for each in found):
         return found
-    said = FindingRow(
-        rule=VERDICT,
+    return [*found, stated(VERDICT, row["verdict"], row["status"], headline.reason(row))]
+
+
+def stated(rule: str, verdict: str, status: str, message: str) -> FindingRow:
+    """Return a finding for what no rule has: the verdict of an endpoint, a gap of the coverage."""
+    return FindingRow(
+        rule=rule,
         severity="medium",
-        verdict=row["verdict"],
-        status=row["status"],
-        message=headline.reason(row),
+        verdict=verdict,
+        status=status,
+        message=message,
         expected=[],
         observed=[],
         fix=None,
@@ -150,7 +155,6 @@ def _open(row: EndpointRow) -> list[FindingRow]:
         waiver=None,
         about=None,
     )
-    return [*found, said]
 
 
 def _place(row: EndpointRow) -> PlaceRow | None:

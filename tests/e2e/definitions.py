@@ -15,6 +15,7 @@ from typing import Any, Final
 
 CRDS: Final = Path(__file__).parent / "crds"
 CURRENT: Final = "current"
+REPORTS: Final = "reports"
 
 _Definition = dict[str, Any]
 _GATEWAY: Final = "sigs.k8s.io/gateway-api"
@@ -147,6 +148,13 @@ SETS: Final[Mapping[str, tuple[Source, ...]]] = {
                 f"example/prometheus-operator-crd/monitoring.coreos.com_{plural}.yaml"
                 for plural in ("servicemonitors", "podmonitors", "probes", "scrapeconfigs")
             ),
+        ),
+    ),
+    REPORTS: (
+        Source(
+            CRDS / "reports",
+            "github.com/openreports/reports-api",
+            tuple(f"config/crd/openreports.io_{name}.yaml" for name in ("reports", "clusterreports")),
         ),
     ),
     "gateway-1.0": (_gateway(CRDS / "gateway-1.0", *_FORMER),),

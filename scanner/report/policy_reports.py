@@ -1,0 +1,195 @@
+"""Reports of the Policy Working Group and of OpenReports, as a list that ``kubectl apply`` takes.
+
+Both APIs have the same results: ``openreports.io/v1alpha1`` and its ancestor ``wgpolicyk8s.io/v1alpha2``. Each scanned
+object has a report of its own, because etcd limits the size of an object. Replicas of a listener share a result, with
+the worst one. ``resultID`` is the fingerprint, so that viewers know a result again.
+
+``error`` is the result of what could not be determined; ``warn`` is a violation that the exit code does not count.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, TextIO
+
+from scanner.kube.kinds import KINDS
+from scanner.model.endpoint import host_port
+from scanner.model.finding import outcome as outcome_of
+from scanner.model.fingerprint import fingerprint
+from scanner.model.inventory import moment
+from scanner.model.report import EndpointRow, FindingRow, OwnerRow, Report
+from scanner.report import headline
+from scanner.report.escape import plain
+from scanner.report.issues import VERDICT, gaps, stated
+from scanner.report.stream import dumps
+
+MOST: Final = 1_000_000
+"""Bytes of the results of a report, the most important first. The summary counts all. An API server refuses 1.5 MiB."""
+_LONGEST: Final = 1000
+_ITEMS: Final = 10
+_RESULTS: Mapping[str, str] = {
+    "fail": "fail",
+    "deviates": "warn",
+    "inconclusive": "error",
+    "pass": "pass",
+    "not_applicable": "skip",
+}
+_SCORES: Final = ("pass", "fail", "warn", "error", "skip")
+_NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_GROUPS: Mapping[str, str] = {
+    "Deployment": "apps/v1",
+    "DaemonSet": "apps/v1",
+    "StatefulSet": "apps/v1",
+    "ReplicaSet": "apps/v1",
+    "Job": "batch/v1",
+    **{kind.name: "v1" for kind in KINDS if not kind.group},
+}
+"""API versions of the owners that every cluster has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Api:
+    """One of the two APIs."""
+
+    version: str
+    kind: str
+    cluster_kind: str
+    sourced: bool
+    """True if a report names its source."""
+
+
+OPENREPORTS: Final = Api(version="openreports.io/v1alpha1", kind="Report", cluster_kind="ClusterReport", sourced=True)
+POLICY_REPORT: Final = Api(
+    version="wgpolicyk8s.io/v1alpha2", kind="PolicyReport", cluster_kind="ClusterPolicyReport", sourced=False
+)
+
+
+@dataclass(slots=True)
+class _Results:
+    """The results of one object."""
+
+    found: dict[str, tuple[tuple[int, bool, int], str, str]] = field(default_factory=dict)
+    """Importance, result and its JSON, by fingerprint."""
+
+    def add(self, finding: FindingRow, about: str, row: EndpointRow | None, now: dict[str, int]) -> None:
+        """Add a finding; of several with one fingerprint the most important one stays."""
+        name, rank = fingerprint(finding, about), headline.importance(finding)
+        if name in self.found and self.found[name][0] <= rank:
+            return
+        result = _RESULTS[outcome_of(finding["verdict"], finding["status"])]
+        self.found[name] = rank, result, dumps(_result(finding, result, name, about, row, now))
+
+    def counts(self) -> dict[str, int]:
+        """Return the summary."""
+        counted = Counter(result for _, result, _ in self.found.values())
+        return {each: counted[each] for each in _SCORES}
+
+
+def write(report: Report, out: TextIO) -> None:
+    """Write reports of ``openreports.io``."""
+    _write(report, out, OPENREPORTS)
+
+
+def write_policy_reports(report: Report, out: TextIO) -> None:
+    """Write reports of ``wgpolicyk8s.io``."""
+    _write(report, out, POLICY_REPORT)
+
+
+def _write(report: Report, out: TextIO, api: Api) -> None:
+    out.write('{"apiVersion":"v1","kind":"List","items":[')
+    before = "\n"
+    for each in _reports(report, api):
+        out.write(before + each)
+        before = ",\n"
+    out.write("\n]}\n")
+
+
+def _reports(report: Report, api: Api) -> Iterator[str]:
+    """Yield each report as JSON: first the cluster's, with what was not read, then one for each owner."""
+    now = _timestamp(report.finished)
+    wide = _Results()
+    for text in gaps(report):
+        wide.add(stated("coverage", "inconclusive", "not-tested", text), text, None, now)
+    for finding in report.findings:
+        wide.add(finding, "objects", None, now)
+    if wide.found:
+        yield _document(api, None, wide)
+    owners: dict[tuple[str | None, ...], tuple[OwnerRow, _Results]] = {}
+    for row in report.rows():
+        owner = row["owner"]
+        _, results = owners.setdefault((owner["kind"], owner["namespace"], owner["name"]), (owner, _Results()))
+        for finding in row["findings"]:
+            results.add(finding, row["id"], row, now)
+        if all(each["verdict"] != row["verdict"] for each in row["findings"]):
+            verdict = stated(VERDICT, row["verdict"], row["status"], headline.reason(row))
+            results.add(verdict, row["id"], row, now)
+    for owner, results in owners.values():
+        yield _document(api, owner, results)
+
+
+def _document(api: Api, owner: OwnerRow | None, results: _Results) -> str:
+    namespace = owner["namespace"] if owner and _NAMESPACE.fullmatch(owner["namespace"] or "") else None
+    parts = (owner["kind"], owner["namespace"] or "", owner["name"]) if owner else ("cluster",)
+    digest = hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:20]
+    head = {
+        "apiVersion": api.version,
+        "kind": api.kind if namespace else api.cluster_kind,
+        "metadata": {
+            "name": f"adhere-{digest}",
+            **({"namespace": namespace} if namespace else {}),
+            "labels": {"app.kubernetes.io/managed-by": "adhere"},
+        },
+        **({"source": "adhere"} if api.sourced else {}),
+        **({"scope": _scope(owner)} if owner and owner["kind"] != "Target" else {}),
+        "summary": results.counts(),
+    }
+    shown, room = list[str](), MOST
+    for _, _, encoded in sorted(results.found.values(), key=lambda one: one[0]):
+        room -= len(encoded.encode()) + 1
+        if room < 0:
+            break
+        shown.append(encoded)
+    return f'{dumps(head).removesuffix("}")},"results":[{",".join(shown)}]}}'
+
+
+def _scope(owner: OwnerRow) -> dict[str, str]:
+    version = {"apiVersion": _GROUPS[owner["kind"]]} if owner["kind"] in _GROUPS else {}
+    namespace = {"namespace": plain(owner["namespace"], 63)} if owner["namespace"] else {}
+    return {**version, "kind": plain(owner["kind"], 63), **namespace, "name": plain(owner["name"], 253)}
+
+
+def _result(
+    finding: FindingRow, result: str, name: str, about: str, row: EndpointRow | None, now: dict[str, int]
+) -> dict[str, object]:
+    address = host_port(row["address"], row["port"]) if row else ""
+    words = {
+        "resultID": name,
+        "about": finding["about"] or about,
+        "address": address,
+        "status": finding["status"],
+        "observed": ", ".join(finding["observed"][:_ITEMS]),
+        "expected": ", ".join(finding["expected"][:_ITEMS]),
+        "fix": finding["fix"] or "",
+        "waiver": finding["waiver"] or "",
+    }
+    return {
+        "policy": "adhere",
+        "rule": plain(finding["rule"], 100),
+        "category": "TLS",
+        "severity": finding["severity"],
+        "result": result,
+        "scored": result != "warn",
+        "source": "adhere",
+        "message": plain(finding["message"], _LONGEST),
+        "timestamp": now,
+        "properties": {key: plain(text, _LONGEST) for key, text in words.items() if text},
+    }
+
+
+def _timestamp(text: str) -> dict[str, int]:
+    found = moment(text)
+    return {"seconds": int(found.timestamp()) if found else 0, "nanos": 0}

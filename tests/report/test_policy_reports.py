@@ -1,0 +1,133 @@
+"""Reports for clusters: unknown is an error, results are known again, and every report fits into etcd."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from io import StringIO
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from scanner.model.finding import Status, Verdict
+from scanner.model.report import Report
+from scanner.report import policy_reports
+from scanner.report.escape import plain
+from tests.report import cluster_samples, samples
+from tests.report.samples import HOSTILE, finding
+from tests.report.test_sarif import row
+
+TEXT = {"type": "string"}
+RESULT = {  # the schema of both definitions, which tests/e2e applies to a real API server
+    "type": "object",
+    "required": ["policy"],
+    "additionalProperties": False,
+    "properties": {
+        **dict.fromkeys(("policy", "rule", "category", "source", "message"), TEXT),
+        "severity": {"enum": ["critical", "high", "low", "medium", "info"]},
+        "result": {"enum": ["pass", "fail", "warn", "error", "skip"]},
+        "scored": {"type": "boolean"},
+        "timestamp": {
+            "type": "object",
+            "required": ["nanos", "seconds"],
+            "additionalProperties": False,
+            "properties": {"nanos": {"type": "integer"}, "seconds": {"type": "integer"}},
+        },
+        "properties": {"type": "object", "additionalProperties": TEXT},
+    },
+}
+VALIDATOR = Draft202012Validator({"type": "array", "items": RESULT})
+REPORTS = {"targets": samples.report(), "cluster": cluster_samples.report(), "nothing": samples.report([])}
+
+
+def items(report: Report, *, old: bool = False) -> list[dict[str, Any]]:
+    out = StringIO()
+    (policy_reports.write_policy_reports if old else policy_reports.write)(report, out)
+    document = json.loads(out.getvalue())
+    assert (document["apiVersion"], document["kind"]) == ("v1", "List")
+    return list(document["items"])
+
+
+def results(report: Report) -> list[dict[str, Any]]:
+    return [each for item in items(report) for each in item["results"]]
+
+
+@pytest.mark.parametrize("report", REPORTS.values(), ids=REPORTS)
+@pytest.mark.parametrize("old", [False, True])
+def test_results_are_valid_and_the_summary_counts_them(report: Report, *, old: bool) -> None:
+    found = items(report, old=old)
+    for each in found:
+        assert [error.message for error in VALIDATOR.iter_errors(each["results"])] == []
+        for name, count in each["summary"].items():
+            assert sum(one["result"] == name for one in each["results"]) == count
+        assert each["kind"].endswith("Report")
+        assert each["kind"].startswith("Cluster") == ("namespace" not in each["metadata"])
+        assert ("source" in each) != old
+        assert each["metadata"]["labels"] == {"app.kubernetes.io/managed-by": "adhere"}
+    names = [(each["metadata"].get("namespace"), each["metadata"]["name"]) for each in found]
+    assert len(set(names)) == len(names)
+
+
+def test_each_object_has_a_report() -> None:
+    report = cluster_samples.report()
+    scopes = {(each["scope"]["kind"], each["scope"]["name"]) for each in items(report) if "scope" in each}
+    assert scopes == {(row["owner"]["kind"], plain(row["owner"]["name"], 253)) for row in report.rows()}
+    assert "scope" not in items(report)[0], "the first is the cluster's"
+    assert {each["rule"] for each in items(report)[0]["results"]} >= {"coverage"}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "status", "result", "scored"),
+    [
+        ("pass", "ok", "pass", True),
+        ("fail", "violation", "fail", True),
+        ("fail", "waived", "warn", False),
+        ("fail", "readiness", "warn", False),
+        ("inconclusive", "not-tested", "error", True),
+        ("not_applicable", "not-tls", "skip", True),
+    ],
+)
+def test_results(verdict: Verdict, status: Status, result: str, *, scored: bool) -> None:
+    judged = finding("r", "high", verdict, "m", status=status, waiver="until 2027" if status == "waived" else None)
+    (one,) = [each for each in results(samples.report([row("a:1", judged, verdict=verdict)])) if each["rule"] == "r"]
+    assert (one["result"], one["scored"]) == (result, scored)
+    assert one["properties"].get("waiver") == ("until 2027" if status == "waived" else None)
+
+
+def test_an_endpoint_without_a_finding_of_its_verdict_is_an_error() -> None:
+    passed = finding("r", "high", "pass", "m")
+    found = results(samples.report([row("a:1", passed, verdict="inconclusive"), row("b:1", verdict="inconclusive")]))
+    said = sorted((each["rule"], each["result"]) for each in found if each["rule"] != "coverage")
+    assert said == [("r", "pass"), ("verdict", "error"), ("verdict", "error")]
+
+
+def test_a_result_is_known_again() -> None:
+    now, later = cluster_samples.report(), replace(cluster_samples.report(), finished="2027-01-01T00:00:00Z")
+
+    def timeless(report: Report) -> list[dict[str, Any]]:
+        found = items(report)
+        for each in (one for item in found for one in item["results"]):
+            del each["timestamp"]
+        return found
+
+    assert timeless(now) == timeless(later)
+    assert items(now) != items(later)
+
+
+def test_replicas_share_a_result_with_the_worst_one() -> None:
+    good, bad = finding("r", "high", "pass", "m"), finding("r", "high", "fail", "bad")
+    same = [row("a:1", good, verdict="pass", number=1), row("a:1", bad, number=2), row("a:1", good, number=3)]
+    found = [each for each in results(samples.report(same)) if each["rule"] == "r"]
+    assert [(each["result"], each["message"]) for each in found] == [("fail", "bad")]
+
+
+def test_a_report_fits_into_etcd() -> None:
+    long = finding("r", "high", "fail", HOSTILE * 3, observed=(HOSTILE * 3,), expected=(HOSTILE,), fix=HOSTILE * 3)
+    unknown = finding("r", "high", "inconclusive", "m")
+    many = [row("z:443", unknown, verdict="inconclusive"), *(row(f"a-{number}:443", long) for number in range(400))]
+    large = items(samples.report(many))[-1]
+    assert {each["result"] for each in large["results"]} == {"fail"}
+    assert 100 < len(large["results"]) < 400
+    assert large["summary"] == {"pass": 0, "fail": 400, "warn": 0, "error": 1, "skip": 0}
+    assert len(json.dumps(large, ensure_ascii=False).encode()) < 1_100_000
