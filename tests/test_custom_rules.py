@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -9,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from scanner.cluster.lint_input import read_manifests
 from scanner.config.scan_policy import parse
@@ -25,6 +28,7 @@ from scanner.model.declared import Declared, LintSubject
 from scanner.model.lint_report import LintReport, exit_code
 from scanner.model.observation import Answers, Reach
 from scanner.model.scan_policy import ScanPolicy
+from scanner.report.json_document import write_lint
 from scanner.tls.codepoints import TLS12
 from tests.judge.cases import CONFORMING, ENDPOINT
 from tests.judge.cases import case as judged
@@ -90,6 +94,10 @@ def test_the_examples_on_objects(tmp_path: Path) -> None:
         "Routes of payments are re-encrypted",
     ]
     assert exit_code(report, "high") == 1
+    out = io.StringIO()
+    write_lint(report, out)
+    schema = json.loads((Path(__file__).parents[1] / "docs/schema/lint-v1.json").read_text())
+    assert [each.message for each in Draft202012Validator(schema).iter_errors(json.loads(out.getvalue()))] == []
 
 
 def test_a_missing_field_is_inconclusive(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from scanner.report.results import Results
 
 _MOST = 50
 """Endpoints that a waiver lists by id."""
+_LINT = "use a report of a scan; docs/policy.md has a waiver for objects"
 _WAIVER = """apiVersion: adhere/v1
 kind: ScanPolicy
 waivers:
@@ -50,7 +51,7 @@ def waive(results: str, rule: str, endpoint: str | None, until: str, owner: str,
     """
     found = read_results(results)
     if found.of != SCAN:
-        raise UsageError(f"{results}: waivers are for scans, and this is of {found.of}", hint="use a report of a scan")
+        raise UsageError(f"{results}: waivers are for scans, and this is of {found.of}", hint=_LINT)
     if rule not in WAIVABLE and not rule.startswith("custom/"):
         hint = did_you_mean(rule, WAIVABLE, otherwise="'adhere rules' lists them")
         raise UsageError(f"--rule: no rule on endpoints has the id {shown(rule)}", hint=hint)

@@ -18,7 +18,7 @@ from typing import Any, Final, TypedDict
 from scanner.errors import InputError
 from scanner.files.regular_file import content
 from scanner.model.finding import SEVERITIES
-from scanner.model.fingerprint import KnownRow, code_points, fingerprint
+from scanner.model.fingerprint import KnownRow, code_points, fingerprint, is_requirement
 from scanner.model.lint_report import SCHEMA as LINT
 from scanner.model.lint_report import LintFindingRow, ObjectRow, SkippedRow
 from scanner.model.report import BRIEF_SCHEMA as BRIEF
@@ -261,7 +261,8 @@ def _lint(source: str, document: _Lint) -> Results:
     missing = [each for each in document["unreadable"] if not each["accepted"]]
     results.gaps.update(f"{each['resource']} could not be read" for each in missing)
     results.add_objects(document["objects"], document["findings"])
-    unread = sum(each["severity"] != SEVERITIES[0] for each in document["findings"])
+    inputs = (each for each in document["findings"] if not is_requirement(each["rule"]))
+    unread = sum(each["severity"] != SEVERITIES[0] for each in inputs)
     results.shortfall = f"{counted(unread, 'file')} could not be read" if unread else ""
     if not document["objects"]:
         results.shortfall = results.shortfall or "there was no object to judge"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import json
 import re
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from scanner.cluster.lint_input import read_manifests
 from scanner.kube.kinds import TLS_CERTIFICATE_DELEGATION
@@ -15,8 +18,12 @@ from scanner.linting import LINT_READS, declared, lint_report
 from scanner.model.declared import Declared, LintSubject
 from scanner.model.lint_report import LintReport, exit_code
 from scanner.model.scan_policy import ScanPolicy, Selector, Waiver
+from scanner.report import LINT_FORMATS
+from scanner.report.json_document import write_lint
+from scanner.report.results import read_report
 from tests.lint.examples import empty
 
+VALIDATOR = Draft202012Validator(json.loads((Path(__file__).parents[2] / "docs/schema/lint-v1.json").read_text()))
 TODAY = datetime(2026, 11, 23, tzinfo=UTC)
 NOTE = "adhere: ignore[field-unknown] our webhook reads it until 2027-01-31"
 HEAD = "apiVersion: projectcontour.io/v1\nkind: TLSCertificateDelegation\n"
@@ -112,6 +119,25 @@ def test_an_expired_ignore_waives_nothing(tmp_path: Path) -> None:
     assert exit_code(report, "medium") == 1
     found = next(each for each in report.every() if each["field"] == "spec.x")
     assert "the ignore has expired: ignored until 2026-11-22: r" in found["evidence"][-1]
+
+
+@pytest.mark.parametrize("name", LINT_FORMATS)
+def test_every_format_has_the_reason(tmp_path: Path, name: str) -> None:
+    text = OBJECT.replace("x: 1", "x: 1 # adhere: ignore[field-unknown] a::b | <i>|\u202e until 2027-01-31")
+    unused = f"---\n# {NOTE}\n{HEAD}metadata: {{name: b}}\nspec: {{delegations: []}}\n"
+    out = io.StringIO()
+    LINT_FORMATS[name].write(linted(tmp_path, text + unused), out)
+    assert "waiver-unused" in out.getvalue()
+    assert "waived" in out.getvalue() or "uppressions" in out.getvalue() or name == "gitlab"
+    assert "\u202e" not in out.getvalue() or name == "json"
+
+
+def test_the_json_has_its_schema_and_is_complete(tmp_path: Path) -> None:
+    out = io.StringIO()
+    write_lint(linted(tmp_path, OBJECT.replace("x: 1", f"x: 1 # {NOTE}\n  delegation: [] # {NOTE}")), out)
+    assert [each.message for each in VALIDATOR.iter_errors(json.loads(out.getvalue()))] == []
+    (tmp_path / "r.json").write_text(out.getvalue())
+    assert read_report(tmp_path / "r.json").shortfall == ""
 
 
 def test_an_ignore_without_a_finding_is_reported(tmp_path: Path) -> None:
