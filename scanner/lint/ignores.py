@@ -26,8 +26,10 @@ from scanner.model.scan_policy import Selector, Waiver
 WAIVABLE: Final = (*(each.id for each in RULES), DUPLICATE.id)
 """Ids of the rules that a waiver or an ignore may name."""
 ANNOTATION: Final = "adhere.dev/ignore"
-_MOST = 100
+_MOST = 20
 """Lines of one annotation."""
+_MOST_SUGGESTIONS = 20
+"""Unknown rules with a similar one in the hint: it takes 10 ms to find, and tenants write annotations."""
 _RULES: Final = re.compile(r"\[([^\]]*)\](.*)")
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 _WRITE = "write ignore[RULE] REASON until 2027-01-31"
@@ -61,6 +63,7 @@ class Ignores:
     every: list[Ignore] = field(default_factory=list)
     _by_line: dict[tuple[str, int], list[Ignore]] = field(default_factory=dict)
     _by_object: dict[int, list[Ignore]] = field(default_factory=dict)
+    _suggestions: int = 0
 
     def add_comment(self, file: str, comment: Comment) -> None:
         """Read a comment of a file."""
@@ -109,7 +112,9 @@ class Ignores:
             problem = "it names no rule"
         elif unknown := next((each for each in named if each not in self.rules), None):
             problem = f"no rule is called {shown(unknown)}"
-            hint = did_you_mean(unknown, self.rules, otherwise="'adhere rules' lists them all")
+            self._suggestions += 1
+            known = self.rules if self._suggestions <= _MOST_SUGGESTIONS else ()
+            hint = did_you_mean(unknown, known, otherwise="'adhere rules' lists them all")
         elif not (until and reason):
             problem = "it has no reason or no end"
         expires = _date(day)

@@ -112,6 +112,13 @@ def test_an_ignore_that_is_not_complete_has_no_effect(tmp_path: Path, note: str,
     assert told(report) == [("low", "waiver-unused", 6, f"the ignore has no effect: {message}")]
 
 
+def test_many_unknown_rules_cost_little(tmp_path: Path) -> None:
+    lines = "".join(f"  # adhere: ignore[field-unknwo{number}] r until 2027-01-31\n" for number in range(300))
+    report = linted(tmp_path, OBJECT.replace("  x: 1\n", f"{lines}  x: 1\n"))
+    hints = [each["fix"] or "" for each in report.findings]
+    assert (len(hints), sum("did you mean" in each for each in hints)) == (300, 20)
+
+
 def test_an_expired_ignore_waives_nothing(tmp_path: Path) -> None:
     report = linted(tmp_path, OBJECT.replace("x: 1", "x: 1 # adhere: ignore[field-unknown] r until 2026-11-22"))
     assert waived(report) == []
