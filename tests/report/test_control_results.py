@@ -12,7 +12,7 @@ import pytest
 
 from scanner.model.controls import Answer, catalogues
 from scanner.model.report import EndpointRow, Report
-from scanner.report import control_results
+from scanner.report import FORMATS, control_results
 from tests.report import cluster_samples, samples
 from tests.report.test_markdown import cells, tokens
 from tests.report.test_sarif import row
@@ -78,3 +78,18 @@ def test_foreign_text_is_only_in_code_spans(report: Report) -> None:
     assert len(cells(text)) == rows
     assert {len(each) for each in cells(text)} == {7}
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", text)
+
+
+def test_findings_refer_to_the_controls_of_their_rules() -> None:
+    name = "NIST SP 800-52 Revision 2 3.1"
+    rules: list[Any] = [{**each, "controls": [name]} for each in samples.RULES]
+    report = replace(samples.report(), rules=rules)
+    said: dict[str, str] = {}
+    for format_ in ("text", "html", "csv", "json"):
+        out = StringIO()
+        FORMATS[format_].write(report, out, **({"verbose": True} if format_ == "text" else {}))
+        said[format_] = out.getvalue()
+    assert all(name in text for text in said.values())
+    short = StringIO()
+    FORMATS["text"].write(report, short)
+    assert name not in short.getvalue()
