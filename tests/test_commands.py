@@ -50,6 +50,8 @@ scope:
   acceptUnreadable: [networkpolicies.networking.k8s.io]
 """
 """Part of the demo's cluster that can be judged completely, as ``adhere baseline`` requires."""
+TLS_SCANNER = """{"timestamp": "2026-06-01T10:00:00Z", "ip_results": [{"ip": "127.0.0.1", "port_results": [
+{"port": 8443, "status": "OK", "tls_versions": ["TLSv1.2"], "tls_ciphers": ["ECDHE-RSA-AES128-GCM-SHA256"]}]}]}"""
 MANIFESTS = """
 apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
@@ -150,6 +152,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         (directory / "scope.yaml").write_text(SCOPE)
         (directory / "adhere.yaml").write_text(SCOPE)
         (directory / "targets.txt").write_text("127.0.0.1:1\n")
+        (directory / "results.json").write_text(TLS_SCANNER)
         (directory / "manifests").mkdir()
         (directory / "manifests/gateway.yaml").write_text(MANIFESTS)
         patch.setenv("KUBECONFIG", str(directory / "kubeconfig"))

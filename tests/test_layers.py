@@ -21,7 +21,7 @@ ROWS: tuple[frozenset[str], ...] = (
     frozenset({"cluster", "discover", "expect", "pki", "probe", "judge", "lint", "report", "metrics"}),
     frozenset(
         {"scan", "jobs", "assessment", "cross_endpoint", "saved_scan", "doctor", "demo"}
-        | {"port_forward_route", "certificates", "linting", "known_findings", "custom_rules"}
+        | {"port_forward_route", "certificates", "linting", "known_findings", "custom_rules", "tls_scanner_results"}
     ),
     frozenset({"cli", "serve", "__main__"}),
 )

@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
+from keyword import iskeyword
 
 import click
 from click.core import ParameterSource
@@ -36,6 +37,7 @@ COMMANDS: dict[str, str] = {
     "profiles": "List the TLS profiles, or show one.",
     "rules": "List the rules, or show the page of one.",
     "snapshot": "Save the objects of a cluster, without private keys.",
+    "import": "Save the results of openshift/tls-scanner as a scan of adhere.",
     "rbac": "Print the ClusterRole that a scan needs.",
     "completion": "Print the completion script of a shell.",
     "help": "Show the help text of a command.",
@@ -58,7 +60,8 @@ class Commands(click.Group):
         """Return the command of this name, whose options can also be set in the environment."""
         if name not in COMMANDS:
             return None
-        command = getattr(import_module(f"scanner.cli.{name}"), name)
+        module = f"{name}_" if iskeyword(name) else name
+        command = getattr(import_module(f"scanner.cli.{module}"), module)
         assert isinstance(command, click.Command)  # noqa: S101 - the table above and nothing else decides
         command.short_help = COMMANDS[name]
         _complete(command, f"ADHERE_{name.upper()}")
