@@ -26,7 +26,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from scanner.model.inventory import CertificateReport
 from scanner.model.report import EndpointRow, Report, Summary
-from scanner.report import html
+from scanner.report.formats import html
 
 _SIZES = (58, 500, 2000, 5000)
 _CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

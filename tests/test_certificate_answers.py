@@ -20,7 +20,7 @@ from scanner.model.endpoint import Owner
 from scanner.model.finding import Finding
 from scanner.model.inventory import InventoryRow, NamesRow, certificate_report
 from scanner.model.scan_policy import Require, ScanPolicy
-from scanner.report import html, json_document, junit, text
+from scanner.report.formats import html, json_document, junit, text
 from scanner.tls.certificate import parse_certificate
 from tests.certs import Authority
 from tests.judge.cases import CONFORMING, ENDPOINT

@@ -28,7 +28,7 @@ from scanner.model.declared import Declared, LintSubject
 from scanner.model.lint_report import LintReport, exit_code
 from scanner.model.observation import Answers, Reach
 from scanner.model.scan_policy import ScanPolicy
-from scanner.report.json_document import write_lint
+from scanner.report.formats.json_document import write_lint
 from scanner.tls.codepoints import TLS12
 from tests.judge.cases import CONFORMING, ENDPOINT
 from tests.judge.cases import case as judged

@@ -16,8 +16,8 @@ from click.testing import CliRunner
 
 from scanner import __version__
 from scanner.cli import adhere
+from scanner.cli.commands.scan import scan
 from scanner.cli.output import parse_outputs
-from scanner.cli.scan import scan
 from scanner.errors import UsageError
 from tests.cli.calling import context
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from scanner.cli.lint import lint
+from scanner.cli.commands.lint import lint
 
 ROOT = Path(__file__).parents[1]
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())

@@ -9,7 +9,7 @@ import click
 import pytest
 
 from scanner.cli import COMMANDS
-from scanner.cli.scan import scan
+from scanner.cli.commands.scan import scan
 from scanner.model import report
 from scanner.model.finding import SEVERITIES
 from tests.cli import command_help

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from scanner.assessment import Viewpoint
-from scanner.cli.whatif import compared
+from scanner.cli.commands.whatif import compared
 from scanner.errors import InputError
 from scanner.kube.maybe import Unknown
 from scanner.kube.tls_profile import Profile

@@ -42,8 +42,8 @@ COMMANDS: dict[str, str] = {
     "completion": "Print the completion script of a shell.",
     "help": "Show the help text of a command.",
 }
-"""Name of a command -> what it does. Its module in ``scanner.cli`` has a click command of the same name, and is
-imported when it is used: a list of commands must not wait for what a scan imports."""
+"""Name of a command -> what it does. Its module in ``scanner.cli.commands`` has a click command of the same name, and
+is imported when it is used: a list of commands must not wait for what a scan imports."""
 
 _LINKS = re.compile(r"SERVICE_(HOST|PORT)|PORT(_|$)")
 """Variables that Kubernetes sets in a pod for a Service with a name such as ``adhere-scan``."""
@@ -61,7 +61,7 @@ class Commands(click.Group):
         if name not in COMMANDS:
             return None
         module = f"{name}_" if iskeyword(name) else name
-        command = getattr(import_module(f"scanner.cli.{module}"), module)
+        command = getattr(import_module(f"scanner.cli.commands.{module}"), module)
         assert isinstance(command, click.Command)  # noqa: S101 - the table above and nothing else decides
         command.short_help = COMMANDS[name]
         _complete(command, f"ADHERE_{name.upper()}")

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scanner.assessment import Viewpoint
+from scanner.cli.commands.whatif import viewpoint as as_then
 from scanner.cli.inputs import load_policy, snapshots, viewpoint
 from scanner.cli.shared_options import ClusterAsked
-from scanner.cli.whatif import viewpoint as as_then
 from scanner.errors import InputError, UsageError
 from scanner.judge.waivers import WaiverLedger
 from scanner.kube.cluster_facts import READS as IDENTITY

@@ -35,38 +35,43 @@ class Format(Generic[R]):
 
 
 _SCAN: tuple[Format[Report], ...] = (
-    Format(name="text", file_name="report.txt", module="scanner.report.text"),
-    Format(name="json", file_name="report.json", module="scanner.report.json_document"),
-    Format(name="junit", file_name="report.xml", module="scanner.report.junit"),
-    Format(name="html", file_name="report.html", module="scanner.report.html"),
-    Format(name="sarif", file_name="report.sarif", module="scanner.report.sarif"),
-    Format(name="github", file_name="annotations.txt", module="scanner.report.github"),
-    Format(name="gitlab", file_name="code-quality.json", module="scanner.report.gitlab"),
-    Format(name="markdown", file_name="report.md", module="scanner.report.markdown"),
-    Format(name="csv", file_name="report.csv", module="scanner.report.csv_table"),
-    Format(name="openreports", file_name="openreports.json", module="scanner.report.policy_reports"),
+    Format(name="text", file_name="report.txt", module="scanner.report.formats.text"),
+    Format(name="json", file_name="report.json", module="scanner.report.formats.json_document"),
+    Format(name="junit", file_name="report.xml", module="scanner.report.formats.junit"),
+    Format(name="html", file_name="report.html", module="scanner.report.formats.html"),
+    Format(name="sarif", file_name="report.sarif", module="scanner.report.formats.sarif"),
+    Format(name="github", file_name="annotations.txt", module="scanner.report.formats.github"),
+    Format(name="gitlab", file_name="code-quality.json", module="scanner.report.formats.gitlab"),
+    Format(name="markdown", file_name="report.md", module="scanner.report.formats.markdown"),
+    Format(name="csv", file_name="report.csv", module="scanner.report.formats.csv_table"),
+    Format(name="openreports", file_name="openreports.json", module="scanner.report.formats.policy_reports"),
     Format(
         name="policyreport",
         file_name="policyreports.json",
-        module="scanner.report.policy_reports",
+        module="scanner.report.formats.policy_reports",
         function="write_policy_reports",
     ),
-    Format(name="cyclonedx", file_name="cbom.cdx.json", module="scanner.report.cyclonedx"),
-    Format(name="controls", file_name="controls.md", module="scanner.report.control_results"),
+    Format(name="cyclonedx", file_name="cbom.cdx.json", module="scanner.report.formats.cyclonedx"),
+    Format(name="controls", file_name="controls.md", module="scanner.report.formats.control_results"),
 )
 _TLS_SCANNER: tuple[Format[Report], ...] = tuple(
-    Format(name=f"tls-scanner-{kind}", file_name=name, module="scanner.report.tls_scanner", function=f"write_{kind}")
+    Format(
+        name=f"tls-scanner-{kind}",
+        file_name=name,
+        module="scanner.report.formats.tls_scanner",
+        function=f"write_{kind}",
+    )
     for kind, name in (("json", "results.json"), ("csv", "results.csv"), ("junit", "junit_tls_scan.xml"))
 )
 _LINT: tuple[Format[LintReport], ...] = (
-    Format(name="text", file_name="lint.txt", module="scanner.report.lint_text"),
-    Format(name="json", file_name="lint.json", module="scanner.report.json_document", function="write_lint"),
-    Format(name="junit", file_name="lint.xml", module="scanner.report.junit", function="write_lint"),
-    Format(name="sarif", file_name="lint.sarif", module="scanner.report.sarif"),
-    Format(name="github", file_name="lint-annotations.txt", module="scanner.report.github"),
-    Format(name="gitlab", file_name="lint-code-quality.json", module="scanner.report.gitlab"),
-    Format(name="markdown", file_name="lint.md", module="scanner.report.markdown"),
-    Format(name="csv", file_name="lint.csv", module="scanner.report.csv_table"),
+    Format(name="text", file_name="lint.txt", module="scanner.report.formats.lint_text"),
+    Format(name="json", file_name="lint.json", module="scanner.report.formats.json_document", function="write_lint"),
+    Format(name="junit", file_name="lint.xml", module="scanner.report.formats.junit", function="write_lint"),
+    Format(name="sarif", file_name="lint.sarif", module="scanner.report.formats.sarif"),
+    Format(name="github", file_name="lint-annotations.txt", module="scanner.report.formats.github"),
+    Format(name="gitlab", file_name="lint-code-quality.json", module="scanner.report.formats.gitlab"),
+    Format(name="markdown", file_name="lint.md", module="scanner.report.formats.markdown"),
+    Format(name="csv", file_name="lint.csv", module="scanner.report.formats.csv_table"),
 )
 _DIFF: tuple[Format[Any], ...] = (
     Format(name="text", file_name="diff.txt", module="scanner.report.comparison", function="write_text"),

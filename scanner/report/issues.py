@@ -15,8 +15,9 @@ from scanner.model.finding import SEVERITIES
 from scanner.model.fingerprint import fingerprint
 from scanner.model.lint_report import LintReport, PlaceRow
 from scanner.model.report import EXIT_NOTHING, NEVER_FAILS, EndpointRow, FindingRow, Report, exit_code
-from scanner.report import headline, lint_text
+from scanner.report import headline
 from scanner.report.coverage import exit_line, missing, shortfalls
+from scanner.report.formats import lint_text
 
 Level = Literal["error", "warning", "notice"]
 _STDIN = ("<stdin>", "standard input")

@@ -34,7 +34,7 @@ from scanner.model.report import (
 from scanner.model.serialization import DecodeError, codec
 from scanner.report import headline
 from scanner.report.coverage import shortfall
-from scanner.report.lint_text import named
+from scanner.report.formats.lint_text import named
 from scanner.report.page import counted
 from scanner.report.whatif import OUTCOMES, Outcome, outcome
 

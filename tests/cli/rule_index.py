@@ -6,7 +6,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from scanner.cli.rules import ALL
+from scanner.cli.commands.rules import ALL
 from scanner.model.rule import AnyRule, rule_page
 
 INDEX: Final = Path(__file__).parents[2] / "docs" / "rules" / "README.md"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scanner.cli.ask import describe, exit_code_of, offer_of
+from scanner.cli.commands.ask import describe, exit_code_of, offer_of
 from scanner.demo.tls_server import TlsSettings
 from scanner.errors import UsageError
 from scanner.probe import candidates

@@ -12,7 +12,8 @@ import pytest
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding
 from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_and_certificates
 
-from scanner.cli import certificate_files, certs
+from scanner.cli import certificate_files
+from scanner.cli.commands import certs
 from tests.certs import HOSTILE_NAMES, Authority, Credential, hostile
 from tests.cli.calling import Call
 

@@ -117,7 +117,7 @@ def test_the_text_ends_with_what_is_wrong_and_how_to_mend_it(call: Call, signer:
 def test_the_text_has_the_gravest_findings_and_counts_the_rest(
     call: Call, signer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scanner.cli.certs._MOST", 1)
+    monkeypatch.setattr("scanner.cli.commands.certs._MOST", 1)
     other = tmp_path / "other.pem"
     other.write_bytes(Authority("openshift-service-serving-signer@2").pem)
     answer = call("certs", signer, other, "--pki", file(tmp_path, "pki.yaml", pki(4096, "2020-01-01T00:00:00Z")))

@@ -12,7 +12,7 @@ import click
 import pytest
 
 from scanner.cli import COMMANDS, adhere
-from scanner.cli.scan import scan
+from scanner.cli.commands.scan import scan
 from scanner.cli.shared_options import Grouped, long_name
 from scanner.probe.session import Mode
 from tests.cli.calling import COMMAND, Call

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from scanner.cli.demo import target_of, unexpected
+from scanner.cli.commands.demo import target_of, unexpected
 from scanner.demo.outcomes import LISTENERS, Listener, ListenerSpec
 from scanner.model.report import EndpointRow, Report
 from tests.cli.calling import Call, Called, called, valid
@@ -107,7 +107,7 @@ def test_a_signal_ends_it_with_what_it_has(
         if number := next(signals, None):
             os.kill(os.getpid(), number)
 
-    monkeypatch.setattr("scanner.cli.demo.progress", lambda *_: nullcontext(tell))
+    monkeypatch.setattr("scanner.cli.commands.demo.progress", lambda *_: nullcontext(tell))
     answer = call("demo", *which, "--output", tmp_path)
     assert answer.code == 3
     assert (

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from scanner.cli import adhere
-from scanner.cli.profiles import table
+from scanner.cli.commands.profiles import table
 from scanner.errors import InputError, UsageError
 from scanner.kube.profile_catalogue import profile_names, profiles
 

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from scanner.cli import adhere
-from scanner.cli.rules import ALL, find, page
+from scanner.cli.commands.rules import ALL, find, page
 from scanner.errors import ResourceError, UsageError
 from scanner.model import rule
 from scanner.model.rule import RETIRED, AnyRule

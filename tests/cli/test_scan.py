@@ -13,7 +13,7 @@ from typing import Any
 import click
 import pytest
 
-from scanner.cli.scan import scan
+from scanner.cli.commands.scan import scan
 from scanner.cli.scan_work import Asked, policy_of, requirements_of, settings_of, targets_of
 from scanner.config.scan_policy import load_config
 from scanner.errors import ScannerError, UsageError

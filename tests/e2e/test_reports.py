@@ -10,7 +10,7 @@ from io import StringIO
 import pytest
 
 from scanner.model.report import Report
-from scanner.report import policy_reports
+from scanner.report.formats import policy_reports
 from tests.e2e.conftest import definitions_of
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.definitions import REPORTS

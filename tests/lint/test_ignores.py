@@ -19,7 +19,7 @@ from scanner.model.declared import Declared, LintSubject
 from scanner.model.lint_report import LintReport, exit_code
 from scanner.model.scan_policy import ScanPolicy, Selector, Waiver
 from scanner.report import LINT_FORMATS
-from scanner.report.json_document import write_lint
+from scanner.report.formats.json_document import write_lint
 from scanner.report.results import read_report
 from tests.lint.examples import empty
 

@@ -9,8 +9,8 @@ import pytest
 
 from scanner.model.finding import Finding, Severity, Status, Verdict
 from scanner.model.report import FailOn, Report, exit_code
+from scanner.report.formats.text import coverage
 from scanner.report.rows import endpoint_row
-from scanner.report.text import coverage
 from tests.judge.cases import case
 from tests.report.samples import report
 

@@ -17,7 +17,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from scanner import metrics
 from scanner.model.finding import OUTCOMES, SEVERITIES
 from scanner.model.report import FailOn, NotStarted, Report, fails
-from scanner.report import headline, html, json_document, junit, markdown, text
+from scanner.report import headline
+from scanner.report.formats import html, json_document, junit, markdown, text
 from scanner.report.rows import endpoint_row, finding_row
 from tests.report import cluster_samples, samples
 from tests.report.page_data import endpoints

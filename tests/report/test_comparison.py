@@ -19,8 +19,9 @@ from scanner.errors import InputError
 from scanner.model.fingerprint import fingerprint
 from scanner.model.lint_report import LintReport
 from scanner.model.report import EndpointRow, FailOn, FindingRow, Report
-from scanner.report import comparison, json_document
+from scanner.report import comparison
 from scanner.report.comparison import Difference, compare, exit_code
+from scanner.report.formats import json_document
 from scanner.report.results import Results, of_scan, read_report
 from scanner.report.rows import finding_row
 from tests.report import cluster_samples, lint_samples

@@ -12,7 +12,8 @@ import pytest
 
 from scanner.model.controls import Answer, catalogues
 from scanner.model.report import EndpointRow, Report
-from scanner.report import FORMATS, control_results
+from scanner.report import FORMATS
+from scanner.report.formats import control_results
 from tests.report import cluster_samples, samples
 from tests.report.test_markdown import cells, tokens
 from tests.report.test_sarif import row

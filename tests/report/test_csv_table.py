@@ -13,8 +13,9 @@ from scanner.model.endpoint import host_port
 from scanner.model.fingerprint import fingerprint
 from scanner.model.lint_report import LintReport
 from scanner.model.report import Report
-from scanner.report import csv_table, headline
+from scanner.report import headline
 from scanner.report.escape import plain
+from scanner.report.formats import csv_table
 from tests.report import cluster_samples, lint_samples, samples
 from tests.report.golden import assert_golden
 from tests.report.samples import finding

@@ -12,7 +12,7 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
 from scanner.model.report import Report
-from scanner.report import cyclonedx
+from scanner.report.formats import cyclonedx
 from tests.report import cluster_samples, samples
 
 VALIDATOR = JsonStrictValidator(SchemaVersion.V1_6)

@@ -11,8 +11,8 @@ import pytest
 
 from scanner.model.lint_report import LintReport
 from scanner.model.report import Report
-from scanner.report import github
 from scanner.report.coverage import exit_line
+from scanner.report.formats import github
 from tests.report import cluster_samples, lint_samples, samples
 from tests.report.samples import HOSTILE, finding
 from tests.report.test_sarif import REPORTS, row

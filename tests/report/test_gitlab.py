@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from scanner.model.lint_report import LintReport
 from scanner.model.report import Report
-from scanner.report import gitlab
+from scanner.report.formats import gitlab
 from tests.report import cluster_samples, lint_samples, samples
 from tests.report.samples import finding
 from tests.report.test_sarif import REPORTS, row

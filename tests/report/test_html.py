@@ -17,7 +17,8 @@ from scanner.model.endpoint import Owner
 from scanner.model.finding import Finding
 from scanner.model.inventory import InventoryRow, certificate_report
 from scanner.model.report import EndpointRow, Report
-from scanner.report import certificates, html
+from scanner.report import certificates
+from scanner.report.formats import html
 from scanner.report.rows import endpoint_row, finding_row
 from tests.report import certificate_samples, cluster_samples, samples
 from tests.report.page_data import endpoints

@@ -16,8 +16,8 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from scanner.model.finding import OUTCOMES
 from scanner.model.report import Posture
-from scanner.report import html
 from scanner.report.atomic import atomic_write
+from scanner.report.formats import html
 from tests.report import cluster_samples, samples
 
 _CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -43,7 +43,7 @@ from scanner.model.report import (
     VersionRow,
 )
 from scanner.model.well_known import Rotation
-from scanner.report import json_document
+from scanner.report.formats import json_document
 from scanner.report.rows import VERSIONS
 from scanner.tls.names import version_name
 from tests.report import certificate_samples, cluster_samples, samples

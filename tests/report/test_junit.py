@@ -15,7 +15,7 @@ from scanner.model.finding import Finding
 from scanner.model.inventory import InventoryRow, certificate_report
 from scanner.model.lint_report import LintReport
 from scanner.model.report import EndpointRow, Report
-from scanner.report import junit
+from scanner.report.formats import junit
 from scanner.report.rows import endpoint_row
 from tests.report import certificate_samples, cluster_samples, lint_samples, samples
 from tests.report.certificate_samples import VIOLATES

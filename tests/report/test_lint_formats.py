@@ -14,7 +14,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from scanner.model.lint_report import SCHEMA, LintReport, exit_code
-from scanner.report import LINT_FORMATS, lint_text
+from scanner.report import LINT_FORMATS
+from scanner.report.formats import lint_text
 from tests.report.golden import assert_golden
 from tests.report.lint_samples import every, finding, hostile, judged, report, undecided, unreadable
 

@@ -12,9 +12,9 @@ from markdown_it.token import Token
 from scanner.model.finding import Verdict
 from scanner.model.lint_report import LintReport
 from scanner.model.report import Report
-from scanner.report import markdown
 from scanner.report.coverage import exit_line
 from scanner.report.escape import plain
+from scanner.report.formats import markdown
 from tests.report import cluster_samples, lint_samples, samples
 from tests.report.samples import HOSTILE, finding
 from tests.report.test_sarif import REPORTS, row

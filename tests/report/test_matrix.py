@@ -10,7 +10,7 @@ from itertools import starmap
 import pytest
 
 from scanner.model.report import EndpointRow
-from scanner.report.matrix import COLUMNS, EXPIRED, EXPIRING, PLAINTEXT, POST_QUANTUM, WEAK, Matrix, traits
+from scanner.report.formats.matrix import COLUMNS, EXPIRED, EXPIRING, PLAINTEXT, POST_QUANTUM, WEAK, Matrix, traits
 from scanner.report.rows import endpoint_row
 from tests.report import cluster_samples, samples
 

@@ -12,8 +12,8 @@ from jsonschema import Draft202012Validator
 
 from scanner.model.finding import Status, Verdict
 from scanner.model.report import Report
-from scanner.report import policy_reports
 from scanner.report.escape import plain
+from scanner.report.formats import policy_reports
 from tests.report import cluster_samples, samples
 from tests.report.samples import HOSTILE, finding
 from tests.report.test_sarif import row

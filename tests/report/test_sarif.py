@@ -15,7 +15,8 @@ from jsonschema import Draft4Validator
 from scanner.model.finding import Severity
 from scanner.model.lint_report import LintReport
 from scanner.model.report import EndpointRow, Report
-from scanner.report import issues, sarif
+from scanner.report import issues
+from scanner.report.formats import sarif
 from scanner.report.rows import endpoint_row
 from tests.report import cluster_samples, lint_samples, samples
 from tests.report.samples import finding

@@ -12,8 +12,8 @@ from io import StringIO
 import pytest
 
 from scanner.model.report import EndpointRow, Report
-from scanner.report import text
 from scanner.report.escape import width as columns
+from scanner.report.formats import text
 from scanner.report.page import Page
 from scanner.report.rows import endpoint_row
 from tests.report import samples

@@ -8,7 +8,7 @@ from io import StringIO
 
 from scanner.model.inventory import InventoryRow, certificate_report
 from scanner.model.report import Report
-from scanner.report import text
+from scanner.report.formats import text
 from scanner.report.rows import finding_row
 from tests.report import certificate_samples as samples
 from tests.report import cluster_samples

@@ -11,8 +11,8 @@ import pytest
 from scanner.model.endpoint import Owner
 from scanner.model.finding import Status, Verdict
 from scanner.model.report import Report
-from scanner.report import text
 from scanner.report.escape import width as columns
+from scanner.report.formats import text
 from scanner.report.rows import endpoint_row
 from tests.report import cluster_samples, samples
 from tests.report.cluster_samples import USER, endpoint

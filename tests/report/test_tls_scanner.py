@@ -14,7 +14,8 @@ import pytest
 
 from scanner.model.endpoint import Owner
 from scanner.model.report import EndpointRow, Report
-from scanner.report import COMPATIBLE_FORMATS, tls_scanner
+from scanner.report import COMPATIBLE_FORMATS
+from scanner.report.formats import tls_scanner
 from scanner.report.rows import endpoint_row
 from tests.report import cluster_samples, samples
 from tests.report.samples import finding

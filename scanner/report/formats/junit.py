@@ -32,9 +32,9 @@ from scanner.model.report import NEVER_FAILS, EndpointRow, FindingRow, Report, e
 from scanner.report import headline
 from scanner.report.coverage import stopped
 from scanner.report.escape import plain
+from scanner.report.formats.lint_text import named, place
 from scanner.report.grouping import owner_name
 from scanner.report.issues import gaps
-from scanner.report.lint_text import named, place
 
 Outcome = Literal["failure", "error", "skipped", "pass"]
 

@@ -15,13 +15,14 @@ from scanner.model.finding import OUTCOMES, SEVERITIES, Outcome
 from scanner.model.finding import outcome as outcome_of
 from scanner.model.lint_report import LintReport
 from scanner.model.report import FindingRow, Report
-from scanner.report import headline, lint_text
+from scanner.report import headline
 from scanner.report.coverage import trust_line
 from scanner.report.escape import plain
+from scanner.report.formats import lint_text
+from scanner.report.formats.text import coverage
 from scanner.report.grouping import Group, groups, merged
 from scanner.report.issues import ending, gaps
 from scanner.report.page import counted
-from scanner.report.text import coverage
 
 MOST: Final = 60_000
 """Characters of the document. A comment on GitHub has at most 65,536, and the summary of a step 1 MiB."""

@@ -28,10 +28,10 @@ from scanner.model.report import NEVER_FAILS, VERDICTS, EndpointRow, FindingRow,
 from scanner.report import headline
 from scanner.report.certificates import BASE, certificates_view
 from scanner.report.coverage import exit_line, missing, stopped, trust_line, unseen
-from scanner.report.endpoint_data import Pack, view
 from scanner.report.escape import visible
+from scanner.report.formats.endpoint_data import Pack, view
+from scanner.report.formats.matrix import SHOWN, Matrix
 from scanner.report.grouping import Group, group_keys, groups, merged
-from scanner.report.matrix import SHOWN, Matrix
 
 MOST_ROWS = 5000
 """Endpoints on the page; it has the worst and says how many are left out."""

@@ -15,10 +15,11 @@ from typing import TextIO
 
 from scanner.model.finding import SEVERITIES, Outcome
 from scanner.model.report import EndpointRow, FindingRow, Report
-from scanner.report import headline, text_cluster
+from scanner.report import headline
 from scanner.report.coverage import exit_line, shortfalls, stopped, trust_line
 from scanner.report.escape import plain
 from scanner.report.escape import width as columns
+from scanner.report.formats import text_cluster
 from scanner.report.grouping import Group, groups, merged
 from scanner.report.page import Page, counted, pad
 from scanner.report.page import findings as write_findings

@@ -13,7 +13,7 @@ from scanner.model.controls import Answer, Control, catalogues
 from scanner.model.report import Report
 from scanner.report.coverage import exit_line, shortfalls
 from scanner.report.escape import plain
-from scanner.report.markdown import code
+from scanner.report.formats.markdown import code
 from scanner.report.page import counted
 
 _EXAMPLES = 3

@@ -17,8 +17,8 @@ from scanner.model.report import CertificateRow, EndpointRow, FindingRow
 from scanner.report import headline
 from scanner.report.certificates import expiry_step, time_left
 from scanner.report.escape import visible
+from scanner.report.formats.matrix import SHOWN, component_of, traits
 from scanner.report.grouping import owner_name
-from scanner.report.matrix import SHOWN, component_of, traits
 from scanner.report.stream import dumps
 
 _MOST_ITEMS: Final = 60

@@ -17,7 +17,7 @@ from scanner.model.component_tally import HONOURED_BY
 from scanner.model.report import NEVER_FAILS, EndpointRow, FindingRow, Report
 from scanner.report import headline
 from scanner.report.escape import plain
-from scanner.report.junit import Case, Suite, suite_element
+from scanner.report.formats.junit import Case, Suite, suite_element
 from scanner.report.stream import dumps
 from scanner.tls import names
 

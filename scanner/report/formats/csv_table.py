@@ -17,8 +17,8 @@ from scanner.model.lint_report import LintReport, ObjectRow
 from scanner.model.report import EndpointRow, FindingRow, OwnerRow, Report
 from scanner.report import headline
 from scanner.report.escape import plain
+from scanner.report.formats.lint_text import named
 from scanner.report.issues import gaps
-from scanner.report.lint_text import named
 from scanner.report.results import file_of
 
 _LONGEST = 32_000

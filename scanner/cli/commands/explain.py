@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 import click
 
 from scanner.assessment import READS, Assessment, assess
-from scanner.cli.doctor import ALL_READS, events_of, maps
+from scanner.cli.commands.doctor import ALL_READS, events_of, maps
 from scanner.cli.inputs import load_policy, snapshots, viewpoint
 from scanner.cli.results_directory import Subject, subjects
 from scanner.cli.shared_options import PROFILES, ClusterAsked, completion, which_cluster
