@@ -13,13 +13,16 @@ from typing import Any
 import pytest
 import yaml
 
-from scanner.cli.commands.lint import lint
+from scanner.cli import adhere
+from tests.cli.calling import context
 
 ROOT = Path(__file__).parents[1]
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
 HOOKS: list[dict[str, Any]] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
 STEPS: dict[str, dict[str, Any]] = {each["name"]: each for each in ACTION["runs"]["steps"]}
-OPTIONS = {name for each in lint.params for name in each.opts}
+LINT = adhere.get_command(context(), "lint")
+assert LINT is not None
+OPTIONS = {name for each in LINT.params for name in each.opts}
 
 HEAD = "apiVersion: projectcontour.io/v1\nkind: TLSCertificateDelegation\nmetadata: {name: a, namespace: shop}\n"
 FINE = f"{HEAD}spec: {{delegations: []}}\n"
