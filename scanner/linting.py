@@ -141,7 +141,8 @@ def lint_report(
     waivers = _Waivers(policy, _ignores(declared, manifests, policy) if honoured else None, started)
     custom = object_rules(policy, READS, () if manifests else SHAPES)
     judged = _merged((*lint(declared, (*asked, *custom)), *_of_pki(declared), *lint_duplicates(declared)))
-    objects = [_row(waivers.applied(each)) for each in judged]
+    every = [waivers.applied(each) for each in judged]
+    objects = [_row(each) for each in every if each.passed or each.findings]  # else all their rules are off
     rules += [*(WAIVER_RULES if waivers.any else ()), *(each for each in policy.custom_rules if each.kinds)]
     bad += waivers.findings([each.id for each in rules if policy.level(each.id) != "off"])
     return LintReport(
@@ -149,7 +150,7 @@ def lint_report(
         started=timestamp(started),
         sources=sources,
         files=manifests.files if manifests else 0,
-        others=manifests.others + manifests.not_objects if manifests else 0,
+        others=(manifests.others + manifests.not_objects if manifests else 0) + len(every) - len(objects),
         rules=[rule_row(each) for each in rules if policy.level(each.id) != "off"],
         objects=objects,
         findings=bad,

@@ -20,6 +20,7 @@ from scanner.judge.network_policy import explain
 from scanner.judge.sslyze_result import DEEP_RULES, apply_sslyze_result, inquiry
 from scanner.judge.tls_parameters import classical_groups
 from scanner.kube.maybe import Unknown
+from scanner.kube.snapshot import Unreadable
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.observation import JUDGEABLE, Answers, Observation, Opinion, Reach
@@ -360,13 +361,18 @@ class Shortfall:
         return bool(self.not_judged or self.undecided or self.interrupted is not None or self.not_started)
 
 
+def is_missing(gap: Unreadable, policy: ScanPolicy) -> bool:
+    """True if a kind of objects makes a scan incomplete."""
+    return gap.gap != "not-asked" and gap.kind.resource not in policy.scope.accept_unreadable
+
+
 def coverage(summary: Summary, around: Surroundings, policy: ScanPolicy, short: Shortfall) -> Coverage:
     """Return the coverage. It is complete if every declared endpoint was judged and every kind was read.
 
     Kinds that are not read by default (Secrets), and kinds that the policy file accepts, are no gaps.
     """
     accepted = policy.scope.accept_unreadable
-    unseen = any(each.gap != "not-asked" and each.kind.resource not in accepted for each in around.unreadable)
+    unseen = any(is_missing(each, policy) for each in around.unreadable)
     return Coverage(
         endpoints=summary.endpoints,
         judged=summary.endpoints - summary.verdicts["inconclusive"],

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -44,6 +44,9 @@ class Imported:
     """The number of ports, and names of suites and groups that no registry has."""
 
     ports: int
+    inconclusive: int
+    lost: int
+    """Hosts and ports that it could not scan."""
     unknown: tuple[str, ...]
 
 
@@ -53,9 +56,7 @@ def save_results(path: str, directory: str, head: Head) -> Imported:
     Raises ``ScannerError``.
     """
     document = _document(path)
-    scanned = moment(_text(document.get("timestamp")))
-    if scanned is None:
-        raise _invalid(path, "timestamp: no RFC 3339 time")
+    scanned = _time(path, document)
     unknown: dict[str, None] = {}
     ports = [_seen(path, ip, port, scanned, unknown) for ip, port in _ports(path, document)]
     if not ports:
@@ -69,7 +70,7 @@ def save_results(path: str, directory: str, head: Head) -> Imported:
             row = judged.judged(seen, ledger)
             summary.add(row)
             rows.append(dumps(row))
-        missing = summary.verdicts["inconclusive"]
+        missing, lost = summary.verdicts["inconclusive"], _lost(document)
         with NamedTemporaryFile("w", encoding="utf-8", suffix=".jsonl") as file:
             file.writelines(f"{row}\n" for row in rows)
             file.flush()
@@ -78,10 +79,29 @@ def save_results(path: str, directory: str, head: Head) -> Imported:
                 judged=summary.endpoints - missing,
                 not_judged=missing,
                 interrupted=None,
-                complete=not missing,
+                complete=not (missing or summary.unsettled or lost),
             )
             writer.finish(Path(file.name), (), coverage, scanned.isoformat(), summary.outcomes)
-    return Imported(ports=len(ports), unknown=tuple(unknown))
+    return Imported(ports=len(ports), inconclusive=missing, lost=lost, unknown=tuple(unknown))
+
+
+def _time(path: str, document: dict[str, Any]) -> datetime:
+    found = moment(_text(document.get("timestamp")))
+    try:
+        if found is not None:
+            return found.astimezone(UTC)
+    except OverflowError:  # at the first or last day that Python knows
+        pass
+    raise _invalid(path, "timestamp: no RFC 3339 time")
+
+
+def _lost(document: dict[str, Any]) -> int:
+    """Return the number of hosts and ports that tls-scanner reports as not scanned."""
+    hosts = _objects(document.get("ip_results"))
+    silent = sum(not _objects(each.get("port_results")) and _status(each) != "NO_PORTS" for each in hosts)
+    total, scanned = document.get("total_ips"), document.get("scanned_ips")
+    missed = total - scanned if type(total) is int and type(scanned) is int else 0
+    return max(missed, silent, 0) + len(_objects(document.get("scan_errors")))
 
 
 def _invalid(path: str, what: str) -> InputError:

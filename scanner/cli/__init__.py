@@ -97,7 +97,7 @@ def _complete(command: click.Command, prefix: str) -> None:
     """Add what every command has: variables of the environment, and ``--quiet``."""
     if isinstance(command, click.Group):
         for name, each in command.commands.items():
-            _complete(each, f"{prefix}_{name.upper()}")
+            _complete(each, f"{prefix}_{name.upper().replace('-', '_')}")
     elif all(each.name != "quiet" for each in command.params):
         command.params.append(quiet())
     for option in command.params:
@@ -114,6 +114,8 @@ def _variables(command: click.Command) -> set[str]:
 def _refuse_unknown(prefix: str, known: set[str]) -> None:
     """Raise ``UsageError`` for a variable of no option: a gate must not be laxer because of a spelling mistake."""
     for name in sorted(os.environ):
+        if name in known and not os.environ[name]:
+            raise UsageError(f"{name} is empty", hint="set a value, or remove it from the environment")
         if name.startswith(prefix) and name not in known and not _LINKS.match(name.removeprefix(prefix)):
             hint = "; ".join(f"did you mean {each}?" for each in get_close_matches(name, known, n=1))
             raise UsageError(f"{name} is set in the environment, and is no option", hint=hint or "remove it")

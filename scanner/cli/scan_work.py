@@ -23,7 +23,7 @@ from scanner.known_findings import load_baseline
 from scanner.kube.maybe import Unknown
 from scanner.kube.profile_catalogue import load_profile
 from scanner.model.endpoint import Target, host_port
-from scanner.model.report import EXIT_OK, SCHEMA, FailOn, Posture
+from scanner.model.report import EXIT_INCOMPLETE, EXIT_NOTHING, EXIT_OK, SCHEMA, FailOn, Posture
 from scanner.model.saved_scan import COMPONENTS, POLICY, Head
 from scanner.model.scan_policy import Config, ScanPolicy
 from scanner.probe import sslyze_pool
@@ -31,7 +31,7 @@ from scanner.probe.limits import Limits
 from scanner.probe.session import Mode
 from scanner.report.escape import plain
 from scanner.report.page import counted, exit_text
-from scanner.scan import Settings
+from scanner.scan import Settings, is_missing
 
 T = TypeVar("T")
 
@@ -72,7 +72,7 @@ def run(options: dict[str, Any]) -> int:
     save, dry_run = options.pop("save"), options.pop("dry_run")
     cluster = ClusterAsked(**{each.name: options.pop(each.name) for each in fields(ClusterAsked)})
     asked = Asked(**options)
-    _none_empty(asked)
+    _none_empty(asked, save)
     config = config_of(asked)
     policy = policy_of(asked, config)
     known = load_baseline(asked.baseline, SCHEMA) if asked.baseline else None
@@ -113,8 +113,13 @@ def _show(work: Work) -> int:
         show(plain(f"{endpoint.id}  {endpoint.transport}://{where}{name}  {said}"))
     for reason, number in work.surroundings.left_out:
         show(plain(f"left out: {counted(number, 'endpoint')}: {reason}"))
-    show(exit_text(EXIT_OK, [f"{counted(len(jobs), 'endpoint')} would be probed, nothing dialled"]))
-    return EXIT_OK
+    unread = [each for each in work.surroundings.unreadable if is_missing(each, work.settings.policy)]
+    for each in unread:
+        show(plain(f"could not be read: {each.kind.resource}: {each.reason}"))
+    code = EXIT_INCOMPLETE if unread else EXIT_OK if jobs else EXIT_NOTHING
+    reasons = [f"{counted(len(jobs), 'endpoint')} would be probed, nothing dialled"]
+    show(exit_text(code, [*reasons, f"{counted(len(unread), 'kind')} of objects could not be read" if unread else ""]))
+    return code
 
 
 def _history(directory: str | None, clusters: tuple[str, ...]) -> tuple[Posture, ...]:
@@ -208,7 +213,7 @@ def policy_of(asked: Asked, config: Config) -> ScanPolicy:
     return policy
 
 
-def _none_empty(asked: Asked) -> None:
+def _none_empty(asked: Asked, save: str | None) -> None:
     """Raise ``UsageError`` for an empty option: ``--profile "$PROFILE"`` without that variable must not use the
     default."""
     values = (
@@ -218,6 +223,8 @@ def _none_empty(asked: Asked) -> None:
         ("--ca", asked.ca),
         ("--policy", asked.policy_file),
         ("--baseline", asked.baseline),
+        ("--history", asked.history),
+        ("--save", save),
     )
     for option, value in values:
         if value == "":

@@ -31,6 +31,8 @@ from scanner.report.stream import dumps, write_document
 from scanner.report.whatif import STYLES, WORDS, Outcome, owner_heading
 
 SCHEMA: Final = "adhere.diff/v1"
+_SHARED: Final = frozenset({"pki-key-reuse", "passthrough-backend", "replicas-differ", "tls-shared-connections"})
+"""Rules on several endpoints together, which may pass because one of them is gone."""
 _MOST = 200
 """Entries of one section of the text."""
 
@@ -123,7 +125,8 @@ def compare(old: Results, new: Results, fail_on: FailOn = "never") -> Difference
     """Compare two results of the same kind."""
     gaps = [reason for reason, count in new.gaps.items() if count > old.gaps[reason]]
     names = [*new.entries, *(name for name in old.entries if name not in new.entries)]
-    found = {name: _finding(name, old, new, partial=bool(gaps)) for name in names}
+    fewer = bool(old.subjects.keys() - new.subjects.keys())
+    found = {name: _finding(name, old, new, partial=bool(gaps), fewer=fewer) for name in names}
     endpoints = _endpoints(old, new, partial=bool(gaps))
     return Difference(
         old=old,
@@ -141,8 +144,8 @@ def compare(old: Results, new: Results, fail_on: FailOn = "never") -> Difference
     )
 
 
-def _finding(name: str, old: Results, new: Results, *, partial: bool) -> FindingChange | None:
-    """Return the change of one finding, or None."""
+def _finding(name: str, old: Results, new: Results, *, partial: bool, fewer: bool) -> FindingChange | None:
+    """Return the change of one finding, or None. ``fewer``: an endpoint is gone."""
     was, now = old.entries.get(name), new.entries.get(name)
     entry = now or was
     assert entry is not None  # noqa: S101 - the name is of one of them
@@ -152,7 +155,10 @@ def _finding(name: str, old: Results, new: Results, *, partial: bool) -> Finding
         return None  # the endpoint's own entry counts it
     if now is None and (entry.wide or entry.subject not in old.subjects):
         seen = new.subjects.get(entry.subject)
-        after = None if partial or (seen and seen.outcome == "inconclusive") else "passes"
+        unknown = partial or (
+            fewer and entry.finding["rule"] in _SHARED if seen is None else seen.outcome == "inconclusive"
+        )
+        after = None if unknown else "passes"
     kind = _kind(was, now, after)
     if kind is None:
         return None

@@ -41,6 +41,7 @@ from scanner.report.whatif import OUTCOMES, Outcome, outcome
 CLUSTER: Final = "objects"
 """Subject of a finding that names none."""
 MOST_BYTES: Final = 1 << 30
+_NOTHING = "nothing was judged"
 _HINT = "use a file of --format json, or the directory of adhere scan --save"
 _UNUSED = ({"attempts", "connections"}, {"sha256", "places"})
 """Members of large objects that no comparison reads: what was observed, and certificates."""
@@ -213,6 +214,8 @@ def of_scan(source: str, started: str, coverage: Coverage) -> Results:
     if discovery is not None:
         gaps.update(f"{each['resource']} could not be read" for each in discovery["unreadable"])
         gaps.update({each["reason"]: each["count"] for each in discovery["left_out"]})
+    if not coverage["judged"]:
+        gaps[_NOTHING] += 1
     return Results(source=source, of=SCAN, started=started, shortfall=shortfall(coverage), gaps=gaps)
 
 
@@ -269,6 +272,8 @@ def _lint(source: str, document: _Lint) -> Results:
     open_ones = sum(headline.open_question(each) and each["verdict"] == "inconclusive" for each in every)
     reasons = [f"{counted(open_ones, 'finding')} undecided" if open_ones else "", *results.gaps]
     results.undecided = "; ".join(filter(None, reasons))
+    if not document["objects"]:
+        results.gaps[_NOTHING] += 1
     return results
 
 

@@ -68,7 +68,6 @@ def test_every_command_has_quiet_and_a_variable_for_every_option() -> None:
 
 def test_an_option_from_the_environment(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ADHERE_SCAN_FORMAT", "json")
-    monkeypatch.setenv("ADHERE_SCAN_ALLOW_LOOPBACK", "")
     assert call("scan", "127.0.0.1:1").document["schema"] == "adhere.scan/v1"
     monkeypatch.setenv("ADHERE_SCAN_TIMEOUT", "soon")
     answer = call("scan", "127.0.0.1:1")
@@ -76,6 +75,8 @@ def test_an_option_from_the_environment(call: Call, monkeypatch: pytest.MonkeyPa
     assert "'soon'" in answer.err
     assert "(from ADHERE_SCAN_TIMEOUT in the environment)" in answer.err
     assert call("scan", "127.0.0.1:1", "--timeout", "1").code == 3
+    monkeypatch.setenv("ADHERE_SCAN_POLICY", "")
+    assert call("scan", "127.0.0.1:1").err.startswith("adhere: ADHERE_SCAN_POLICY is empty\n")
 
 
 def test_a_mistyped_variable_is_refused_and_one_of_kubernetes_is_not(
@@ -176,8 +177,16 @@ def test_a_dry_run_of_targets_dials_nothing(call: Call) -> None:
 
 def test_a_dry_run_of_a_cluster_counts_what_a_scan_counts(call: Call) -> None:
     answer = call("scan", "--dry-run", "--snapshot", SNAPSHOT, "--quiet")
-    assert (answer.code, answer.err) == (0, "")
+    assert (answer.code, answer.err) == (3, "")
     *listed, last = answer.out.splitlines()
-    probed = [line for line in listed if not line.startswith("left out: ")]
-    assert last == f"exit 0: {len(probed)} endpoints would be probed, nothing dialled"
+    probed = [line for line in listed if not line.startswith(("left out: ", "could not be read: "))]
+    assert last.startswith(f"exit 3: {len(probed)} endpoints would be probed, nothing dialled; ")
     assert any("openshift/4.22/modern" in line for line in probed)
+
+
+def test_a_dry_run_says_what_could_not_be_read(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "empty.yaml").write_text("")
+    answer = call("scan", "--dry-run", "--snapshot", tmp_path)
+    assert answer.code == 3
+    assert "could not be read: " in answer.out
+    assert answer.out.splitlines()[-1].endswith("kinds of objects could not be read")

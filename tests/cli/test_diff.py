@@ -82,3 +82,26 @@ def test_a_scan_without_its_coverage_is_refused(call: Call, place: Place, tmp_pa
     answer = call("diff", place.kept, kept)
     assert answer.code == 2
     assert "an earlier release saved it" in answer.err
+
+
+def test_new_results_that_judged_nothing_do_not_pass_the_gate(call: Call, report: Path, tmp_path: Path) -> None:
+    nothing = tmp_path / "nothing.json"
+    document = json.loads(report.read_text())
+    document["endpoints"], document["findings"] = [], []
+    document["coverage"] |= {"endpoints": 0, "judged": 0, "not_judged": 0}
+    nothing.write_text(json.dumps(document))
+    answer = call("diff", report, nothing, "--fail-on-new")
+    assert answer.code == 3
+    assert "nothing was judged" in answer.out
+
+
+def test_objects_whose_rules_are_all_off_are_not_judged(call: Call, tmp_path: Path) -> None:
+    manifest, policy, out = tmp_path / "a.yaml", tmp_path / "policy.yaml", tmp_path / "lint.json"
+    manifest.write_text(GATEWAY)
+    policy.write_text('apiVersion: adhere/v1\nkind: ScanPolicy\nrules: {"*": off}\n')
+    assert call("lint", manifest, "--policy", policy, "--format", f"json={out}").code == 4
+    assert json.loads(out.read_text())["objects"] == []
+    before = tmp_path / "before.json"
+    call("lint", manifest, "--format", f"json={before}")
+    assert call("diff", before, out, "--fail-on-new").code == 3
+    assert call("baseline", out, "-").code == 2

@@ -44,7 +44,7 @@ def test_what_is_listed_is_judged_and_the_rest_is_inconclusive(call: Call, tmp_p
     none = port(9999, status="NO_TLS", reason="Port open but no TLS detected")
     local = port(1, status="LOCALHOST_ONLY")
     code, out, err = saved(call, tmp_path, document(OLD, modern, none, local))
-    assert (code, out) == (0, f"exit 0: 3 ports saved in {tmp_path / 'saved'}\n")
+    assert (code, out) == (0, f"exit 0: 3 ports saved in {tmp_path / 'saved'}; 2 inconclusive\n")
     assert "1 name of no version, suite or group left out: No" in err
     rows = {row["id"]: row for row in read_rows(tmp_path / "saved" / ROWS)}
     assert {name: row["verdict"] for name, row in rows.items()} == {
@@ -104,3 +104,35 @@ def test_a_damaged_or_hostile_file(call: Call, tmp_path: Path, what: object, com
         (row,) = read_rows(tmp_path / "saved" / ROWS)
         assert row["verdict"] == "inconclusive"
     assert "\x1b" not in out + err
+
+
+def test_what_tls_scanner_lost_makes_it_incomplete(call: Call, tmp_path: Path) -> None:
+    modern = port(8443, tls_versions=["TLSv1.3"])
+    for lost in (
+        {"scan_errors": [{"ip": "10.0.0.1", "port": 443, "error_type": "timeout"}]},
+        {"total_ips": 2},
+        {"ip_results": [{"ip": "10.0.0.2", "status": "error"}, *document(OLD)["ip_results"]]},
+    ):
+        code, _, err = saved(call, tmp_path, {**document(OLD, modern), **lost})
+        assert code == 0
+        assert "adhere: not complete: tls-scanner did not scan 1 host or port" in err
+        assert call("baseline", tmp_path / "saved", "-").code == 2
+
+
+def test_one_port_that_fails_and_has_open_questions_is_not_complete(call: Call, tmp_path: Path) -> None:
+    saved(call, tmp_path, document(OLD))
+    refused = call("baseline", tmp_path / "saved", "-")
+    assert (refused.code, refused.out) == (2, "")
+
+
+def test_a_time_that_cannot_be_utc_is_refused(call: Call, tmp_path: Path) -> None:
+    code, _, err = saved(call, tmp_path, {**document(OLD), "timestamp": "9999-12-31T23:59:59-14:00"})
+    assert code == 2
+    assert "timestamp" in err
+
+
+def test_its_option_can_be_set_in_the_environment(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADHERE_IMPORT_TLS_SCANNER_PROFILE", "gone")
+    code, _, err = saved(call, tmp_path, document(OLD))
+    assert code == 2
+    assert "gone" in err

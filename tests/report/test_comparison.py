@@ -209,6 +209,13 @@ def test_a_cluster_wide_finding_is_fixed_only_where_its_endpoint_is_judged() -> 
     assert ("undetermined", DNS, "replicas-differ") in _kinds(compare(old, _results(rows)))
 
 
+def test_a_cluster_wide_finding_is_not_fixed_because_endpoints_are_gone() -> None:
+    about: FindingRow = {**cluster_samples.FINDING_ROW, "about": "key 0a1b"}
+    old, fewer = _results(wide=[about]), [row for row in ROWS if row["id"] != DNS]
+    assert _kinds(compare(old, _results())) == [("fixed", "key 0a1b", "replicas-differ")]
+    assert ("undetermined", "key 0a1b", "replicas-differ") in _kinds(compare(old, _results(fewer)))
+
+
 def test_waivers_are_compared_without_their_line() -> None:
     told = finding("waiver-unused", "low", "fail", "x", evidence=("me until 2030-01-01: why (adhere.yaml:3:1)",))
     before, after = (finding_row(replace(told, about=f"adhere.yaml:{line}:1")) for line in (3, 9))

@@ -40,4 +40,8 @@ def tls_scanner(results: str, directory: str, profile: str) -> None:
     if found.unknown:
         shown = ", ".join(plain(each, 40) for each in found.unknown[:5])
         note(f"adhere: {counted(len(found.unknown), 'name')} of no version, suite or group left out: {shown}")
-    show(exit_text(0, [f"{counted(found.ports, 'port')} saved in {plain(directory)}"]))
+    if found.lost:
+        lost = counted(found.lost, "host or port", "hosts and ports")
+        note(f"adhere: not complete: tls-scanner did not scan {lost}")
+    saved = f"{counted(found.ports, 'port')} saved in {plain(directory)}"
+    show(exit_text(0, [saved, f"{found.inconclusive} inconclusive" if found.inconclusive else ""]))

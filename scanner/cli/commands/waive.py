@@ -61,7 +61,7 @@ def waive(results: str, rule: str, endpoint: str | None, until: str, owner: str,
         raise UsageError(f"{len(ids)} endpoints violate {rule}, too many to list", hint=hint)
     patterns = [escape(each) for each in ids] if endpoint is None else [endpoint]
     texts = {"rule": rule, "endpoints": patterns, "until": until, "owner": owner, "reason": reason}
-    text = _WAIVER.format(**{name: json.dumps(value) for name, value in texts.items()})
+    text = _WAIVER.format(**{name: json.dumps(value, ensure_ascii=False) for name, value in texts.items()})
     _check(text, ids, rule)
     click.echo(text, nl=False)
     return EXIT_OK
