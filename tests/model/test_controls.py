@@ -16,6 +16,10 @@ from tests.report.test_sarif import row
 GOOD = row("a:443", *samples.PASSED, verdict="pass")
 
 
+INDEPENDENT = {"cert-chain", "cert-expired", "cert-not-yet-valid"}
+"""Rules that depend neither on the profile of the endpoint nor on the policy."""
+
+
 def control(**checks: Any) -> Control:  # noqa: ANN401 - as the file has them
     return Control(id="1", title="t", components=(), ports=(), checks=checks, related=(), not_tested="")
 
@@ -113,6 +117,7 @@ def test_every_catalogue_names_what_exists() -> None:
         for each in catalogue.controls:
             assert each.checks, each.id
             assert set(each.rules) <= known
+            assert set(each.checks.get("rules", ())) <= INDEPENDENT, f"{each.id}: by a profile or a policy"
             assert 0 < len(each.title.split()) <= 12
             versions = {
                 *each.checks.get("refused", ()),

@@ -35,9 +35,9 @@ def written(report: Report) -> str:
     return out.getvalue()
 
 
-def results(report: Report) -> dict[str, list[str]]:
-    """Lines of NIST, by control."""
-    text = written(report).split("## NIST")[1].split("\n## ")[0]
+def results(report: Report, title: str = "NIST") -> dict[str, list[str]]:
+    """Lines of a catalogue, by control."""
+    text = written(report).split(f"## {title}")[1].split("\n## ")[0]
     return {each[0]: each[2:6] for each in cells(text) if each[0] != "control"}
 
 
@@ -69,6 +69,14 @@ def test_a_part_that_no_scan_shows_keeps_it_from_holding() -> None:
     good: Counter[Answer] = Counter({"pass": 5})
     assert control_results.result(second, good, complete=True) == "not determined: revocation not tested"
     assert control_results.result(replace(second, not_tested=""), good, complete=True) == "holds"
+
+
+def test_a_profile_that_allows_a_weak_suite_makes_no_control_hold() -> None:
+    passed = (samples.finding(rule, "high", "pass", "m") for rule in ("cert-key-size", "cert-signature"))
+    weak: Any = every_version(row("a:443", *samples.PASSED, *passed, verdict="pass"))
+    weak["observed"]["versions"]["TLSv1.2"]["suites"] = ["TLS_RSA_WITH_NULL_SHA256"]
+    (found,) = [each for name, each in results(samples.report([weak]), "PCI").items() if name.endswith("item 3")]
+    assert found[0] == "not determined: cipher suites, algorithms and key sizes not tested"
 
 
 @pytest.mark.parametrize("report", [samples.report(), cluster_samples.report(), samples.report([])])
