@@ -15,6 +15,8 @@ from scanner.data import data
 from scanner.errors import InputError, ResourceError
 from scanner.files.yaml_values import Builder
 from scanner.model.row import EndpointRow
+from scanner.tls.codepoints import VERSIONS
+from scanner.tls.names import version_name
 
 Answer = Literal["pass", "fail", "unknown"]
 
@@ -84,7 +86,8 @@ def _accepted(row: EndpointRow, versions: list[str]) -> Iterator[Answer]:
 
 
 def _suites(row: EndpointRow, allowed: dict[str, list[str]]) -> Iterator[Answer]:
-    """Only an enumerated version shows that it accepts no other suite."""
+    """Only an enumerated version shows that it accepts no other suite. A version without a list must be refused."""
+    yield from _refused(row, [name for name in map(version_name, VERSIONS) if name not in allowed])
     for name, listed in allowed.items():
         version = (row["observed"]["versions"] or {}).get(name)
         if version is None:

@@ -36,7 +36,9 @@ def changed(path: str, value: object) -> EndpointRow:
 
 
 SAID: Any = GOOD["observed"]["versions"]
-TLS12 = {"TLSv1.2": SAID["TLSv1.2"]["suites"]}
+SAID["SSLv2"] = {**SAID["SSLv3"]}
+LISTED = {name: SAID[name]["suites"] for name in ("TLSv1.2", "TLSv1.3")}
+ACCEPTED: Any = {"suites": None, "refused": [], "enumerated": False, "preference": None, "groups": None}
 
 
 @pytest.mark.parametrize(
@@ -50,11 +52,16 @@ TLS12 = {"TLSv1.2": SAID["TLSv1.2"]["suites"]}
         ({"accepted": ["TLSv1.3"]}, GOOD, "pass"),
         ({"accepted": ["TLSv1.1"]}, GOOD, "fail"),
         ({"accepted": ["TLSv1.3"]}, changed("versions/TLSv1.3", None), "unknown"),
-        ({"suites": TLS12}, GOOD, "pass"),
-        ({"suites": TLS12}, changed("versions/TLSv1.2/enumerated", False), "unknown"),
-        ({"suites": TLS12}, changed("versions/TLSv1.2/suites", None), "unknown"),
-        ({"suites": {"TLSv1.2": TLS12["TLSv1.2"][1:]}}, GOOD, "fail"),
-        ({"suites": {"TLSv1": []}}, GOOD, "pass"),
+        ({"suites": LISTED}, GOOD, "pass"),
+        ({"suites": LISTED}, changed("versions/TLSv1.2/enumerated", False), "unknown"),
+        ({"suites": LISTED}, changed("versions/TLSv1.2/suites", None), "unknown"),
+        ({"suites": {**LISTED, "TLSv1.2": LISTED["TLSv1.2"][1:]}}, GOOD, "fail"),
+        ({"suites": {**LISTED, "TLSv1": []}}, GOOD, "pass"),
+        ({"suites": {"TLSv1.2": LISTED["TLSv1.2"]}}, GOOD, "fail"),
+        ({"suites": LISTED}, changed("versions/SSLv3", ACCEPTED), "fail"),
+        ({"suites": LISTED}, changed("versions/SSLv2", ACCEPTED), "fail"),
+        ({"suites": LISTED}, changed("versions/SSLv2", None), "unknown"),
+        ({"suites": LISTED}, changed("versions", None), "unknown"),
         ({"groups": ["secp256r1"]}, GOOD, "pass"),
         ({"groups": ["ffdhe2048"]}, GOOD, "fail"),
         ({"groups": ["ffdhe2048"]}, changed("groups", None), "unknown"),
@@ -102,6 +109,16 @@ def test_a_control_has_its_components_and_ports() -> None:
     for other in others:
         changed_row: Any = etcd | other
         assert client.answer(changed_row) is None
+
+
+def test_a_version_that_no_list_has_fails_every_list_of_suites() -> None:
+    kubelet: Any = deepcopy(GOOD) | {"component": "kubelet", "port": 10250}
+    (listed,) = [each for one in catalogues() for each in one.controls if each.id == "4.2.12"]
+    only = {**kubelet["observed"]["versions"]["TLSv1.2"], "suites": ["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"]}
+    kubelet["observed"]["versions"]["TLSv1.2"] = only
+    assert listed.answer(kubelet) == "pass"
+    kubelet["observed"]["versions"]["SSLv3"] = ACCEPTED
+    assert listed.answer(kubelet) == "fail"
 
 
 def test_every_catalogue_names_what_exists() -> None:
