@@ -148,6 +148,15 @@ def importance(finding: FindingRow) -> tuple[int, bool, int]:
     return verdict, finding["status"] in NEVER_FAILS, rank(finding)
 
 
+_WORST: tuple[Outcome, ...] = ("fail", "inconclusive", "deviates", "pass", "not_applicable")
+
+
+def badness(finding: FindingRow) -> tuple[int, int]:
+    """Sort key, the worst first, to keep one of the findings of replicas: a failure that does not count must not hide
+    what is unknown."""
+    return _WORST.index(outcome_of(finding["verdict"], finding["status"])), rank(finding)
+
+
 def label(finding: FindingRow) -> str:
     """Return the word before a finding: the severity of a failure, ``info`` for a remark, else the verdict."""
     if finding["status"] == "informational":

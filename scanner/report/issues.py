@@ -94,11 +94,11 @@ class Issues:
 
     def __init__(self, report: Report | LintReport) -> None:
         self._report = report
-        best: dict[object, tuple[tuple[int, bool, int], int, Level]] = {}
+        best: dict[object, tuple[tuple[int, int], int, Level]] = {}
         self._count: dict[object, int] = {}
         for number, each in enumerate(_every(report)):
             key = self._key(number, each)
-            found = (headline.importance(each.finding), number, each.level)
+            found = (headline.badness(each.finding), number, each.level)
             best[key] = min(found, best.get(key, found))
             self._count[key] = self._count.get(key, 0) + 1
         worst = sorted(best.values())

@@ -122,6 +122,14 @@ def test_replicas_share_a_result_with_the_worst_one() -> None:
     assert [(each["result"], each["message"]) for each in found] == [("fail", "bad")]
 
 
+@pytest.mark.parametrize("status", ["waived", "known", "readiness"])
+def test_a_failure_that_does_not_count_hides_nothing_unknown(status: Status) -> None:
+    excused, unknown = finding("r", "high", "fail", "m", status=status), finding("r", "low", "inconclusive", "unknown")
+    both = [row("a:1", excused, number=1), row("a:1", unknown, verdict="inconclusive", number=2)]
+    found = [each for each in results(samples.report(both)) if each["rule"] == "r"]
+    assert [(each["result"], each["message"]) for each in found] == [("error", "unknown")]
+
+
 def test_a_report_fits_into_etcd() -> None:
     long = finding("r", "high", "fail", HOSTILE * 3, observed=(HOSTILE * 3,), expected=(HOSTILE,), fix=HOSTILE * 3)
     unknown = finding("r", "high", "inconclusive", "m")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft4Validator
 
-from scanner.model.finding import Severity
+from scanner.model.finding import Severity, Status
 from scanner.model.lint_report import LintReport
 from scanner.model.report import EndpointRow, Report
 from scanner.report import issues
@@ -99,6 +99,14 @@ def test_every_open_finding_of_a_scan_is_a_result_and_inconclusive_is_no_pass() 
 def test_an_endpoint_whose_findings_do_not_say_its_verdict_is_a_result(verdict: str) -> None:
     (one,) = results(samples.report([row("a", finding("r", "high", "pass", "m"), verdict=verdict)]))
     assert (one["ruleId"], one["kind"]) == ("verdict", "fail" if verdict == "fail" else "open")
+
+
+@pytest.mark.parametrize("status", ["waived", "known", "readiness"])
+def test_a_failure_that_does_not_count_hides_nothing_unknown(status: Status) -> None:
+    excused, unknown = finding("r", "high", "fail", "m", status=status), finding("r", "low", "inconclusive", "unknown")
+    both = [row("a:1", excused, number=1), row("a:1", unknown, verdict="inconclusive", number=2)]
+    (one,) = results(samples.report(both))
+    assert one["kind"] == "open"
 
 
 def test_replicas_are_one_result_and_the_worst_names_it() -> None:

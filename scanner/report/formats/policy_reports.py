@@ -72,12 +72,12 @@ POLICY_REPORT: Final = Api(
 class _Results:
     """The results of one object."""
 
-    found: dict[str, tuple[tuple[int, bool, int], str, str]] = field(default_factory=dict)
-    """Importance, result and its JSON, by fingerprint."""
+    found: dict[str, tuple[tuple[int, int], str, str]] = field(default_factory=dict)
+    """Badness, result and its JSON, by fingerprint."""
 
     def add(self, finding: FindingRow, about: str, row: EndpointRow | None, now: dict[str, int]) -> None:
-        """Add a finding; of several with one fingerprint the most important one stays."""
-        name, rank = fingerprint(finding, about), headline.importance(finding)
+        """Add a finding; of several with one fingerprint the worst one stays."""
+        name, rank = fingerprint(finding, about), headline.badness(finding)
         if name in self.found and self.found[name][0] <= rank:
             return
         result = _RESULTS[outcome_of(finding["verdict"], finding["status"])]
