@@ -13,6 +13,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from scanner.model.endpoint import Owner
+from scanner.model.expectation import Expectation
+from scanner.model.finding import Finding, Status
 from scanner.model.report import EndpointRow, Report
 from scanner.report import COMPATIBLE_FORMATS
 from scanner.report.formats import tls_scanner
@@ -136,6 +138,75 @@ def test_required_ml_kem_is_a_test_of_its_own(verdict: str, result: str) -> None
     informational = replace(ml_kem, status="informational", verdict="pass")
     row = endpoint_row(where, cluster_samples.USER, samples.speaking("x"), "pass", "ok", (informational,))
     assert name not in _cases(cluster_samples.report([row]))
+
+
+WEB = "ns/shop deployment/web port/443"
+
+
+def _tested(*findings: Finding, expectation: Expectation = cluster_samples.STRICT) -> EndpointRow:
+    where = cluster_samples.endpoint(Owner(kind="Deployment", namespace="shop", name="web"), 443, "10.0.0.1", None)
+    return endpoint_row(where, expectation, samples.speaking("x"), "pass", "ok", findings)
+
+
+@pytest.mark.parametrize(
+    ("findings", "missing"),
+    [
+        (samples.PASSED[1:], "tls-version"),
+        (samples.PASSED[:1], "tls-cipher-suite"),
+        ((), "tls-version and tls-cipher-suite"),
+        ((finding("tls-version", "info", "inconclusive", "unclear"), samples.PASSED[1]), "tls-version"),
+        ((finding("tls-version", "high", "fail", "m", status="waived"),), "tls-cipher-suite"),
+    ],
+)
+def test_junit_passes_no_profile_of_which_a_rule_has_no_result(findings: tuple[Finding, ...], missing: str) -> None:
+    expectations = {
+        f"{GATE} {WEB} should comply with the cluster TLS profile": cluster_samples.STRICT,
+        f"[sig-security] {WEB} TLS profile scan": cluster_samples.USER,
+    }
+    for name, expectation in expectations.items():
+        case = _cases(cluster_samples.report([_tested(*findings, expectation=expectation)]))[name]
+        assert _result(case) == "error"
+        assert f"no result of {missing}: not determined, or switched off" in case[0].get("message", "")
+
+
+@pytest.mark.parametrize(
+    ("status", "waiver", "reason"),
+    [
+        ("waived", "ops: old clients, until 2027-01-31", "waived: ops: old clients, until 2027-01-31"),
+        ("readiness", None, "profile not enforced: m"),
+        ("informational", None, "m"),
+        ("known", None, "known: m"),
+    ],
+)
+def test_a_failure_that_does_not_count_is_skipped_with_its_reason(
+    status: Status, waiver: str | None, reason: str
+) -> None:
+    excused = _tested(finding("tls-version", "high", "fail", "m", status=status, waiver=waiver), samples.PASSED[1])
+    rows = [_tested(*samples.PASSED), excused, _tested(*samples.PASSED)]
+    (case,) = _cases(cluster_samples.report(rows)).values()
+    assert (_result(case), case[0].get("message")) == ("skipped", reason)
+
+
+def test_required_ml_kem_without_a_result_is_an_error_at_every_severity() -> None:
+    ml_kem = finding("tls-pq-readiness", "info", "inconclusive", "about ML-KEM")
+    cases = _cases(cluster_samples.report([_tested(*samples.PASSED[:2], ml_kem)]))
+    assert _result(cases[f"[sig-security] {WEB} should be PQC ready with TLS 1.3 and ML-KEM"]) == "error"
+
+
+def test_a_scan_that_is_not_complete_is_an_error_of_its_own() -> None:
+    good = [_tested(*samples.PASSED)]
+    report = cluster_samples.report(good)
+    assert "coverage" not in _cases(report)
+    unread = replace(report, coverage={**report.coverage, "complete": False})
+    empty = cluster_samples.report([])
+    for each, said in (
+        (cluster_samples.report(good, interrupted="SIGTERM"), "stopped by SIGTERM"),
+        (unread, "routes.route.openshift.io"),
+        (empty, "nothing was scanned"),
+    ):
+        case = _cases(each)["coverage"]
+        assert _result(case) == "error"
+        assert said in ET.tostring(case, "unicode")
 
 
 def test_a_listener_without_tls_is_skipped() -> None:

@@ -122,7 +122,7 @@ def _suites(report: Report, replicas: Counter[str]) -> Iterator[Suite]:
     """Yield the suite of the scan, then cluster-wide findings, endpoint ids, and certificates with names."""
     certificates = report.certificates
     properties = _counted(report) | (_sums(certificates) if certificates else {})
-    yield Suite(name="adhere", cases=[_coverage(report)], properties=properties)
+    yield Suite(name="adhere", cases=[coverage_case(report)], properties=properties)
     shown: set[object] = set()
     named = _named(certificates.rows(), shown) if certificates else []
     about: dict[str, list[FindingRow]] = {}
@@ -207,8 +207,8 @@ def _unjudged(row: InventoryRow, where: str, cases: dict[str, Case]) -> None:
     cases.setdefault("verdict", Case("verdict")).add("skipped", row["status"], _lines([where, row["why"]]))
 
 
-def _coverage(report: Report) -> Case:
-    """Case that fails if the scan was stopped or has no endpoint."""
+def coverage_case(report: Report) -> Case:
+    """Case that is an error if the scan was stopped or has no endpoint."""
     case, counts = Case("coverage", seconds=_seconds(report)), report.coverage
     judged = f"{counts['judged']} of {counts['endpoints']} endpoints judged"
     if counts["interrupted"]:

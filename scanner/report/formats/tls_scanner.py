@@ -3,13 +3,15 @@
 Keys, columns, suite and test names are its own (``internal/scanner/types.go``, ``internal/output`` of the releases of
 2026), so that histories by test name continue. The answers are adhere's. Where tls-scanner skips what it could not
 probe, an undetermined listener is ``UNDETERMINED`` in JSON and CSV and ``<error>`` in JUnit; a listener without TLS is
-``NO_TLS`` and ``<skipped>``. A test exists for each workload and port, with the worst result of its replicas.
+``NO_TLS`` and ``<skipped>``. A test exists for each workload and port, with the worst result of its replicas. It passes
+only if its rules have passed: a rule that is switched off is ``<error>``, and a failure that does not count (waived,
+not enforced) is ``<skipped>``. The error ``coverage`` is there only if the scan is not complete.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final, Literal, TextIO
 from xml.etree import ElementTree
 
@@ -17,7 +19,7 @@ from scanner.model.component_tally import HONOURED_BY
 from scanner.model.report import NEVER_FAILS, EndpointRow, FindingRow, Report
 from scanner.report import headline
 from scanner.report.escape import plain
-from scanner.report.formats.junit import Case, Suite, suite_element
+from scanner.report.formats.junit import Case, Suite, coverage_case, suite_element
 from scanner.report.stream import dumps
 from scanner.tls import names
 
@@ -27,6 +29,8 @@ _SOURCES: Final[dict[str | None, Source]] = {"router": "ingress", "kubelet": "ku
 """Components whose profile is not the API server's."""
 _ML_KEM: Final = "tls-pq-readiness"
 _JUDGED: Final = frozenset({*HONOURED_BY, "tls-reach"})
+_COMPLIANCE: Final = ("tls-version", "tls-cipher-suite")
+"""Rules that must have a result before a listener follows its profile."""
 _NO_TLS: Final = frozenset({"plaintext", "starttls-needed"})
 _CLOSED: Final = frozenset({"closed", "unreachable"})
 _SUITE: Final = "TLSSecurityScan"
@@ -254,9 +258,11 @@ def write_junit(report: Report, out: TextIO) -> None:
     """Write ``junit_tls_scan.xml``."""
     cases: dict[str, Case] = {}
     for row in report.rows():
-        for name, findings in _tests(row):
+        for name, findings, needed in _tests(row):
             case = cases.setdefault(name, Case(name, classname=_workload(row), type="TLSComplianceCheck"))
-            _add(case, row, findings)
+            _add(case, row, findings, needed)
+    if (coverage := coverage_case(report)).outcome != "pass":
+        cases[coverage.name] = coverage
     suite = Suite(name=_SUITE, cases=[cases[name] for name in sorted(cases)])
     out.write('<?xml version="1.0" encoding="UTF-8"?>\n')
     out.write(ElementTree.tostring(suite_element(suite, report.started), "unicode") + "\n")
@@ -268,8 +274,9 @@ def _workload(row: EndpointRow) -> str:
     return f"{owner['namespace']}/{name}" if owner["namespace"] else name
 
 
-def _tests(row: EndpointRow) -> Iterator[tuple[str, list[FindingRow]]]:
-    """Yield the name of each test of a listener, with the findings that decide it.
+def _tests(row: EndpointRow) -> Iterator[tuple[str, list[FindingRow], tuple[str, ...]]]:
+    """Yield the name of each test of a listener, with the findings that decide it, and the rules that must be among
+    them.
 
     The tag of the feature gate stands in tests of listeners that must follow the profile, and in no other.
     """
@@ -280,20 +287,21 @@ def _tests(row: EndpointRow) -> Iterator[tuple[str, list[FindingRow]]]:
         subject = f"host/{owner['name'] or row['address']} port/{row['port']}"
     profile = [each for each in row["findings"] if each["rule"] in _JUDGED]
     if row["binding"] == "not-enforced":
-        yield f"[sig-security] {subject} TLS profile scan", profile
+        yield f"[sig-security] {subject} TLS profile scan", profile, _COMPLIANCE
     else:
         gate = "[sig-security][OCPFeatureGate:TLSAdherence]"
-        yield f"{gate} {subject} should comply with the cluster TLS profile", profile
+        yield f"{gate} {subject} should comply with the cluster TLS profile", profile, _COMPLIANCE
     required = [each for each in row["findings"] if each["rule"] == _ML_KEM and each["status"] != "informational"]
     if required:
-        yield f"[sig-security] {subject} should be PQC ready with TLS 1.3 and ML-KEM", required
+        yield f"[sig-security] {subject} should be PQC ready with TLS 1.3 and ML-KEM", required, (_ML_KEM,)
 
 
-def _add(case: Case, row: EndpointRow, findings: Iterable[FindingRow]) -> None:
-    """Add a replica to a test. Findings that the exit code does not count cannot fail it."""
+def _add(case: Case, row: EndpointRow, findings: list[FindingRow], needed: tuple[str, ...]) -> None:
+    """Add a replica to a test. Findings that the exit code does not count cannot fail it, and it does not pass."""
     pod = row["pod"]["name"] if row["pod"] else row["owner"]["name"]
     where = f"pod {pod} ({row['address']}:{row['port']})"
     failed = [each for each in findings if each["verdict"] == "fail" and each["status"] not in NEVER_FAILS]
+    excused = [each for each in findings if each["verdict"] == "fail" and each["status"] in NEVER_FAILS]
     unclear = [each for each in findings if each["verdict"] == "inconclusive" and each["severity"] != "info"]
     if _status(row) == "NO_TLS" and not failed:
         case.add("skipped", headline.reason(row), "")
@@ -302,6 +310,13 @@ def _add(case: Case, row: EndpointRow, findings: Iterable[FindingRow]) -> None:
     elif unclear or _status(row) != "OK":
         why = unclear[0]["message"] if unclear else headline.reason(row)
         case.add("error", why, _text(where, unclear) or f"{where}: {why}")
+    elif unknown := [rule for rule in needed if _complies(row, rule) is None]:
+        why = f"no result of {' and '.join(unknown)}: not determined, or switched off in the policy"
+        case.add("error", why, f"{where}: {why}")
+    elif excused:
+        first = excused[0]
+        why = first["waiver"] or first["message"]
+        case.add("skipped", headline.kind(first["status"]) + why, _text(where, excused))
     else:
         case.add("pass", "", "")
 
