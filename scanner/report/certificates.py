@@ -324,7 +324,7 @@ def _row(row: InventoryRow, now: datetime | None, served: FindingRow | None) -> 
     left = None if end is None or now is None else end - now
     subject = row["subject"] if row["names"] else ""
     findings = [*row["findings"], *([served] if served else [])]
-    worst = min(filter(headline.open_question, findings), key=headline.importance, default=None)
+    worst = min(filter(headline.open_question, findings), key=headline.badness, default=None)
     colour, words_ = outcome(row), words(row["status"])
     if served and worst is served and colour not in ("fail", "deviates"):
         colour = outcome_of(served["verdict"], served["status"])

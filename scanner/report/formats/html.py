@@ -117,7 +117,7 @@ def _certificates(rows: Iterable[EndpointRow], worst: dict[str, FindingRow]) -> 
             found = [one for one in row["findings"] if one["rule"].startswith("cert-") and headline.open_question(one)]
             known = worst.get(leaf["sha256"])
             if found:
-                worst[leaf["sha256"]] = min([*([known] if known else []), *found], key=headline.importance)
+                worst[leaf["sha256"]] = min([*([known] if known else []), *found], key=headline.badness)
         yield row
 
 
