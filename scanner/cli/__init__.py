@@ -89,7 +89,7 @@ class Commands(click.Group):
             )
         found = super().resolve_command(ctx, args)
         if found[1] is not None and not {"-h", "--help"} & set(args):
-            _refuse_unknown(f"ADHERE_{name.upper()}_", _variables(found[1]))
+            _check_environment(f"ADHERE_{name.upper()}_", _variables(found[1]))
         return found
 
 
@@ -111,8 +111,9 @@ def _variables(command: click.Command) -> set[str]:
     return own.union(*map(_variables, below))
 
 
-def _refuse_unknown(prefix: str, known: set[str]) -> None:
-    """Raise ``UsageError`` for a variable of no option: a gate must not be laxer because of a spelling mistake."""
+def _check_environment(prefix: str, known: set[str]) -> None:
+    """Raise ``UsageError`` for a variable of no option or without a value: a gate must not be laxer because of a
+    spelling mistake."""
     for name in sorted(os.environ):
         if name in known and not os.environ[name]:
             raise UsageError(f"{name} is empty", hint="set a value, or remove it from the environment")

@@ -14,7 +14,7 @@ from scanner.cli.inputs import load_policy
 from scanner.cli.output import briefly, compatible, parse_outputs
 from scanner.cli.progress import Loudness
 from scanner.cli.running import Work, run_and_report
-from scanner.cli.shared_options import DEFAULT_PROFILE, ClusterAsked
+from scanner.cli.shared_options import DEFAULT_PROFILE, ClusterAsked, refuse_empty
 from scanner.cli.streams import note, show
 from scanner.cli.targets import load_anchors, parse_server_name, parse_target, public_anchors, read_targets
 from scanner.errors import InputError, UsageError
@@ -72,7 +72,18 @@ def run(options: dict[str, Any]) -> int:
     save, dry_run = options.pop("save"), options.pop("dry_run")
     cluster = ClusterAsked(**{each.name: options.pop(each.name) for each in fields(ClusterAsked)})
     asked = Asked(**options)
-    _none_empty(asked, save)
+    refuse_empty(
+        {
+            "--targets": asked.target_file,
+            "--profile": asked.profile,
+            "--sni": asked.sni,
+            "--ca": asked.ca,
+            "--policy": asked.policy_file,
+            "--baseline": asked.baseline,
+            "--history": asked.history,
+            "--save": save,
+        }
+    )
     config = config_of(asked)
     policy = policy_of(asked, config)
     known = load_baseline(asked.baseline, SCHEMA) if asked.baseline else None
@@ -211,24 +222,6 @@ def policy_of(asked: Asked, config: Config) -> ScanPolicy:
     if "postQuantum" in asked.required:
         policy = replace(policy, thresholds=replace(policy.thresholds, post_quantum=policy.require.severity))
     return policy
-
-
-def _none_empty(asked: Asked, save: str | None) -> None:
-    """Raise ``UsageError`` for an empty option: ``--profile "$PROFILE"`` without that variable must not use the
-    default."""
-    values = (
-        ("--targets", asked.target_file),
-        ("--profile", asked.profile),
-        ("--sni", asked.sni),
-        ("--ca", asked.ca),
-        ("--policy", asked.policy_file),
-        ("--baseline", asked.baseline),
-        ("--history", asked.history),
-        ("--save", save),
-    )
-    for option, value in values:
-        if value == "":
-            raise UsageError(f"{option} is empty", hint="set a value, or remove the option for its default")
 
 
 def config_of(asked: Asked) -> Config:

@@ -6,7 +6,7 @@ Imports nothing of a scan: a help text and completion need only the declarations
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
@@ -54,6 +54,14 @@ class Grouped(click.Command):
         if rest := [record for record in left.values() if record]:
             with formatter.section("Other options"):
                 formatter.write_dl(rest)
+
+
+def refuse_empty(values: Mapping[str, str | None]) -> None:
+    """Raise ``UsageError`` for an option with an empty value: ``--profile "$PROFILE"`` without that variable must not
+    use the default."""
+    for option, value in values.items():
+        if value == "":
+            raise UsageError(f"{option} is empty", hint="set a value, or remove the option for its default")
 
 
 Completion = Callable[[click.Context, click.Parameter, str], list[str]]

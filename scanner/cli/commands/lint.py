@@ -14,7 +14,17 @@ import click
 
 from scanner.cli.inputs import load_policy, snapshots
 from scanner.cli.output import either, parse_outputs, write_reports
-from scanner.cli.shared_options import BASELINE, CONTEXTS, POLICY, SECRETS, ClusterAsked, Group, Grouped, completion
+from scanner.cli.shared_options import (
+    BASELINE,
+    CONTEXTS,
+    POLICY,
+    SECRETS,
+    ClusterAsked,
+    Group,
+    Grouped,
+    completion,
+    refuse_empty,
+)
 from scanner.errors import UsageError
 from scanner.files.source_positions import shown
 from scanner.model.lint_report import SCHEMA, LintReport, exit_code
@@ -122,8 +132,7 @@ def lint(
         hint = "use at most 63 lower-case letters, digits and -"
         raise UsageError(f"--default-namespace: invalid name {shown(default_namespace)}", hint=hint)
     outputs = parse_outputs(asked.formats, LINT_FORMATS)
-    if policy_file == "":
-        raise UsageError("--policy is empty", hint="set a value, or remove the option for its default")
+    refuse_empty({"--policy": policy_file})
     known, policy = _baseline(baseline), load_policy(policy_file)
     judged = _linted(paths, cluster, default_namespace, user, groups)
     report = known(judged(policy=policy, honoured=not asked.no_ignores))
