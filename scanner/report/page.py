@@ -46,9 +46,9 @@ class Page:
         """Colour ``text`` in a style of ``COLORS``, if the page has colours."""
         return f"\x1b[{COLORS[style]}m{text}\x1b[0m" if self.color and style in COLORS else text
 
-    def title(self, text: str) -> None:
-        """Write the title of a section."""
-        self.line(self.paint("title", text))
+    def title(self, text: str, more: str = "") -> None:
+        """Write the title of a section; ``more``: what the section leaves out."""
+        self.line(self.paint("title", text), f"  {self.paint('quiet', more)}" if more else "")
 
     def folded(self, indent: int, first: str, text: str) -> None:
         """Write ``first``, which is ``indent`` columns wide, and ``text``, folded between ``indent`` and the width."""

@@ -10,7 +10,7 @@ import pytest
 
 from scanner.model.endpoint import Owner
 from scanner.model.finding import Status, Verdict
-from scanner.model.report import Report
+from scanner.model.report import EndpointRow, Report
 from scanner.report.escape import width as columns
 from scanner.report.formats import text
 from scanner.report.rows import endpoint_row
@@ -114,7 +114,7 @@ def test_of_many_components_those_that_fail_are_first_and_never_among_those_that
     assert "follow their profile" not in "\n".join(table)
 
 
-def test_five_hundred_endpoints_fit_on_a_page() -> None:
+def _copied() -> list[EndpointRow]:
     """Twenty clusters' worth of the sample: each workload has a name of its own."""
     rows = []
     for copy in range(22):
@@ -123,7 +123,27 @@ def test_five_hundred_endpoints_fit_on_a_page() -> None:
             row["id"], row["instance"] = row["id"].replace(row["owner"]["name"], name), f"{row['instance']} {copy}"
             row["owner"]["name"] = name
             rows.append(row)
-    told = _text(cluster_samples.report(rows[:500]))
+    return rows[:500]
+
+
+def test_five_hundred_endpoints_of_hundreds_of_components_fit_on_a_page() -> None:
+    rows = _copied()
+    for number, row in enumerate(rows):
+        if row["component"]:
+            row["component"] += f"-{number}"
+        for found in row["findings"]:
+            if number % 2 and found["verdict"] == "fail":
+                found["message"] += f" as operand {number} says"
+    lines = _text(cluster_samples.report(rows)).splitlines()
+    assert len(lines) <= 60
+    assert any(
+        re.match(r"FAILED  the first 5 of \d\d+ groups \(--verbose and the JSON report list all\)", x) for x in lines
+    )
+    assert any(re.match(r"✗ \d\d+ more fail: dns-\d+, ", line) for line in lines)
+
+
+def test_five_hundred_endpoints_fit_on_a_page() -> None:
+    told = _text(cluster_samples.report(_copied()))
     assert len(told.splitlines()) <= 60
     assert "it accepts versions below TLSv1.2 (66 endpoints): DaemonSet/openshift-dns/dns-default-0:9154, " in told
     assert " and 19 more listeners\n" in told

@@ -39,12 +39,15 @@ _ALL_ROWS = 40
 """Endpoints up to which the table of targets has all."""
 _MOST_ROWS = 20
 """Endpoints in the table of more targets: the first that did not pass."""
-_MOST_GROUPS = 12
-"""Groups of findings with one outcome."""
+_MOST_GROUPS: dict[bool, dict[Outcome, int]] = {
+    False: {"fail": 12, "deviates": 12, "inconclusive": 12},
+    True: {"fail": 5, "deviates": 2, "inconclusive": 2},
+}
+"""Groups of findings with one outcome, by whether the text is brief."""
 _DETAILED = 100
 """Endpoints up to which the text has all details of a group; with more each group has its number, names and fix, and
 the whole text fits on a page."""
-_MOST_FINDINGS = {False: 12, True: 4}
+_MOST_FINDINGS = {False: 12, True: 2}
 """Cluster-wide findings, by whether the text is brief; each certificate of a cluster may have one."""
 _MOST_UNFINISHED = 10
 """Endpoints in the list of those that were in progress when the scan was stopped."""
@@ -65,7 +68,7 @@ def write(report: Report, out: TextIO, *, color: bool = False, width: int | None
         _table(page, report, verbose=verbose)
     _details(page, report, verbose=verbose, brief=brief)
     if discovery := report.coverage.get("discovery"):
-        text_cluster.write_coverage(page, discovery)
+        text_cluster.write_coverage(page, discovery, brief=brief)
     if report.certificates is not None:
         text_cluster.write_certificates(page, report.certificates, report.finished, brief=brief)
     _summary(page, report, brief=brief)
@@ -159,27 +162,27 @@ def _details(page: Page, report: Report, *, verbose: bool, brief: bool) -> None:
         _listed(page, report, going)
     else:
         _grouped(page, groups(report.rows()), brief=brief)
-    if report.findings:
+    if not report.findings:
+        return
+    found = merged(report.findings)
+    if verbose:
         page.title("CLUSTER-WIDE FINDINGS")
-        found = merged(report.findings)
-        if verbose:
-            write_findings(page, found, controls)
-        else:
-            _cluster_wide(page, found, brief=brief)
-        page.line()
+        write_findings(page, found, controls)
+    else:
+        _cluster_wide(page, found, brief=brief)
+    page.line()
 
 
 def _cluster_wide(page: Page, found: list[FindingRow], *, brief: bool) -> None:
-    """Write the most important open findings, and count the others."""
+    """Write the most important open findings, and count the others in the title."""
     open_ = sorted(filter(headline.open_question, found), key=headline.importance)
     shown = open_[: _MOST_FINDINGS[brief]]
-    for each in shown:
-        write_group(page, each, brief=brief)
     hidden, notes = len(open_) - len(shown), len(found) - len(open_)
     counts = [f"{hidden} more failed or inconclusive"] if hidden > 0 else []
     counts += [counted(notes, "note")] if notes else []
-    if counts:
-        page.line(f"  {'and ' if shown else ''}{', '.join(counts)} ({_VERBOSE})")
+    page.title("CLUSTER-WIDE FINDINGS", f"{'and ' if shown else ''}{', '.join(counts)} ({_VERBOSE})" if counts else "")
+    for each in shown:
+        write_group(page, each, brief=brief)
 
 
 def _listed(page: Page, report: Report, going: int) -> None:
@@ -196,16 +199,15 @@ def _listed(page: Page, report: Report, going: int) -> None:
 
 
 def _grouped(page: Page, found: list[Group], *, brief: bool) -> None:
-    """Write the groups of each outcome, at most ``_MOST_GROUPS`` of them."""
+    """Write the groups of each outcome, at most ``_MOST_GROUPS`` of them; the title says how many there are."""
     for outcome, title in _SECTIONS:
         chosen = [each for each in found if each.outcome == outcome]
         if not chosen:
             continue
-        page.title(title)
-        for each in chosen[:_MOST_GROUPS]:
+        most = _MOST_GROUPS[brief][outcome]
+        page.title(title, f"the first {most} of {len(chosen)} groups ({_VERBOSE})" if len(chosen) > most else "")
+        for each in chosen[:most]:
             _group(page, each, brief=brief)
-        if len(chosen) > _MOST_GROUPS:
-            page.line(f"  and {len(chosen) - _MOST_GROUPS} more groups of findings ({_VERBOSE})")
         page.line()
 
 

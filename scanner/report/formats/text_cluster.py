@@ -49,21 +49,21 @@ _LONGEST_NAME = 81
 """Columns of a component's name: a namespace (63, RFC 1123) and the words around it."""
 _NAME_COLUMN = 44
 """Most columns for names; a longer name gets a line of its own."""
-_MOST_LINES = 20
-"""Components in the table."""
-_MOST_NAMES = 30
-"""Components in a line of those with the same answer."""
-_NOTEWORTHY: tuple[tuple[Outcome, str], ...] = (
-    ("fail", "more fail"),
-    ("inconclusive", "more are inconclusive"),
-    ("deviates", "more differ"),
+_MOST_LINES = {False: 20, True: 4}
+"""Components in the table, by whether the text is brief."""
+_MOST_NAMES = {False: 30, True: 10}
+"""Components in a line of those with the same answer, likewise."""
+_NOTEWORTHY: tuple[tuple[Outcome, tuple[str, str]], ...] = (
+    ("fail", ("more fails", "more fail")),
+    ("inconclusive", ("more is inconclusive", "more are inconclusive")),
+    ("deviates", ("more differs", "more differ")),
 )
-"""Outcomes of a component that has a line of its own, and the words for those beyond the last line."""
-_REST: tuple[tuple[Honours | None, str], ...] = (
-    ("no", "do not follow their profile"),
-    ("not-determined", "could not be determined"),
-    ("yes", "follow their profile"),
-    (None, "have no TLS"),
+"""Outcomes of a component that has a line of its own, and the words for one and for several beyond the last line."""
+_REST: tuple[tuple[Honours | None, tuple[str, str]], ...] = (
+    ("no", ("does not follow its profile", "do not follow their profile")),
+    ("not-determined", ("could not be determined", "could not be determined")),
+    ("yes", ("follows its profile", "follow their profile")),
+    (None, ("has no TLS", "have no TLS")),
 )
 _PROOFS = 2
 """Lines of evidence for a component that does not follow its profile."""
@@ -107,7 +107,7 @@ def write_components(page: Page, rows: list[ComponentRow], *, verbose: bool, bri
     """Write a line for each component that does not pass, and one for the others; with ``verbose`` a line for each.
     ``brief``: without evidence and the meaning of words."""
     noteworthy = sorted((row for row in rows if _worst(row)), key=lambda row: _PLACES[_worst(row)])
-    shown = rows if verbose else noteworthy[:_MOST_LINES]
+    shown = rows if verbose else noteworthy[: _MOST_LINES[brief]]
     spellings = {tuple(row["adherence"]) for row in rows if row["adherence"]}
     common = list(spellings.pop()) if len(spellings) == 1 else []
     table = _fitted(page, shown, common)
@@ -118,26 +118,28 @@ def write_components(page: Page, rows: list[ComponentRow], *, verbose: bool, bri
     for row in shown:
         _component(table, row, 0 if brief else _PROOFS)
     if not verbose:
-        for outcome, what in _NOTEWORTHY:
-            more = [row for row in noteworthy[_MOST_LINES:] if _worst(row) == outcome]
-            _enumerated(page, (headline.SYMBOLS[outcome], outcome), what, more)
-        for honours, what in _REST:
+        for outcome, words in _NOTEWORTHY:
+            more = [row for row in noteworthy[len(shown) :] if _worst(row) == outcome]
+            _enumerated(page, (headline.SYMBOLS[outcome], outcome), words, more, _MOST_NAMES[brief])
+        for honours, words in _REST:
             others = [row for row in rows if row["honours"] == honours and not _worst(row)]
-            _enumerated(page, _SYMBOLS[honours], what, others)
+            _enumerated(page, _SYMBOLS[honours], words, others, _MOST_NAMES[brief])
     for line in (*_LEGEND, *headline.legend(rows)) if shown and not brief else ():
         page.folded(4, "  ", line)
-    if common:
+    if common and not brief:  # the head of the page has it
         page.line(f"  spec.tlsAdherence of the cluster: {plain(', '.join(common), 60)}")
     page.line()
 
 
-def _enumerated(page: Page, style: tuple[str, str], what: str, rows: list[ComponentRow]) -> None:
-    """Write one line with the number and the names of components."""
+def _enumerated(
+    page: Page, style: tuple[str, str], words: tuple[str, str], rows: list[ComponentRow], most: int
+) -> None:
+    """Write one line with the number and the names of components; ``words`` for one and for several."""
     if not rows:
         return
-    names = ", ".join(plain(_called(row), _LONGEST_NAME) for row in rows[:_MOST_NAMES])
-    more = f" and {len(rows) - _MOST_NAMES} more" if len(rows) > _MOST_NAMES else ""
-    page.folded(2, f"{page.paint(style[1], style[0])} ", f"{len(rows)} {what}: {names}{more}")
+    names = ", ".join(plain(_called(row), _LONGEST_NAME) for row in rows[:most])
+    more = f" and {len(rows) - most} more" if len(rows) > most else ""
+    page.folded(2, f"{page.paint(style[1], style[0])} ", f"{counted(len(rows), *words)}: {names}{more}")
 
 
 def _worst(row: ComponentRow) -> Outcome | None:
@@ -201,8 +203,8 @@ def _answer(table: _Table, row: ComponentRow) -> str:
 # --- Coverage -------------------------------------------------------------------------------------------------------
 
 
-def write_coverage(page: Page, discovery: DiscoveryRow) -> None:
-    """Write what was found, probed, left out and not read."""
+def write_coverage(page: Page, discovery: DiscoveryRow, *, brief: bool) -> None:
+    """Write what was found, probed, left out and not read; ``brief``: a line for each."""
     page.title("COVERAGE")
     left_out = sum(each["count"] for each in discovery["left_out"])
     parts = [(discovery["probed"], "probed"), (left_out, "left out"), (discovery["not_reached"], "not reached")]
@@ -213,14 +215,15 @@ def write_coverage(page: Page, discovery: DiscoveryRow) -> None:
         (discovery["undetermined"], "inconclusive"),
         (discovery["not_applicable"], "not applicable"),
     ]
-    page.line("  probed       ", ", ".join(f"{n} {what}" for n, what in parts if n) or "none")
-    label = "left out"
-    for part in discovery["left_out"]:
-        page.folded(15, f"  {label:<13}", f"{part['count']} × {plain(part['reason'], 120)}")
+    if not brief:  # the summary has these counts
+        page.line("  probed       ", ", ".join(f"{n} {what}" for n, what in parts if n) or "none")
+    label, reasons = "left out", [f"{each['count']} × {plain(each['reason'], 120)}" for each in discovery["left_out"]]
+    for text in [", ".join(reasons)] if brief and reasons else reasons:
+        page.folded(15, f"  {label:<13}", text)
         label = ""
     for gap in missing(discovery):
         page.folded(15, "  not read     ", _gap(gap))
-    for each in discovery["network_policies"][:10]:
+    for each in discovery["network_policies"][: 2 if brief else 10]:
         page.line(f"  closed by    NetworkPolicy {plain(each['policy'], 130)}: {each['endpoints']} did not answer")
     page.line()
 
@@ -236,7 +239,7 @@ def _gap(gap: Missing) -> str:
 
 _LABEL = 15
 """Columns before the text."""
-_EXPIRING = {False: 5, True: 2}
+_EXPIRING = {False: 5, True: 1}
 """Certificates in the list of those that have expired or expire next, by whether the text is brief."""
 _PENDING = 5
 _KEYS = 12
