@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,9 +18,9 @@ from tests.serving import serving
 
 
 @pytest.fixture(scope="module")
-def scans(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path]]:
+def scans(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Results of a scan before and after every pod was replaced."""
-    yield _scan(tmp_path_factory.mktemp("before")), _replaced(tmp_path_factory.mktemp("after"))
+    return _scan(tmp_path_factory.mktemp("before")), _replaced(tmp_path_factory.mktemp("after"))
 
 
 def _replaced(directory: Path) -> Path:
