@@ -153,6 +153,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         (directory / "adhere.yaml").write_text(SCOPE)
         (directory / "targets.txt").write_text("127.0.0.1:1\n")
         (directory / "results.json").write_text(TLS_SCANNER)
+        (directory / "policy.yaml").write_text("rules: [{namespace: openshift-e2e-loki, profile: exempt}]")
         (directory / "manifests").mkdir()
         (directory / "manifests/gateway.yaml").write_text(MANIFESTS)
         patch.setenv("KUBECONFIG", str(directory / "kubeconfig"))

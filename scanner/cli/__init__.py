@@ -37,7 +37,8 @@ COMMANDS: dict[str, str] = {
     "profiles": "List the TLS profiles, or show one.",
     "rules": "List the rules, or show the page of one.",
     "snapshot": "Save the objects of a cluster, without private keys.",
-    "import": "Save the results of openshift/tls-scanner as a scan of adhere.",
+    "import": "Read results or the policy of openshift/tls-scanner.",
+    "tls-scanner": "Scan with the flags of openshift/tls-scanner.",
     "rbac": "Print the ClusterRole that a scan needs.",
     "completion": "Print the completion script of a shell.",
     "help": "Show the help text of a command.",
@@ -60,11 +61,11 @@ class Commands(click.Group):
         """Return the command of this name, whose options can also be set in the environment."""
         if name not in COMMANDS:
             return None
-        module = f"{name}_" if iskeyword(name) else name
+        module = f"{name}_" if iskeyword(name) else name.replace("-", "_")
         command = getattr(import_module(f"scanner.cli.commands.{module}"), module)
         assert isinstance(command, click.Command)  # noqa: S101 - the table above and nothing else decides
         command.short_help = COMMANDS[name]
-        _complete(command, f"ADHERE_{name.upper()}")
+        _complete(command, _prefix(name))
         return command
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
@@ -89,8 +90,12 @@ class Commands(click.Group):
             )
         found = super().resolve_command(ctx, args)
         if found[1] is not None and not {"-h", "--help"} & set(args):
-            _check_environment(f"ADHERE_{name.upper()}_", _variables(found[1]))
+            _check_environment(f"{_prefix(name)}_", _variables(found[1]))
         return found
+
+
+def _prefix(name: str) -> str:
+    return f"ADHERE_{name.upper().replace('-', '_')}"
 
 
 def _complete(command: click.Command, prefix: str) -> None:

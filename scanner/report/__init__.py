@@ -58,7 +58,7 @@ _TLS_SCANNER: tuple[Format[Report], ...] = tuple(
     Format(
         name=f"tls-scanner-{kind}",
         file_name=name,
-        module="scanner.report.formats.tls_scanner",
+        module="scanner.report.formats.tls_scanner_files",
         function=f"write_{kind}",
     )
     for kind, name in (("json", "results.json"), ("csv", "results.csv"), ("junit", "junit_tls_scan.xml"))

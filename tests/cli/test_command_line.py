@@ -63,7 +63,9 @@ def test_every_command_has_quiet_and_a_variable_for_every_option() -> None:
         for each in command.commands.values() if isinstance(command, click.Group) else [command]:
             options = {long_name(option): option.envvar for option in each.params if isinstance(option, click.Option)}
             assert "--quiet" in options, name
-            assert all(str(variable).startswith(f"ADHERE_{name.upper()}_") for variable in options.values())
+            assert all(
+                str(variable).startswith(f"ADHERE_{name.upper().replace('-', '_')}_") for variable in options.values()
+            )
 
 
 def test_an_option_from_the_environment(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:

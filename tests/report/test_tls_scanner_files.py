@@ -17,7 +17,7 @@ from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding, Status
 from scanner.model.report import EndpointRow, Report
 from scanner.report import COMPATIBLE_FORMATS
-from scanner.report.formats import tls_scanner
+from scanner.report.formats import tls_scanner_files
 from scanner.report.rows import endpoint_row
 from tests.report import cluster_samples, samples
 from tests.report.samples import finding
@@ -33,12 +33,12 @@ def _written(write: Callable[[Report, TextIO], None], report: Report | None = No
 
 def _ports(report: Report | None = None) -> dict[str, dict[str, Any]]:
     """Port results by listener."""
-    document = json.loads(_written(tls_scanner.write_json, report))
+    document = json.loads(_written(tls_scanner_files.write_json, report))
     return {f"{host['ip']}:{port['port']}": port for host in document["ip_results"] for port in host["port_results"]}
 
 
 def test_json_has_every_endpoint_under_its_address() -> None:
-    document = json.loads(_written(tls_scanner.write_json))
+    document = json.loads(_written(tls_scanner_files.write_json))
     rows = list(cluster_samples.rows())
     assert document["total_ips"] == len({row["address"] for row in rows}) == len(document["ip_results"])
     assert len({each["ip"] for each in document["ip_results"]}) == document["total_ips"]
@@ -75,7 +75,7 @@ def test_what_was_not_determined_is_neither_ok_nor_without_tls() -> None:
 
 
 def test_csv_has_the_39_columns_and_a_line_for_each_endpoint() -> None:
-    lines = list(csv.DictReader(StringIO(_written(tls_scanner.write_csv))))
+    lines = list(csv.DictReader(StringIO(_written(tls_scanner_files.write_csv))))
     assert len(lines) == len(list(cluster_samples.rows()))
     assert len(lines[0]) == 39
     by_place = {f"{each['IP']}:{each['Port']}": each for each in lines}
@@ -89,12 +89,12 @@ def test_csv_has_the_39_columns_and_a_line_for_each_endpoint() -> None:
 def test_no_cell_is_a_formula() -> None:
     row = next(iter(cluster_samples.rows()))
     row["component"] = '=HYPERLINK("x")'
-    (line,) = csv.DictReader(StringIO(_written(tls_scanner.write_csv, cluster_samples.report([row]))))
+    (line,) = csv.DictReader(StringIO(_written(tls_scanner_files.write_csv, cluster_samples.report([row]))))
     assert line["Component Name"] == '\'=HYPERLINK("x")'
 
 
 def _cases(report: Report | None = None) -> dict[str, ET.Element]:
-    suite = ET.fromstring(_written(tls_scanner.write_junit, report))
+    suite = ET.fromstring(_written(tls_scanner_files.write_junit, report))
     assert (suite.tag, suite.get("name")) == ("testsuite", "TLSSecurityScan")
     cases = {each.get("name", ""): each for each in suite}
     assert suite.get("tests") == str(len(cases))
