@@ -1,4 +1,4 @@
-"""A client of the Kubernetes API: GET, and POST for requests that create nothing, with retries and limits.
+"""A client of the Kubernetes API, with retries and limits. ``report_writer`` is the only caller that changes objects.
 
 It never follows a redirect, so that it sends the credential to the API server only.
 """
@@ -91,6 +91,18 @@ class TooLarge(ClusterError):
 
 
 @dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request."""
+
+    method: str
+    path: str
+    params: Mapping[str, str]
+    accept: str = JSON
+    body: bytes | None = None
+    content_type: str = JSON
+
+
+@dataclass(frozen=True, slots=True)
 class _Answer:
     status: int
     headers: Mapping[str, str]
@@ -141,19 +153,28 @@ class Client:
 
         Raises ``ApiError`` for an error answer, and ``ClusterError`` without an answer or if it is not JSON.
         """
-        answer = await self._with_retries(path, params or {}, accept)
+        return self._parsed(await self._with_retries(_Asked("GET", path, params or {}, accept)), path, decode)
+
+    async def send(
+        self,
+        method: str,
+        path: str,
+        body: bytes,
+        params: Mapping[str, str] | None = None,
+        *,
+        accept: str = JSON,
+        content_type: str = JSON,
+    ) -> object:
+        """Return the parsed answer to a request with a body, which may be sent more than once. Raises as ``get``
+        does."""
+        asked = _Asked(method, path, params or {}, accept, body, content_type)
+        return self._parsed(await self._with_retries(asked), path, decoded, method)
+
+    def _parsed(self, answer: _Answer, path: str, decode: Callable[[bytes], object], method: str = "GET") -> object:
         try:
             return decode(answer.body)
         except (ValueError, RecursionError) as error:
-            raise self._failed(path, f"the answer is not JSON: {clean(str(error))}") from None
-
-    async def post(self, path: str, body: bytes) -> object:
-        """Return the parsed answer to a POST of JSON. Raises as ``get`` does."""
-        answer = await self._with_retries(path, {}, JSON, body)
-        try:
-            return decoded(answer.body)
-        except (ValueError, RecursionError) as error:
-            raise self._failed(path, f"the answer is not JSON: {clean(str(error))}") from None
+            raise self._failed(path, f"the answer is not JSON: {clean(str(error))}", method=method) from None
 
     @asynccontextmanager
     async def upgraded(
@@ -181,7 +202,7 @@ class Client:
     async def _request_upgrade(
         self, path: str, params: Mapping[str, str], headers: Mapping[str, str], credential: Credential
     ) -> httpx2.Response:
-        request = self._request(path, params, dict(headers), credential)
+        request = self._request(_Asked("GET", path, params), dict(headers), credential)
         try:
             with trio.fail_after(self.limits.timeout):
                 return await self._client(credential).send(request, stream=True)
@@ -202,61 +223,60 @@ class Client:
                 "give the scanner more memory, or exclude namespaces",
             )
 
-    def _within_bounds(self, path: str) -> None:
+    def _within_bounds(self, path: str, method: str) -> None:
         """Raise ``ClusterError`` if no more requests may be sent."""
         now = trio.current_time()
         self._began = now if self._began is None else self._began
         if now - self._began > self.limits.overall:
-            raise self._failed(path, f"not requested: reading has taken more than {self.limits.overall:g} s")
+            what = f"not requested: all requests have taken more than {self.limits.overall:g} s"
+            raise self._failed(path, what, method=method)
         if self._lost >= self.limits.lost:
             raise self._failed(
                 path,
                 f"not requested: the last {self._lost} requests had no answer",
                 "check that the API server is up and reachable",
+                method,
             )
 
-    async def _with_retries(
-        self, path: str, params: Mapping[str, str], accept: str, body: bytes | None = None
-    ) -> _Answer:
-        renewed = False
+    async def _with_retries(self, asked: _Asked) -> _Answer:
+        renewed, path, method = False, asked.path, asked.method
         for attempt in range(1, self.limits.tries + 1):
-            self._within_bounds(path)
+            self._within_bounds(path, method)
             last = attempt == self.limits.tries
             credential = await self.access.source.credential()
             lost = self._lost
             try:
-                answer = await self._once(path, params, accept, credential, body)
+                answer = await self._once(asked, credential)
                 if answer.status == 401 and not renewed:
                     renewed = True
                     credential = await self.access.source.credential(renew=True)
-                    answer = await self._once(path, params, accept, credential, body)
+                    answer = await self._once(asked, credential)
             except httpx2.RequestError as error:
                 self._lost += self._lost == lost  # requests that fail at the same time count once
-                failed = self._unanswered(path, error)
+                failed = self._unanswered(path, error, method)
                 if last or _is_permanent(error):
                     raise failed from None
                 self._notice(f"{failed.message}; retrying ({attempt} of {self.limits.tries})")
                 await self._wait(attempt, None)
                 continue
             except (httpx2.InvalidURL, ValueError) as error:  # ValueError: from Python's name resolution
-                raise self._failed(path, f"invalid request: {clean(str(error))}", "check the server's URL") from None
-            if answer.status == 200 or (body is not None and answer.status == 201):
+                what = f"invalid request: {clean(str(error))}"
+                raise self._failed(path, what, "check the server's URL", method) from None
+            if answer.status == 200 or (asked.body is not None and answer.status in (201, 202)):
                 return answer
             if last or answer.status not in _RETRIED:
-                raise refusal(answer, path)
+                raise refusal(answer, path, method)
             await self._wait(attempt, answer.headers.get("retry-after"))
         raise AssertionError("unreachable: the last try returns or raises")
 
-    async def _once(
-        self, path: str, params: Mapping[str, str], accept: str, credential: Credential, body: bytes | None
-    ) -> _Answer:
-        headers = {"Accept": accept} | ({"Content-Type": JSON} if body is not None else {})
-        request = self._request(path, params, headers, credential, body)
+    async def _once(self, asked: _Asked, credential: Credential) -> _Answer:
+        headers = {"Accept": asked.accept} | ({"Content-Type": asked.content_type} if asked.body is not None else {})
+        request = self._request(asked, headers, credential)
         try:
             with trio.fail_after(self.limits.timeout):
                 response = await self._client(credential).send(request, stream=True)
                 try:
-                    content = await self._bounded(path, response)
+                    content = await self._bounded(asked.path, response)
                 finally:
                     with trio.CancelScope(shield=True), trio.move_on_after(1):
                         await response.aclose()
@@ -288,24 +308,17 @@ class Client:
         self.spend(size, path)
         return b"".join(parts)
 
-    def _request(
-        self,
-        path: str,
-        params: Mapping[str, str],
-        headers: dict[str, str],
-        credential: Credential,
-        body: bytes | None = None,
-    ) -> httpx2.Request:
+    def _request(self, asked: _Asked, headers: dict[str, str], credential: Credential) -> httpx2.Request:
         pairs = [("User-Agent", _USER_AGENT), *headers.items(), *credential.headers]
         if credential.token:
             pairs.append(("Authorization", f"Bearer {credential.token}"))
         extensions = {"sni_hostname": self.access.trust.server_name} if self.access.trust.server_name else {}
         client = self._client(credential)
         return client.build_request(
-            "GET" if body is None else "POST",
-            self.access.server + path,
-            params=params,
-            content=body,
+            asked.method,
+            self.access.server + asked.path,
+            params=asked.params,
+            content=asked.body,
             headers=[(name.encode("ascii"), value.encode("utf-8", "replace")) for name, value in pairs],
             extensions=extensions,
         )
@@ -332,15 +345,15 @@ class Client:
             seconds = self.limits.backoff * 2 ** (attempt - 1) * (0.5 + self._jitter())
         await trio.sleep(min(seconds, self.limits.longest))
 
-    def _failed(self, path: str, what: str, hint: str = "") -> ClusterError:
-        return ClusterError(f"{self.access.name}: GET {self.access.server}{path}: {what}", hint=hint)
+    def _failed(self, path: str, what: str, hint: str = "", method: str = "GET") -> ClusterError:
+        return ClusterError(f"{self.access.name}: {method} {self.access.server}{path}: {what}", hint=hint)
 
-    def _unanswered(self, path: str, error: httpx2.RequestError) -> ClusterError:
+    def _unanswered(self, path: str, error: httpx2.RequestError, method: str = "GET") -> ClusterError:
         what, hint = _explained(error)
         what = redacted(what.encode(), *_of_proxy(self.access.proxy)).decode()
         if self.access.proxy:
             what += " (through a proxy)"
-        return self._failed(path, what, hint)
+        return self._failed(path, what, hint, method)
 
 
 def redacted(body: bytes, *secrets: str | None) -> bytes:
@@ -376,7 +389,7 @@ def clean(text: str, limit: int = _MOST_TEXT) -> str:
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
-def refusal(answer: _Answer, path: str) -> ApiError:
+def refusal(answer: _Answer, path: str, method: str = "GET") -> ApiError:
     """The exception for an error answer, from its ``metav1.Status`` if it is one."""
     try:
         document = json.loads(answer.body)
@@ -384,7 +397,7 @@ def refusal(answer: _Answer, path: str) -> ApiError:
         document = None
     status = Fields(document if isinstance(document, dict) else {})
     detail = status.text("message") or answer.body[: 4 * _MOST_TEXT].decode("utf-8", "replace")
-    text = f"GET {path}: {answer.status} {clean(status.text('reason'), 60)}".rstrip()
+    text = f"{method} {path}: {answer.status} {clean(status.text('reason'), 60)}".rstrip()
     return ApiError(
         answer.status,
         clean(status.text("reason"), 60),

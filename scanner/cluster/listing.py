@@ -13,7 +13,7 @@ from types import GenericAlias, MappingProxyType
 from typing import Any, TypeAlias, TypedDict, cast
 
 from scanner.cluster.api_discovery import Served
-from scanner.cluster.client import PER_OBJECT, ApiError, Client, TooLarge
+from scanner.cluster.client import JSON, PER_OBJECT, ApiError, Client, TooLarge
 from scanner.cluster.decoding import Raw, collector_paused, decoded
 from scanner.cluster.retention import OTHERS, SHAPES, Only, Pruner, Shape, Shared
 from scanner.cluster.snapshot_objects import keeper, kept
@@ -91,6 +91,8 @@ class Lister:
     client: Client
     served: Served
     pruner: Pruner = field(default_factory=Pruner)
+    accept: str = JSON
+    """Media type of lists."""
 
     async def every(
         self, kind: Kind, namespace: str | None = None, params: Mapping[str, str] = _NONE
@@ -148,7 +150,7 @@ class Lister:
             params = {**select, **paging}
             asked = params | ({"continue": token} if token else {})
             try:
-                answer = await self.client.get(path, asked, decode=decode)
+                answer = await self.client.get(path, asked, accept=self.accept, decode=decode)
             except TooLarge:
                 if not paged or limit == 1:
                     raise

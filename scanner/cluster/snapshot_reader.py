@@ -66,7 +66,7 @@ async def access_reviews(client: Client, questions: Iterable[Review]) -> tuple[K
     for each in islice(dict.fromkeys(questions), _MOST):
         body = {"apiVersion": "authorization.k8s.io/v1", "kind": ACCESS_REVIEW.name, "spec": each.spec()}
         try:
-            answer = await client.post(_PATH, json.dumps(body).encode())
+            answer = await client.send("POST", _PATH, json.dumps(body).encode())
         except ApiError as error:
             if error.status in _REFUSED:
                 break

@@ -540,7 +540,7 @@ async def test_reading_has_a_bound_of_time() -> None:
     api = Api()
     api.add(POD, *pods(3))
     async with running(api):
-        with pytest.raises(ClusterError, match="reading has taken more than"):
+        with pytest.raises(ClusterError, match="all requests have taken more than"):
             await read(api.access, [POD], limits=replace(LIMITS, overall=-1))
 
 
