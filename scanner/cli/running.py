@@ -21,14 +21,16 @@ from scanner.jobs import Job, Surroundings
 from scanner.known_findings import scan_with_baseline
 from scanner.kube.snapshot import Snapshot
 from scanner.model.fingerprint import Baseline
-from scanner.model.report import FailOn, Posture, Report, exit_code
+from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, FailOn, Posture, Report, exit_code
 from scanner.model.saved_scan import Head, Seen
 from scanner.probe.dial import Dialer
 from scanner.probe.limits import Gate
+from scanner.report.page import exit_text
 from scanner.report.stream import RowFile
 from scanner.scan import Progress, Record, Settings, scan
 
 if TYPE_CHECKING:
+    from scanner.cli.publishing import Destination
     from scanner.cluster import Access
     from scanner.saved_scan import SavedScanWriter
 
@@ -52,6 +54,8 @@ class Work:
     """Directory of ``--save``, or None."""
     accesses: Mapping[str, Access] = field(default_factory=dict)
     """Access to the API servers by cluster name, if pods are dialled through port-forwards."""
+    destinations: tuple[Destination, ...] = ()
+    """Clusters that get the reports of their objects."""
     head: Head = Head()
     """Description of the scan, for ``--save``."""
     inputs: Mapping[str, str] = field(default_factory=dict)
@@ -78,9 +82,24 @@ def run_and_report(work: Work, outputs: tuple[Output, ...], fail_on: FailOn, lou
             if work.baseline:
                 report = scan_with_baseline(report, work.baseline)
             finish(report, outputs, loudness)
+            code = _published(report, work.destinations)
         if rows_file.parent != Path(scratch):
             rows_file.unlink(missing_ok=True)  # the complete document is written
-    return exit_code(report, fail_on)
+    return code
+
+
+def _published(report: Report, destinations: tuple[Destination, ...]) -> int:
+    """Write the reports into the clusters, and return the exit code. The other reports were written before."""
+    code = exit_code(report, report.fail_on)
+    if not destinations:
+        return code
+    from scanner.cli.publishing import publish_all  # noqa: PLC0415 - few scans need it, and the HTTP client behind it
+
+    if run_trio(partial(publish_all, report, destinations)):
+        return code
+    code = EXIT_FINDINGS if code == EXIT_FINDINGS else EXIT_INCOMPLETE
+    say(f"adhere: {exit_text(code, ['not all reports were published'])}")
+    return code
 
 
 def _writer(work: Work) -> AbstractContextManager[SavedScanWriter | None]:

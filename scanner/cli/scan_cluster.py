@@ -12,6 +12,7 @@ from operator import attrgetter
 
 from scanner.assessment import READS, Assessment, assess, surroundings
 from scanner.cli.inputs import accesses, check, snapshots, viewpoint
+from scanner.cli.publishing import Destination
 from scanner.cli.shared_options import ClusterAsked
 from scanner.cluster import Access
 from scanner.jobs import Job
@@ -69,6 +70,14 @@ def ways_in(asked: ClusterAsked, clusters: list[Assessment]) -> dict[str, Access
     if asked.via is None:
         return {}
     return {each.facts.name: access for each, access in zip(clusters, accesses(asked), strict=True)}
+
+
+def destinations(asked: ClusterAsked, clusters: list[Assessment]) -> tuple[Destination, ...]:
+    """Return the clusters that ``--publish`` writes into."""
+    if asked.publish is None:
+        return ()
+    found = zip(clusters, accesses(asked), strict=True)
+    return tuple(Destination(cluster=each, access=access, api=asked.publish) for each, access in found)
 
 
 def release(cluster: Assessment) -> str:

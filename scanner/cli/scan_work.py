@@ -184,6 +184,8 @@ def cluster_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: Sc
         raise UsageError("targets and a cluster cannot be combined", hint="run two scans")
     if cluster.via and cluster.snapshot:
         raise UsageError("--via port-forward needs the API, and --snapshot has none", hint="remove one of them")
+    if cluster.publish and cluster.snapshot:
+        raise UsageError("--publish needs the API, and --snapshot has none", hint="use --cluster, or --format")
     name = asked.profile or config.profile
     settings = settings_of(asked, config, "per listener, from the cluster", policy)
     settings = replace(settings, limits=scan_cluster.gentle(settings.limits))
@@ -197,6 +199,7 @@ def cluster_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: Sc
         snapshots=tuple(each.snapshot for each in clusters),
         earlier=clusters[0].view.earlier,
         accesses=scan_cluster.ways_in(cluster, clusters),
+        destinations=scan_cluster.destinations(cluster, clusters),
         head=Head(
             mode=settings.mode,
             confirm=settings.confirm,

@@ -173,6 +173,7 @@ class ClusterAsked:
     secrets: bool | None = None
     previous: tuple[str, ...] = ()
     configz: bool = False
+    publish: str | None = None
 
     @property
     def meant(self) -> bool:

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from scanner.errors import UsageError
 from scanner.files.problems import did_you_mean
-from scanner.kube.kinds import LINTED, OPERATORS, Kind
+from scanner.kube.kinds import LINTED, OPEN_REPORTS, OPERATORS, POLICY_REPORTS, Kind
 from scanner.model.diagnosis import EVENT
 
 NAME = "adhere-scan"
@@ -44,7 +44,8 @@ def _reading(kinds: tuple[Kind, ...]) -> tuple[Rule, ...]:
     return tuple(_rule(group, [kind.plural for kind in kinds if kind.group == group], READING) for group in groups)
 
 
-_WRITING = ("get", "list", "create", "update", "patch", "delete")
+_WRITING = ("get", "list", "create", "patch", "delete")
+"""``create``: the API server also requires it for a patch that creates the object."""
 OPTIONS: Mapping[str, Option] = {
     "sar": Option(
         "Creates SubjectAccessReviews, which change nothing: its holder can list the permissions of every user.",
@@ -61,8 +62,10 @@ OPTIONS: Mapping[str, Option] = {
     "reports": Option(
         "Writes and deletes the reports of all tools that use these kinds; it reads and changes nothing else.",
         (
-            _rule("wgpolicyk8s.io", ["policyreports", "clusterpolicyreports"], _WRITING),
-            _rule("openreports.io", ["reports", "clusterreports"], _WRITING),
+            *(
+                _rule(kinds[0].group, [each.plural for each in kinds], _WRITING)
+                for kinds in (POLICY_REPORTS, OPEN_REPORTS)
+            ),
         ),
     ),
     "doctor": Option(

@@ -254,3 +254,14 @@ ACCESS_REVIEW = _kind(
 """A question to the API server, with its answer."""
 
 LOCAL_KINDS: tuple[Kind, ...] = (MICROSHIFT_CONFIG, KUBELET_CONFIGZ, ACCESS_REVIEW)
+
+# --- Written by --publish; no scan reads them ------------------------------------------------------------------------
+
+OPEN_REPORTS = (
+    _kind("openreports.io", "reports", "Report"),
+    _kind("openreports.io", "clusterreports", "ClusterReport", namespaced=False),
+)
+POLICY_REPORTS = (
+    _kind("wgpolicyk8s.io", "policyreports", "PolicyReport"),
+    _kind("wgpolicyk8s.io", "clusterpolicyreports", "ClusterPolicyReport", namespaced=False),
+)

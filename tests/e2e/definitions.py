@@ -87,6 +87,7 @@ def _gateway(pinned: Path, *plurals: str) -> Source:
     return Source(pinned, _GATEWAY, tuple(f"config/crd/experimental/{name}.yaml" for name in files))
 
 
+_POLICY_REPORTS: Final = ("policyreports", "clusterpolicyreports")
 _FORMER: Final = ("gateways", "gatewayclasses", "backendtlspolicies", "referencegrants", *_ROUTES)
 _X_LISTENER_SETS: Final = "gateway.networking.x-k8s.io_xlistenersets"
 
@@ -155,6 +156,11 @@ SETS: Final[Mapping[str, tuple[Source, ...]]] = {
             CRDS / "reports",
             "github.com/openreports/reports-api",
             tuple(f"config/crd/openreports.io_{name}.yaml" for name in ("reports", "clusterreports")),
+        ),
+        Source(
+            CRDS / "policyreports",
+            "github.com/kyverno/kyverno",
+            tuple(f"config/crds/policyreport/wgpolicyk8s.io_{name}.yaml" for name in _POLICY_REPORTS),
         ),
     ),
     "gateway-1.0": (_gateway(CRDS / "gateway-1.0", *_FORMER),),

@@ -41,7 +41,7 @@ _GROUPS = (
     Group(
         "Results",
         "adhere scan --cluster --format text --format html=report.html --fail-on high",
-        "--format --brief --compat --fail-on --baseline --save --history --dry-run --quiet --verbose",
+        "--format --brief --publish --compat --fail-on --baseline --save --history --dry-run --quiet --verbose",
     ),
     Group(
         "Speed",
@@ -74,6 +74,11 @@ _GROUPS = (
     help=f"{either(FORMATS)}; repeatable.  [default: text]",
 )
 @click.option("--brief", is_flag=True, help="JSON without refused suites, connections and details of what passed.")
+@click.option(
+    "--publish",
+    type=click.Choice(["openreports", "policyreport"]),
+    help="Also write a report for each scanned object into its cluster, and remove stale ones.",
+)
 @click.option(
     "--fail-on",
     type=click.Choice(get_args(FailOn)),

@@ -1,4 +1,4 @@
-"""Reports of the Policy Working Group and of OpenReports, as a list that ``kubectl apply`` takes.
+"""Reports of the Policy Working Group and of OpenReports: a list that ``kubectl apply`` takes, or ``--publish`` writes.
 
 Both APIs have the same results: ``openreports.io/v1alpha1`` and its ancestor ``wgpolicyk8s.io/v1alpha2``. Each scanned
 object has a report of its own, because etcd limits the size of an object. Replicas of a listener share a result, with
@@ -10,13 +10,14 @@ the worst one. ``resultID`` is the fingerprint, so that viewers know a result ag
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, TextIO
+from typing import Any, Final, TextIO, TypeAlias
 
-from scanner.kube.kinds import KINDS
+from scanner.kube.kinds import KINDS, OPEN_REPORTS, POLICY_REPORTS, Kind
 from scanner.model.endpoint import host_port
 from scanner.model.finding import outcome as outcome_of
 from scanner.model.fingerprint import fingerprint
@@ -56,16 +57,22 @@ class Api:
     """One of the two APIs."""
 
     version: str
-    kind: str
-    cluster_kind: str
+    kinds: tuple[Kind, Kind]
+    """The reports of a namespace and those of the cluster."""
     sourced: bool
     """True if a report names its source."""
 
 
-OPENREPORTS: Final = Api(version="openreports.io/v1alpha1", kind="Report", cluster_kind="ClusterReport", sourced=True)
-POLICY_REPORT: Final = Api(
-    version="wgpolicyk8s.io/v1alpha2", kind="PolicyReport", cluster_kind="ClusterPolicyReport", sourced=False
-)
+APIS: Mapping[str, Api] = {
+    "openreports": Api(version="v1alpha1", kinds=OPEN_REPORTS, sourced=True),
+    "policyreport": Api(version="v1alpha2", kinds=POLICY_REPORTS, sourced=False),
+}
+"""By the names of the formats."""
+MANAGED_BY: Final = ("app.kubernetes.io/managed-by", "adhere")
+"""The label of every report, with its value."""
+Document: TypeAlias = Mapping[str, Any]
+"""A report as JSON."""
+_COVERAGE: Final = "coverage"
 
 
 @dataclass(slots=True)
@@ -91,29 +98,29 @@ class _Results:
 
 def write(report: Report, out: TextIO) -> None:
     """Write reports of ``openreports.io``."""
-    _write(report, out, OPENREPORTS)
+    _write(report, out, APIS["openreports"])
 
 
 def write_policy_reports(report: Report, out: TextIO) -> None:
     """Write reports of ``wgpolicyk8s.io``."""
-    _write(report, out, POLICY_REPORT)
+    _write(report, out, APIS["policyreport"])
 
 
 def _write(report: Report, out: TextIO, api: Api) -> None:
     out.write('{"apiVersion":"v1","kind":"List","items":[')
     before = "\n"
-    for each in _reports(report, api):
+    for each in encoded(report, api):
         out.write(before + each)
         before = ",\n"
     out.write("\n]}\n")
 
 
-def _reports(report: Report, api: Api) -> Iterator[str]:
+def encoded(report: Report, api: Api) -> Iterator[str]:
     """Yield each report as JSON: first the cluster's, with what was not read, then one for each owner."""
     now = _timestamp(report.finished)
     wide = _Results()
     for text in gaps(report):
-        wide.add(stated("coverage", "inconclusive", "not-tested", text), text, None, now)
+        wide.add(stated(_COVERAGE, "inconclusive", "not-tested", text), text, None, now)
     for finding in report.findings:
         wide.add(finding, "objects", None, now)
     if wide.found:
@@ -131,28 +138,54 @@ def _reports(report: Report, api: Api) -> Iterator[str]:
         yield _document(api, owner, results)
 
 
-def _document(api: Api, owner: OwnerRow | None, results: _Results) -> str:
+def place(owner: OwnerRow | None) -> tuple[str | None, str]:
+    """Return the namespace and the name of an object's report; None: the cluster's."""
     namespace = owner["namespace"] if owner and _NAMESPACE.fullmatch(owner["namespace"] or "") else None
     parts = (owner["kind"], owner["namespace"] or "", owner["name"]) if owner else ("cluster",)
     digest = hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:20]
+    return namespace, f"adhere-{digest}"
+
+
+def with_earlier(report: Document, earlier: Document) -> Document:
+    """Return ``report`` with the results of ``earlier``, the same object's, about listeners that it does not have."""
+    results, counts = list(report["results"]), Counter[str](report["summary"])
+    if counts.total() > len(results):  # it is full, and does not show all listeners
+        return report
+    known = {each["properties"]["about"] for each in results}
+    room = MOST - len(json.dumps(results))
+    found = earlier.get("results")
+    for each in found if isinstance(found, list) else ():
+        if not isinstance(each, dict) or each.get("rule") == _COVERAGE or each.get("result") not in _SCORES:
+            continue
+        properties = each.get("properties")
+        if isinstance(properties, dict) and properties.get("about") not in known:
+            counts[each["result"]] += 1
+            room -= len(json.dumps(each)) + 1
+            results += [each] if room >= 0 else []
+    return {**report, "summary": dict(counts), "results": results}
+
+
+def _document(api: Api, owner: OwnerRow | None, results: _Results) -> str:
+    namespace, name = place(owner)
+    kind = api.kinds[namespace is None]
     head = {
-        "apiVersion": api.version,
-        "kind": api.kind if namespace else api.cluster_kind,
+        "apiVersion": f"{kind.group}/{api.version}",
+        "kind": kind.name,
         "metadata": {
-            "name": f"adhere-{digest}",
+            "name": name,
             **({"namespace": namespace} if namespace else {}),
-            "labels": {"app.kubernetes.io/managed-by": "adhere"},
+            "labels": dict([MANAGED_BY]),
         },
         **({"source": "adhere"} if api.sourced else {}),
         **({"scope": _scope(owner)} if owner and owner["kind"] != "Target" else {}),
         "summary": results.counts(),
     }
     shown, room = list[str](), MOST
-    for _, _, encoded in sorted(results.found.values(), key=lambda one: one[0]):
-        room -= len(encoded.encode()) + 1
+    for _, _, text in sorted(results.found.values(), key=lambda one: one[0]):
+        room -= len(text.encode()) + 1
         if room < 0:
             break
-        shown.append(encoded)
+        shown.append(text)
     return f'{dumps(head).removesuffix("}")},"results":[{",".join(shown)}]}}'
 
 
