@@ -24,6 +24,7 @@ from tests.cli.calling import context
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy" / "kustomize"
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
+REPORTS = "components/reports"
 KUBECTL = shutil.which("kubectl")
 
 
@@ -86,7 +87,7 @@ def test_what_is_copied_is_there_and_not_ignored() -> None:
 
 
 def test_the_kustomization_names_what_is_there() -> None:
-    there = {path.name for path in DEPLOY.iterdir()} - {"kustomization.yaml"}
+    there = {path.name for path in DEPLOY.iterdir()} - {"kustomization.yaml", "components"}
     assert set(KUSTOMIZATION["resources"]) == there
     assert KUSTOMIZATION["images"] == [{"name": CONTAINER["image"], "newTag": __version__}]
 
@@ -96,6 +97,32 @@ def test_the_role_is_what_the_program_prints() -> None:
     assert (DEPLOY / "rbac.yaml").read_text() == done.output, (
         "renew it: adhere rbac --service-account adhere/adhere >deploy/kustomize/rbac.yaml"
     )
+
+
+def test_the_role_of_the_component_is_what_the_program_adds() -> None:
+    base, both = (
+        CliRunner().invoke(adhere, ["rbac", *more, "--service-account", "adhere/adhere"]).output.split("---\n")
+        for more in ((), ("--with", "reports"))
+    )
+    added = [each for each in both if each not in base]
+    assert (DEPLOY / REPORTS / "rbac.yaml").read_text() == "".join(f"---\n{each}" for each in added)
+    role, binding = manifests(f"{REPORTS}/rbac.yaml")
+    assert {group for rule in role["rules"] for group in rule["apiGroups"]} == {"openreports.io", "wgpolicyk8s.io"}
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+
+
+def test_the_component_names_what_is_there_and_an_option() -> None:
+    (component,) = manifests(f"{REPORTS}/kustomization.yaml")
+    assert component["kind"] == "Component"
+    assert {*component["resources"], "kustomization.yaml"} == {path.name for path in (DEPLOY / REPORTS).iterdir()}
+    (patch,) = component["patches"]
+    assert patch["target"] == {"kind": "CronJob", "name": CRONJOB["metadata"]["name"]}
+    (change,) = yaml.safe_load(patch["patch"])
+    assert change["op"] == "add"
+    assert change["path"] == "/spec/jobTemplate/spec/template/spec/containers/0/args/-"
+    arguments = [*CONTAINER["args"][1:], change["value"]]
+    with scan.make_context("scan", arguments, parent=context()) as found:
+        assert found.params["publish"] == "openreports"
 
 
 def test_the_role_only_reads() -> None:
@@ -177,3 +204,20 @@ def test_kustomize_renders_it() -> None:
     pod = rendered["CronJob"]["spec"]["jobTemplate"]["spec"]["template"]["spec"]
     assert pod["containers"][0]["image"] == f"adhere:{__version__}"
     assert rendered["ClusterRole"]["rules"] == manifests("rbac.yaml")[1]["rules"]
+
+
+@pytest.mark.skipif(KUBECTL is None, reason="kubectl, which has kustomize in it, is not installed")
+def test_kustomize_renders_it_with_the_component(tmp_path: Path) -> None:
+    shutil.copytree(DEPLOY, tmp_path / "kustomize")
+    with (tmp_path / "kustomize/kustomization.yaml").open("a") as file:
+        file.write(f"components: [{REPORTS}]\n")
+    done = subprocess.run(
+        [str(KUBECTL), "kustomize", str(tmp_path / "kustomize")],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    rendered = {(each["kind"], each["metadata"]["name"]): each for each in yaml.safe_load_all(done.stdout)}
+    pod = rendered["CronJob", "adhere-scan"]["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    assert pod["containers"][0]["args"] == [*CONTAINER["args"], "--publish=openreports"]
+    (subject,) = rendered["ClusterRoleBinding", "adhere-scan-reports-adhere-adhere"]["subjects"]
+    assert subject == {"kind": "ServiceAccount", "name": pod["serviceAccountName"], "namespace": "adhere"}

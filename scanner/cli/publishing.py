@@ -12,6 +12,7 @@ from scanner.cluster import Access
 from scanner.cluster.report_writer import publish
 from scanner.errors import ClusterError
 from scanner.model.report import Coverage, EndpointRow, FindingRow, OwnerRow, Report
+from scanner.model.saved_scan import cluster_of
 from scanner.report.coverage import discovery_row
 from scanner.report.escape import plain
 from scanner.report.formats.policy_reports import APIS, MANAGED_BY, encoded, place, with_earlier
@@ -36,7 +37,7 @@ class Destination:
 
 async def publish_all(report: Report, destinations: tuple[Destination, ...]) -> bool:
     """Write the reports into each cluster. Prints errors, and returns True if there were none."""
-    failures = list[ClusterError]()
+    failures = list[tuple[str, ClusterError]]()
     for each in destinations:
         name, gap = plain(each.cluster.facts.name, 100), _gap(each.cluster, report)
         api, kept = APIS[each.api], (endpoint.owner for endpoint in each.cluster.discovery.unasked)
@@ -51,14 +52,14 @@ async def publish_all(report: Report, destinations: tuple[Destination, ...]) -> 
                 merge=with_earlier if gap else None,
             )
         except ClusterError as error:
-            failures.append(error)
+            failures.append((name, error))
             continue
         note(f"adhere: wrote {counted(done.written, 'report')} into {name}, removed {done.removed}")
         if gap:
             note(f"adhere: kept all earlier reports in {name}: {gap}")
-        failures += done.failures
-    for failure in failures[:_SHOWN]:
-        say(f"adhere: {plain(failure.message, 1000)}")
+        failures += [(name, failure) for failure in done.failures]
+    for name, failure in failures[:_SHOWN]:
+        say(f"adhere: {name}: {plain(failure.message, 1000)}")
         if failure.hint:
             say(f"        {plain(failure.hint, 300)}")
     if len(failures) > _SHOWN:
@@ -86,25 +87,21 @@ def _of_cluster(report: Report, here: Destination, every: tuple[Destination, ...
     if len(every) == 1:
         return report
     name = here.cluster.facts.name
-    names = sorted((each.cluster.facts.name for each in every), key=len, reverse=True)  # a context may be a/b
     own = {each.cluster.facts.name: _own_findings(each.cluster) for each in every}
-
-    def home(text: str) -> str | None:
-        return next((each for each in names if text.startswith(f"{each}/")), None)
 
     def alone(finding: FindingRow) -> FindingRow:
         return {**finding, "about": finding["about"].removeprefix(f"{name}/")} if finding["about"] else finding
 
     def rows() -> Iterator[EndpointRow]:
         for row in report.rows():
-            if home(row["id"]) == name:
+            if cluster_of(row["id"], own) == name:
                 findings = [alone(each) for each in row["findings"]]
                 yield {**row, "id": row["id"].removeprefix(f"{name}/"), "findings": findings}
 
     def is_here(finding: FindingRow) -> bool:
         """True also for one of no cluster, such as a requirement of the policy file."""
-        homes = {each for each in names if dumps(finding) in own[each]}
-        return name in homes or (not homes and home(finding["about"] or "") in (name, None))
+        homes = [each for each, findings in own.items() if dumps(finding) in findings]
+        return name in homes or (not homes and cluster_of(finding["about"] or "", own) in (name, None))
 
     findings = [alone(each) for each in report.findings if is_here(each)]
     return replace(report, rows=rows, findings=findings, coverage=_coverage(report, here.cluster))

@@ -87,11 +87,11 @@ async def _listed(lister: Lister, kind: Kind, label: tuple[str, str]) -> list[Ku
     try:
         found = await lister.every(kind, params={"labelSelector": "=".join(label)})
     except Short as short:
-        error, name = short.error, lister.client.access.name
+        error = short.error
         status = error.status if isinstance(error, ApiError) else 0
         if status != 404:
-            raise _failure(f"{name}: no report was written", error) from None
-        what = f"{name}: no report was written: the API server has no {kind.resource} {lister.served.versions[kind]}"
+            raise _failure("no report was written", error) from None
+        what = f"no report was written: the API server has no {kind.resource} {lister.served.versions[kind]}"
         raise ClusterError(what, hint=f"install the CustomResourceDefinitions of {kind.group}") from None
     return [
         each

@@ -139,3 +139,48 @@ def test_a_report_fits_into_etcd() -> None:
     assert 100 < len(large["results"]) < 400
     assert large["summary"] == {"pass": 0, "fail": 400, "warn": 0, "error": 1, "skip": 0}
     assert len(json.dumps(large, ensure_ascii=False).encode()) < 1_100_000
+
+
+# --- the report of a scan that is not complete, over an earlier one ---------------------------------------------------
+
+
+def of(*rows: Any) -> dict[str, Any]:  # noqa: ANN401 - rows
+    return items(samples.report(list(rows)))[-1]
+
+
+def test_earlier_results_of_other_listeners_stay_and_those_of_the_same_go() -> None:
+    bad, good, other = (finding(rule, "high", "fail", rule) for rule in ("bad", "good", "other"))
+    earlier = of(row("a:1", bad), row("b:1", good, other))
+    now = of(row("a:1", replace(good, verdict="inconclusive"), verdict="inconclusive"))
+    found = policy_reports.with_earlier(now, earlier)
+    shown = [(each["rule"], each["result"], each["properties"]["about"]) for each in found["results"]]
+    assert sorted(shown) == [("good", "error", "a:1"), ("good", "fail", "b:1"), ("other", "fail", "b:1")]
+    assert found["summary"] == {"pass": 0, "fail": 2, "warn": 0, "error": 1, "skip": 0}
+    assert [error.message for error in VALIDATOR.iter_errors(found["results"])] == []
+    assert policy_reports.with_earlier(found, earlier) == found
+
+
+@pytest.mark.parametrize(
+    "results", [None, "x", [None, 1, {}], [{"result": "fail"}], [{"result": "odd", "properties": {}}]]
+)
+def test_an_earlier_report_that_another_wrote_is_no_error(results: object) -> None:
+    now = of(row("a:1", finding("r", "high", "fail", "m")))
+    assert policy_reports.with_earlier(now, {"results": results}) == now
+
+
+def test_what_was_not_complete_before_is_not_kept() -> None:
+    wide = items(samples.report([row("a:1", verdict="inconclusive")], interrupted="SIGTERM"))[0]
+    assert {each["rule"] for each in wide["results"]} == {"coverage"}
+    now = {**wide, "results": [], "summary": dict.fromkeys(wide["summary"], 0)}
+    assert policy_reports.with_earlier(now, wide) == now
+
+
+def test_earlier_results_fill_a_report_up_to_its_size() -> None:
+    long = finding("r", "high", "fail", "m" * 900, observed=("o" * 900,), fix="f" * 900)
+    earlier = of(*(row(f"a-{number}:443", long) for number in range(300)))
+    found = policy_reports.with_earlier(of(*(row(f"b-{number}:443", long) for number in range(100))), earlier)
+    assert len(json.dumps(found["results"])) <= policy_reports.MOST
+    assert 100 < len(found["results"]) < 400
+    assert found["summary"]["fail"] == 400
+    full = of(*(row(f"b-{number}:443", long) for number in range(500)))
+    assert policy_reports.with_earlier(full, earlier) == full
