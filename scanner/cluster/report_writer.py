@@ -77,7 +77,8 @@ async def publish(
         there = [each for kind in kinds for each in await _listed(lister, kind, label)]
         writer = _Writer(client, served, kinds, {(each.namespace, each.name) for each in there}, merge)
         written = await writer.each(reports, writer.write)
-        gone = [each for each in there if (each.namespace, each.name) not in {*keep, *writer.seen}]
+        current = {*keep, *writer.seen}
+        gone = [each for each in there if (each.namespace, each.name) not in current]
         removed = await writer.each([] if merge else gone, writer.remove)
     return Published(written=written, removed=removed, failures=writer.failures)
 
