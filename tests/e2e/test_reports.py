@@ -133,7 +133,7 @@ Publishing = Callable[..., Called]
 def publishing(plane: ControlPlane, token: str, directory: Path, call: Call) -> Publishing:
     """``adhere scan --publish`` with a token."""
     kubeconfig = plane.kubeconfig(directory / "publishing", {"token": token})
-    fixed = ("scan", "--cluster", "--kubeconfig", kubeconfig, "--allow-loopback", "--timeout", "2", "--mode", "verdict")
+    fixed = ("scan", "--cluster", "--kubeconfig", kubeconfig, "--allow-loopback", "--mode", "verdict")
     return partial(call, *fixed, "--publish")
 
 
@@ -174,6 +174,8 @@ def test_each_object_has_a_report_until_it_is_gone(
     published(api)
     second = listed(cluster, api)
     assert identities(second) == identities(first)
+    (etcd,), (before_it,) = (about(each, "StaticPod", "etcd") for each in (second, first))
+    assert timeless(etcd) == timeless(before_it)
 
     cluster.admin.delete("/api/v1/namespaces/shop/pods/extra", params={"gracePeriodSeconds": 0})
     before = len(cluster.audited())
@@ -196,7 +198,7 @@ def test_each_object_has_a_report_until_it_is_gone(
 
 
 def identities(found: dict[str, Object]) -> dict[str, object]:
-    """The reports with their uids, without times."""
+    """Of the reports and of their results."""
     return {name: (each["metadata"]["uid"], timeless(each)) for name, each in found.items() if "results" in each}
 
 

@@ -184,3 +184,15 @@ def test_earlier_results_fill_a_report_up_to_its_size() -> None:
     assert found["summary"]["fail"] == 400
     full = of(*(row(f"b-{number}:443", long) for number in range(500)))
     assert policy_reports.with_earlier(full, earlier) == full
+
+
+def test_a_gap_is_known_again_with_other_counts() -> None:
+    def wide(*names: str) -> dict[str, str]:
+        report = cluster_samples.report([row(name, verdict="inconclusive") for name in names])
+        found = [each for each in items(report)[0]["results"] if each["rule"] == "coverage"]
+        return {each["properties"]["resultID"]: each["message"] for each in found}
+
+    one, two = wide("a:1"), wide("a:1", "b:1")
+    assert one.keys() == two.keys()
+    assert one != two
+    assert len(one) > 1, "what was not read has an id of its own"

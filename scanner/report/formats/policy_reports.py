@@ -120,7 +120,11 @@ def encoded(report: Report, api: Api) -> Iterator[str]:
     now = _timestamp(report.finished)
     wide = _Results()
     for text in gaps(report):
-        wide.add(stated(_COVERAGE, "inconclusive", "not-tested", text), text, None, now)
+        what, _, rest = text.partition(": ")
+        about = (
+            what if what == "not complete" or not rest else f"{what} {rest.partition(':')[0]}"
+        )  # no counts: see ``fingerprint``
+        wide.add(stated(_COVERAGE, "inconclusive", "not-tested", text), about, None, now)
     for finding in report.findings:
         wide.add(finding, "objects", None, now)
     if wide.found:
