@@ -121,9 +121,8 @@ def encoded(report: Report, api: Api) -> Iterator[str]:
     wide = _Results()
     for text in gaps(report):
         what, _, rest = text.partition(": ")
-        about = (
-            what if what == "not complete" or not rest else f"{what} {rest.partition(':')[0]}"
-        )  # no counts: see ``fingerprint``
+        has_counts = what == "not complete"  # no identity has numbers
+        about = what if has_counts or not rest else f"{what} {rest.partition(':')[0]}"
         wide.add(stated(_COVERAGE, "inconclusive", "not-tested", text), about, None, now)
     for finding in report.findings:
         wide.add(finding, "objects", None, now)
