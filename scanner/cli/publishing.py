@@ -10,7 +10,7 @@ from scanner.assessment import Assessment, surroundings
 from scanner.cli.streams import note, say
 from scanner.cluster import Access
 from scanner.cluster.report_writer import publish
-from scanner.errors import ClusterError
+from scanner.errors import ScannerError
 from scanner.model.report import Coverage, EndpointRow, FindingRow, OwnerRow, Report
 from scanner.model.saved_scan import cluster_of
 from scanner.report.coverage import discovery_row
@@ -37,7 +37,7 @@ class Destination:
 
 async def publish_all(report: Report, destinations: tuple[Destination, ...]) -> bool:
     """Write the reports into each cluster. Prints errors, and returns True if there were none."""
-    failures = list[tuple[str, ClusterError]]()
+    failures = list[tuple[str, ScannerError]]()
     for each in destinations:
         name, gap = plain(each.cluster.facts.name, 100), _gap(each.cluster, report)
         api, kept = APIS[each.api], (endpoint.owner for endpoint in each.cluster.discovery.unasked)
@@ -51,7 +51,7 @@ async def publish_all(report: Report, destinations: tuple[Destination, ...]) -> 
                 keep={place(OwnerRow(kind=one.kind, namespace=one.namespace, name=one.name)) for one in kept},
                 merge=with_earlier if gap else None,
             )
-        except ClusterError as error:
+        except ScannerError as error:
             failures.append((name, error))
             continue
         note(f"adhere: wrote {counted(done.written, 'report')} into {name}, removed {done.removed}")

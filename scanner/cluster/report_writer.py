@@ -17,7 +17,7 @@ from scanner.cluster.api_connection import Access
 from scanner.cluster.api_discovery import Served
 from scanner.cluster.client import JSON, ApiError, Client, Limits
 from scanner.cluster.listing import Lister, Short
-from scanner.errors import ClusterError
+from scanner.errors import ClusterError, ScannerError
 from scanner.kube.kinds import Kind
 from scanner.kube.objects import KubeObject
 
@@ -50,7 +50,7 @@ class Published:
 
     written: int
     removed: int
-    failures: list[ClusterError]
+    failures: list[ScannerError]
     """One for each report that was not written or not removed."""
 
 
@@ -111,7 +111,7 @@ class _Writer:
     there: Collection[Place]
     merge: Callable[[Document, Document], Document] | None
     seen: set[Place] = field(default_factory=set)
-    failures: list[ClusterError] = field(default_factory=list)
+    failures: list[ScannerError] = field(default_factory=list)
 
     async def each(self, items: Iterable[T], change: Callable[[T], Awaitable[None]]) -> int:
         """Call ``change`` with each item, and return how often it succeeded."""
@@ -123,7 +123,7 @@ class _Writer:
                 try:
                     await change(item)
                     succeeded += 1
-                except ClusterError as error:
+                except ScannerError as error:
                     self.failures.append(error)
 
         async with trio.open_nursery() as nursery:
@@ -144,7 +144,7 @@ class _Writer:
             body = json.dumps(report).encode()
             apply = "application/apply-patch+yaml"
             await self.client.send("PATCH", path, body, _APPLY, accept=_METADATA, content_type=apply)
-        except ClusterError as error:
+        except ScannerError as error:  # also if the credential cannot be read any more
             of = "/".join(filter(None, (scope.get("kind"), scope.get("namespace"), scope.get("name"))))
             raise _failure(f"the report of {of or 'the cluster'} was not written", error) from None
 
@@ -154,7 +154,7 @@ class _Writer:
         body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": conditions}
         try:
             await self.client.send("DELETE", self._path((report.namespace, report.name)), json.dumps(body).encode())
-        except ClusterError as error:
+        except ScannerError as error:
             if not (isinstance(error, ApiError) and error.status == 404):  # else another client deleted it
                 raise _failure(f"the stale report {report.reference} was not removed", error) from None
 
@@ -163,6 +163,6 @@ class _Writer:
         return self.served.path(self.kinds[namespace is None], namespace, name)
 
 
-def _failure(what: str, error: ClusterError) -> ClusterError:
+def _failure(what: str, error: ScannerError) -> ClusterError:
     status = error.status if isinstance(error, ApiError) else 0
     return ClusterError(f"{what}: {error.message}", hint=_HINTS.get(status, error.hint))

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from scanner.cluster.exec_plugin import TokenFile
 from scanner.cluster.report_writer import Published, publish
 from scanner.errors import ClusterError
 from scanner.kube.kinds import OPEN_REPORTS
@@ -156,6 +157,22 @@ async def test_a_refusal_names_the_object_and_the_others_are_written(status: int
     start = f"the report of Deployment/shop/web-1 was not written: PATCH {path_of(1)}: {status} Reason: no"
     assert failure.message.startswith(start)
     assert "\x1b" not in failure.message
+
+
+async def test_a_credential_that_disappears_is_a_failure_of_each_report(tmp_path: Path) -> None:
+    reports, file = Reports(), tmp_path / "token"
+    file.write_text("sesame")
+
+    def script(asked: Asked) -> Answer | None:
+        file.unlink(missing_ok=True)
+        return refused(401, "Unauthorized", "expired") if asked.method == "PATCH" else reports.answer(asked)
+
+    async with running(Api(script=script), TokenFile(file, "config")) as api:
+        done = await publish(api.access, OPEN_REPORTS, "v1alpha1", MANAGED_BY, [report(1), report(2)], limits=LIMITS)
+    assert [each.message.partition(":")[0] for each in done.failures] == [
+        f"the report of Deployment/shop/web-{number} was not written" for number in (1, 2)
+    ]
+    assert "the token cannot be read" in done.failures[0].message
 
 
 async def test_a_report_that_was_not_written_is_not_stale() -> None:
