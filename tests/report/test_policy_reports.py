@@ -196,3 +196,9 @@ def test_a_gap_is_known_again_with_other_counts() -> None:
     assert one.keys() == two.keys()
     assert one != two
     assert len(one) > 1, "what was not read has an id of its own"
+
+
+def test_results_have_the_same_order_in_every_scan() -> None:
+    found = [finding("r", "low", "fail", "m", about=about) for about in "abc"]
+    one, other = (items(samples.report([], findings=tuple(each))) for each in (found, found[::-1]))
+    assert one == other

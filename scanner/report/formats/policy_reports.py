@@ -184,7 +184,8 @@ def _document(api: Api, owner: OwnerRow | None, results: _Results) -> str:
         "summary": results.counts(),
     }
     shown, room = list[str](), MOST
-    for _, _, text in sorted(results.found.values(), key=lambda one: one[0]):
+    ranked = sorted((rank, name, text) for name, (rank, _, text) in results.found.items())  # the same in every scan
+    for _, _, text in ranked:
         room -= len(text.encode()) + 1
         if room < 0:
             break
