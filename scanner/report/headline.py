@@ -6,7 +6,7 @@ Plain functions of rows. Texts come out as received; each format escapes them fo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from scanner.model.component_tally import ComponentRow
 from scanner.model.endpoint import host_port
@@ -17,6 +17,7 @@ from scanner.model.report import (
     VERDICTS,
     EndpointRow,
     FindingRow,
+    Report,
     Summary,
     unchecked_name,
     unchecked_trust,
@@ -164,8 +165,14 @@ def label(finding: FindingRow) -> str:
     return finding["severity"] if finding["verdict"] == "fail" else finding["verdict"]
 
 
-def details(finding: FindingRow) -> list[tuple[str, list[str]]]:
-    """Return the parts that explain a finding, without empty ones. All formats have these labels."""
+def controls_of(report: Report) -> dict[str, list[str]]:
+    """Return the controls of each rule that has some."""
+    return {each["id"]: each.get("controls", []) for each in report.rules}
+
+
+def details(finding: FindingRow, controls: Mapping[str, list[str]] | None = None) -> list[tuple[str, list[str]]]:
+    """Return the parts that explain a finding, without empty ones, and its ``controls`` by its rule. All formats have
+    these labels."""
     labelled = (
         ("observed", finding["observed"]),
         ("expected", finding["expected"]),
@@ -174,6 +181,7 @@ def details(finding: FindingRow) -> list[tuple[str, list[str]]]:
         ("reproduce", [finding["reproduce"] or ""]),
         ("waived by", [finding["waiver"] or ""]),
         ("sslyze", [finding["second_opinion"] or ""]),
+        ("controls", [", ".join((controls or {}).get(finding["rule"], ()))]),
     )
     return [(label, items) for label, items in labelled if any(items)]
 

@@ -124,10 +124,8 @@ def findings(page: Page, found: list[FindingRow], controls: Mapping[str, list[st
         kind = plain(headline.kind(finding["status"]))
         label = page.paint(word, pad(plain(word), LABEL))
         page.folded(LABEL + 3, f"  {label} ", f"{plain(finding['rule'])}: {kind}{plain(finding['message'], 600)}")
-        for name, items in headline.details(finding):
+        for name, items in headline.details(finding, controls):
             _detail(page, name, items, finding)
-        if named := (controls or {}).get(finding["rule"]):
-            page.folded(LABEL + 14, _label(page, "controls"), plain(", ".join(named), 600))
 
 
 _GROUPED = 3
@@ -167,7 +165,7 @@ def _detail(page: Page, name: str, items: list[str], finding: FindingRow) -> Non
     match name:
         case "reproduce" | "sslyze":  # not folded, so that a command can be copied
             page.line(label, plain(items[0]))
-        case "fix" | "waived by":
+        case "fix" | "waived by" | "controls":
             page.folded(LABEL + 14, label, plain(items[0], 600))
         case "expected":  # short: the observed items matter more
             if finding["verdict"] == "fail":

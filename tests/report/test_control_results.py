@@ -15,6 +15,7 @@ from scanner.model.report import EndpointRow, Report
 from scanner.report import FORMATS
 from scanner.report.formats import control_results
 from tests.report import cluster_samples, samples
+from tests.report.page_data import endpoints
 from tests.report.test_markdown import cells, tokens
 from tests.report.test_sarif import row
 
@@ -99,6 +100,10 @@ def test_findings_refer_to_the_controls_of_their_rules() -> None:
         FORMATS[format_].write(report, out, **({"verbose": True} if format_ == "text" else {}))
         said[format_] = out.getvalue()
     assert all(name in text for text in said.values())
+    shown = [one for row in endpoints(said["html"]) for one in row["findings"] if one["rule"] == "tls-cipher-suite"]
+    assert shown
+    assert all(["controls", [name]] in one["details"] for one in shown)
+    assert said["html"].count('<div class="controls"><h4>controls</h4>') > 1, "in the details of what failed"
     short = StringIO()
     FORMATS["text"].write(report, short)
     assert name not in short.getvalue()

@@ -86,8 +86,11 @@ Facts = list[tuple[str, str | None, str]]
 """Name, value, and the text in place of a missing value."""
 
 
-def view(row: EndpointRow, groups: Iterable[int], now: datetime | None) -> dict[str, object]:
-    """Return what the page shows of an endpoint. ``groups``: the numbers of its groups of findings."""
+def view(
+    row: EndpointRow, groups: Iterable[int], now: datetime | None, controls: Mapping[str, list[str]]
+) -> dict[str, object]:
+    """Return what the page shows of an endpoint. ``groups``: the numbers of its groups of findings; ``controls``: those
+    of each rule."""
     failed = [one for one in row["findings"] if one["verdict"] == "fail"]
     offending = {item.split(" ", 1)[0] for one in failed for item in one["observed"]}
     severity = min(failed, key=headline.rank)["severity"] if failed else ""
@@ -120,7 +123,7 @@ def view(row: EndpointRow, groups: Iterable[int], now: datetime | None) -> dict[
             "expires": [expiry_step(end, now)] if end and now else [],
             "finding": list(dict.fromkeys(map(str, groups))),
         },
-        "findings": [finding(each) for each in unsettled],
+        "findings": [finding(each, controls) for each in unsettled],
         "reason": headline.reason(row),
         "settled": [_settled(each) for each in row["findings"] if not headline.open_question(each)],
         "versions": [*_versions(row, offending)] or f"Unknown: {row['reasons'].get('versions', 'not tested')}.",
@@ -135,7 +138,7 @@ def view(row: EndpointRow, groups: Iterable[int], now: datetime | None) -> dict[
     }
 
 
-def finding(one: FindingRow) -> dict[str, object]:
+def finding(one: FindingRow, controls: Mapping[str, list[str]]) -> dict[str, object]:
     """Return what the page shows of a finding: its details have the labels of all formats."""
     return {
         "outcome": outcome_of(one["verdict"], one["status"]),
@@ -143,7 +146,7 @@ def finding(one: FindingRow) -> dict[str, object]:
         "rule": one["rule"],
         "status": "" if one["status"] in headline.PLAIN_STATUSES else headline.status_words(one["status"]),
         "message": one["message"],
-        "details": [(name, _items(texts)) for name, texts in headline.details(one)],
+        "details": [(name, _items(texts)) for name, texts in headline.details(one, controls)],
     }
 
 

@@ -12,6 +12,7 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from heapq import nsmallest
 from io import StringIO
@@ -52,6 +53,7 @@ def write(report: Report, out: TextIO) -> None:
     from markupsafe import Markup  # noqa: PLC0415 - jinja2 is slow to import
 
     environment = _environment()
+    environment.globals["details"] = partial(headline.details, controls=headline.controls_of(report))
     matrix = Matrix(now=moment(report.finished))
     served: dict[str, FindingRow] = {}
     found = groups(_certificates(matrix.watch(report.rows()), served))
@@ -124,9 +126,9 @@ def _certificates(rows: Iterable[EndpointRow], worst: dict[str, FindingRow]) -> 
 def _data(report: Report, found: list[Group]) -> str:
     """Return the endpoints as JSON: the worst ones of a report with too many."""
     numbers = {each.key: number for number, each in enumerate(found)}
-    pack, now = Pack(), moment(report.finished)
+    pack, now, controls = Pack(), moment(report.finished), headline.controls_of(report)
     rows = [
-        pack.add(view(row, (numbers[key] for key, _, _ in group_keys(row)), now))
+        pack.add(view(row, (numbers[key] for key, _, _ in group_keys(row)), now, controls))
         for row in islice(_worst_first(report), MOST_ROWS)
     ]
     text = StringIO()
@@ -231,7 +233,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    own = (pieces, filtered, headline.details, headline.label, headline.status_words)
+    own = (pieces, filtered, headline.label, headline.status_words)
     environment.globals |= {each.__name__: each for each in own}
     return environment
 

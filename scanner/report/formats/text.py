@@ -155,7 +155,7 @@ def _fit(title: str, texts: Iterable[str], most: int) -> int:
 def _details(page: Page, report: Report, *, verbose: bool, brief: bool) -> None:
     """Write failures, differences and inconclusive findings, then cluster-wide findings."""
     going = report.coverage.get("in_progress", 0)
-    controls = controls_of(report)
+    controls = headline.controls_of(report)
     if report.coverage["interrupted"]:
         _stopped(page, report, going)
     if verbose:
@@ -187,7 +187,7 @@ def _cluster_wide(page: Page, found: list[FindingRow], *, brief: bool) -> None:
 
 def _listed(page: Page, report: Report, going: int) -> None:
     """Write every endpoint that did not pass, with its findings; ``going``: those in progress when it was stopped."""
-    counts, controls = report.summary.outcomes, controls_of(report)
+    counts, controls = report.summary.outcomes, headline.controls_of(report)
     for outcome, title in _SECTIONS:
         if counts[outcome] <= (going if outcome == "inconclusive" else 0):
             continue
@@ -235,11 +235,6 @@ def _stopped(page: Page, report: Report, going: int) -> None:
         more = f" and {going - len(names)} more (all of them are in the JSON report)" if going > len(names) else ""
         page.folded(4, "  in progress: ", ", ".join(names) + more)
     page.line()
-
-
-def controls_of(report: Report) -> dict[str, list[str]]:
-    """Return the controls of each rule that has some."""
-    return {each["id"]: each.get("controls", []) for each in report.rules}
 
 
 def _detail(page: Page, row: EndpointRow, controls: dict[str, list[str]]) -> None:
