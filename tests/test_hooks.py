@@ -158,10 +158,11 @@ GITLAB: dict[str, Any] = yaml.safe_load((ROOT / "deploy/ci/adhere.gitlab-ci.yml"
     ("job", "variables", "code"),
     [
         ("adhere-lint", {}, 1),
-        ("adhere-lint", {"ADHERE_FAIL_ON": "high"}, 0),
+        ("adhere-lint", {"ADHERE_LINT_FAIL_ON": "high"}, 0),
+        ("adhere-lint", {"ADHERE_FAIL_ON": "high"}, 2),
         ("adhere-lint", {"ADHERE_PATHS": "more a.yaml"}, 1),
         ("adhere-lint", {"ADHERE_PATHS": "none.yaml"}, 2),
-        ("adhere-scan", {"ADHERE_TARGETS": "127.0.0.1:1 127.0.0.1:2", "ADHERE_OPTIONS": "--mode verdict"}, 3),
+        ("adhere-scan", {"ADHERE_LISTENERS": "127.0.0.1:1 127.0.0.1:2", "ADHERE_OPTIONS": "--mode verdict"}, 3),
     ],
 )
 def test_the_jobs_of_gitlab_write_their_reports(tmp_path: Path, job: str, variables: dict[str, str], code: int) -> None:

@@ -123,8 +123,15 @@ def _check_environment(prefix: str, known: set[str]) -> None:
         if name in known and not os.environ[name]:
             raise UsageError(f"{name} is empty", hint="set a value, or remove it from the environment")
         if name.startswith(prefix) and name not in known and not _LINKS.match(name.removeprefix(prefix)):
-            hint = "; ".join(f"did you mean {each}?" for each in get_close_matches(name, known, n=1))
-            raise UsageError(f"{name} is set in the environment, and is no option", hint=hint or "remove it")
+            raise _no_option(name, get_close_matches(name, known, n=1))
+        full = name.replace("ADHERE_", prefix, 1)  # ADHERE_FAIL_ON for ADHERE_SCAN_FAIL_ON
+        if full in known and not name.startswith((*map(_prefix, COMMANDS), "ADHERE_PORT")):
+            raise _no_option(name, [full])
+
+
+def _no_option(name: str, close: Sequence[str]) -> UsageError:
+    hint = f"did you mean {close[0]}?" if close else "remove it"
+    return UsageError(f"{name} is set in the environment, and is no option", hint=hint)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

@@ -92,6 +92,18 @@ def test_a_mistyped_variable_is_refused_and_one_of_kubernetes_is_not(
     assert answer.code == 2
     assert "ADHERE_SCAN_FAILON" in answer.err
     assert "did you mean ADHERE_SCAN_FAIL_ON?" in answer.err
+    monkeypatch.delenv("ADHERE_SCAN_FAILON")
+    monkeypatch.setenv("ADHERE_PORT", "tcp://10.0.0.1:443")  # of Kubernetes, for a Service adhere
+    monkeypatch.setenv("ADHERE_IMAGE", "adhere:1")
+    assert call("tls-scanner", "-dry-run").code == 0
+    monkeypatch.setenv("ADHERE_FAIL_ON", "low")
+    answer = call("scan", "--dry-run", "127.0.0.1:1")
+    assert answer.code == 2
+    assert "ADHERE_FAIL_ON is set in the environment, and is no option" in answer.err
+    assert "did you mean ADHERE_SCAN_FAIL_ON?" in answer.err
+    monkeypatch.delenv("ADHERE_FAIL_ON")
+    monkeypatch.setenv("ADHERE_TLS_SCANNER_QUIET", "1")  # also the end of ADHERE_IMPORT_TLS_SCANNER_QUIET
+    assert "RESULTS" in call("import", "tls-scanner").err
     assert call("scan", "--help").code == 0
 
 

@@ -375,3 +375,10 @@ def test_a_directory_of_manifests_as_the_cluster(call: Call, tmp_path: Path) -> 
     assert about(call("lint", gateway(tmp_path, "clients"), *options), "clients") == []
     gone = about(call("lint", gateway(tmp_path, "gone"), *options), "shop/gone")
     assert {verdict for _, verdict in gone} == {"inconclusive"}
+
+
+@pytest.mark.parametrize("option", ["--policy", "--baseline"])
+def test_an_empty_option_is_refused(call: Call, option: str) -> None:
+    answer = call("lint", option, "", ".")
+    assert answer.code == 2
+    assert f"{option} is empty" in answer.err

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from email import message_from_string
+from email.message import Message
+from importlib.metadata import PackageNotFoundError
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -205,3 +208,26 @@ def test_a_rule_has_its_controls() -> None:
         del report.rules[0]["controls"]
     assert first["properties"]["controls"] == ["NIST SP 800-52 Revision 2 3.1"]
     assert "controls" not in second["properties"]
+
+
+@pytest.mark.parametrize(
+    ("urls", "address"),
+    [
+        ("", None),
+        ("Homepage, https://a.example/", "https://a.example/"),
+        ("Homepage, https://a.example/\nProject-URL: Documentation, https://docs.example/", "https://docs.example/"),
+        ("Source, https://git.example/", None),
+        ("documentation, javascript:alert(1)", None),
+        (None, None),
+    ],
+)
+def test_the_address_of_the_package_is_that_of_the_tool(
+    monkeypatch: pytest.MonkeyPatch, urls: str | None, address: str | None
+) -> None:
+    def metadata(name: str) -> Message:
+        if urls is None:
+            raise PackageNotFoundError(name)
+        return message_from_string(f"Name: {name}\n" + (f"Project-URL: {urls}\n" if urls else ""))
+
+    monkeypatch.setattr(sarif, "metadata", metadata)
+    assert log_of(samples.report())["runs"][0]["tool"]["driver"].get("informationUri") == address

@@ -132,7 +132,7 @@ def lint(
         hint = "use at most 63 lower-case letters, digits and -"
         raise UsageError(f"--default-namespace: invalid name {shown(default_namespace)}", hint=hint)
     outputs = parse_outputs(asked.formats, LINT_FORMATS)
-    refuse_empty({"--policy": policy_file})
+    refuse_empty({"--policy": policy_file, "--baseline": baseline})
     known, policy = _baseline(baseline), load_policy(policy_file)
     judged = _linted(paths, cluster, default_namespace, user, groups)
     report = known(judged(policy=policy, honoured=not asked.no_ignores))

@@ -22,7 +22,6 @@ _SWITCHES = {
     "all-pods": "--cluster",
     "pqc-check": "--require postQuantum, in addition to the profile",
     "dry-run": "--dry-run",
-    "version": "refused: run adhere --version",
 }
 _VALUES = {
     "namespace-filter": ("NS[,NS]...", "--namespace"),

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import PurePath
 from typing import TextIO
 from urllib.parse import quote
@@ -57,6 +58,7 @@ def _run(report: Report | LintReport, number: int, left_out: int) -> dict[str, o
     driver = {
         "name": report.scanner["name"],
         "version": report.scanner["version"],
+        **({"informationUri": address} if (address := _address()) else {}),
         "rules": [_rule(each) for each in report.rules],
     }
     of = "lint" if isinstance(report, LintReport) else "scan"
@@ -66,6 +68,17 @@ def _run(report: Report | LintReport, number: int, left_out: int) -> dict[str, o
         "columnKind": "unicodeCodePoints",
         "invocations": [_invocation(report, left_out)],
     }
+
+
+def _address() -> str:
+    """Return the web address of the documentation in the package's metadata, or else of the project; "" without one."""
+    try:
+        urls = metadata("adhere").get_all("Project-URL") or []
+    except PackageNotFoundError:  # it runs from a checkout
+        urls = []
+    named = {name.strip().lower(): address.strip() for name, _, address in (each.partition(",") for each in urls)}
+    found = named.get("documentation") or named.get("homepage") or ""
+    return found if found.startswith("https://") else ""
 
 
 def _invocation(report: Report | LintReport, left_out: int) -> dict[str, object]:
