@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import csv
 import json
 import os
 import re
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_an
 from scanner.cli import certificate_files
 from scanner.cli.commands import certs
 from tests.certs import HOSTILE_NAMES, Authority, Credential, hostile
-from tests.cli.calling import Call
+from tests.cli.calling import POLICY, Call
 
 ROOT = Authority("Root")
 LEAF = ROOT.leaf(names=("web.example",), key="rsa2048")
@@ -226,13 +228,13 @@ def test_hostile_names_command_nothing(call: Call, tmp_path: Path) -> None:
     path = tmp_path / "evil\x1b[2J.pem"
     path.write_bytes(hostile(ROOT).certificate.public_bytes(Encoding.PEM))
     text, document = call("certs", path), call("certs", "--format", "json", path)
-    for answer in (text, document):
+    for answer in (text, document, call("certs", "--format", "csv", path)):
         assert "\x1b" not in answer.out + answer.err
         assert HOSTILE_NAMES[6] not in answer.out
     assert json.loads(document.out)["certificates"][0]["where"] == str(path)
 
 
-@pytest.mark.parametrize("format_", ["text", "json"])
+@pytest.mark.parametrize("format_", ["text", "json", "csv"])
 def test_no_key_is_in_any_output(call: Call, tmp_path: Path, format_: str) -> None:
     body = "".join(LEAF.key_pem.decode().splitlines()[1:-1])
     (tmp_path / "all.pem").write_bytes(LEAF.key_pem + LEAF.pem)
@@ -245,3 +247,28 @@ def test_no_key_is_in_any_output(call: Call, tmp_path: Path, format_: str) -> No
     assert "a private key where a certificate should be" in answer.err
     for start in range(0, len(body) - 24, 24):
         assert body[start : start + 24] not in answer.out + answer.err
+
+
+def test_csv_has_what_json_has(call: Call, tmp_path: Path) -> None:
+    """A row for each certificate, finding and problem, with the same exit code."""
+    (tmp_path / "a.pem").write_bytes(LEAF.pem)
+    (tmp_path / "broken.pem").write_bytes(LEAF.pem[:-30])
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(f"{POLICY}certificates: {{minRsaBits: 16384, curves: [P521]}}\n")
+    paths = (tmp_path / "a.pem", tmp_path / "broken.pem", "--policy", policy)
+    table, document = call("certs", "--format", "csv", *paths), call("certs", "--format", "json", *paths)
+    assert table.code == document.code
+    lines, said = list(csv.DictReader(StringIO(table.out))), json.loads(document.out)
+    kinds = {kind: [line for line in lines if line["kind"] == kind] for kind in ("certificate", "object", "coverage")}
+    assert sum(map(len, kinds.values())) == len(lines)
+    for each in ("where", "sha256", "not_after", "key", "verdict", "status"):
+        assert [line[each] for line in kinds["certificate"]] == [one[each] for one in said["certificates"]]
+    assert [(line["where"], line["rule"], line["message"]) for line in kinds["object"]] == [
+        (one["about"], one["rule"], one["message"]) for one in said["findings"]
+    ]
+    assert kinds["object"]
+    assert [line["message"] for line in kinds["coverage"]] == said["problems"]
+    assert {line["verdict"] for line in kinds["coverage"]} == {"inconclusive"}
+    refused = call("certs", "--format", "sarif", *paths)
+    assert refused.code == 2
+    assert "'text', 'json', 'csv'" in refused.err

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal, TextIO, get_args
@@ -35,6 +35,7 @@ from scanner.pki.recognition import use_of
 from scanner.pki.secret_references import TO_SECRETS
 from scanner.report.escape import plain
 from scanner.report.escape import width as columns
+from scanner.report.formats.csv_table import write_table
 from scanner.report.grouping import merged
 from scanner.report.headline import importance
 from scanner.report.page import Page, counted, exit_text, failures_text, no_failures_text, pad
@@ -107,10 +108,10 @@ def _installed(day_one: PkiConfig) -> PkiConfig:
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["text", "json"]),
+    type=click.Choice(["text", "json", "csv"]),
     default="text",
     show_default=True,
-    help="A table, or JSON.",
+    help="A table, JSON, or CSV with a row for each certificate and finding.",
 )
 @click.option(
     "--password-file", "password_files", metavar="FILE", multiple=True,
@@ -134,7 +135,7 @@ def _installed(day_one: PkiConfig) -> PkiConfig:
 @read_cluster
 def certs(
     paths: Sequence[str],
-    format_: Literal["text", "json"],
+    format_: Literal["text", "json", "csv"],
     password_files: Sequence[str],
     fail_on: FailOn,
     **options: object,
@@ -169,8 +170,8 @@ def certs(
 def _end(listing: Listing, format_: str, fail_on: FailOn, code: int, search: _Search | None = None) -> int:
     """Print the listing, the problems, and the exit line."""
     page = Page(out=sys.stdout, color=colors(sys.stdout), width=width())
-    if format_ == "json":
-        print_report(listing.write_json)
+    if format_ != "text":
+        print_report(listing.write_json if format_ == "json" else listing.write_csv)
     else:
         listing.table(page)
     if search:
@@ -274,6 +275,12 @@ _HEADINGS = (
     "STATUS", "NAME",
 )  # fmt: skip
 SCHEMA = "adhere.certs/v1"
+COLUMNS = (
+    "kind", "where", "verdict", "status", "rule", "severity", "message", "observed", "expected", "fix", "role",
+    "category", "subject", "issuer", "serial", "names", "key", "signature", "not_before", "not_after", "ca",
+    "extended_key_usage", "sha256", "key_matches", "certificate_names", "governed", "why", "component", "renewal",
+)  # fmt: skip
+"""Columns of CSV: keys of the findings and certificates in JSON."""
 _WIDEST = 80
 """Characters of a name in the table; JSON has all."""
 _LONGEST = 300
@@ -343,6 +350,16 @@ class Listing:
             "problems": self.problems,
         }
         write_document(out, members)
+
+    def write_csv(self, out: TextIO) -> None:
+        """Write CSV: a row for each certificate in each place, each finding, and each problem of reading."""
+        problems = ({"verdict": "inconclusive", "status": "not-tested", "message": each} for each in self.problems)
+        parts: tuple[tuple[str, Iterable[Mapping[str, object]]], ...] = (
+            ("coverage", problems),
+            ("object", ({**each, "where": each["about"]} for each in self.findings)),
+            ("certificate", map(self.record, self.certificates)),
+        )
+        write_table(COLUMNS, ({**line, "kind": kind} for kind, lines in parts for line in lines), out)
 
     def record(self, certificate: HeldCertificate) -> dict[str, object]:
         """Return a certificate of the JSON document."""

@@ -6,7 +6,7 @@ So what could not be determined always has a row of its own. Line ends are LF, a
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TextIO, TypedDict
 
 from scanner.model.endpoint import host_port
@@ -63,16 +63,22 @@ COLUMNS = tuple(Line.__annotations__)
 
 def write(report: Report | LintReport, out: TextIO) -> None:
     """Write the header, then row by row."""
-    table = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
-    table.writerow(COLUMNS)
     controls = {each["id"]: "; ".join(each.get("controls", [])) for each in report.rules}
-    for line in _lines(report):
-        line["controls"] = controls.get(line.get("rule", ""), "")
-        table.writerow([cell(str(line.get(name, ""))) for name in COLUMNS])
+    lines = ({**line, "controls": controls.get(line.get("rule", ""), "")} for line in _lines(report))
+    write_table(COLUMNS, lines, out)
 
 
-def cell(text: str) -> str:
+def write_table(columns: Sequence[str], lines: Iterable[Mapping[str, object]], out: TextIO) -> None:
+    """Write the header, then a row for each line. Items of a list are separated by ``; ``; a missing value is empty."""
+    table = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    table.writerow(columns)
+    for line in lines:
+        table.writerow([_cell(line.get(name)) for name in columns])
+
+
+def _cell(value: object) -> str:
     """Escape a text, with an apostrophe before what a spreadsheet would run as a formula (OWASP, CSV injection)."""
+    text = "; ".join(map(str, value)) if isinstance(value, list | tuple) else "" if value is None else str(value)
     shown = plain(text, _LONGEST)
     return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown
 
