@@ -100,10 +100,10 @@ class GroupRow(TypedDict):
     status: str
     severity: str
     message: str
-    """For several listeners ``<workload>``, ``<listener>``, ``<address>`` and ``<component>`` stand for the names."""
+    """``<workload>``, ``<listener>``, ``<address>``, ``<component>`` and kinds (``<Service>``) stand for names."""
     expected: list[str]
     fix: str | None
-    """With the same placeholders."""
+    """With the same placeholders, and the names of the first objects of a kind."""
     endpoints: int
     listeners: int
     examples: list[str]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,14 +17,18 @@ from scanner.report import headline
 GroupKey = tuple[object, ...]
 """Parts that equal findings share."""
 EXAMPLES: Final = 3
-"""Listeners that a group names; all are counted."""
+"""Listeners, and objects of a fix, that a group names; all are counted."""
 _DIFFER: Final = ("observed", "evidence")
 """Parts that may differ between the findings of a group."""
+_BEFORE, _BEHIND = re.compile(r"\w\Z"), re.compile(r"[\w/-]|\.\w")
+"""Ends of a name that has another one in it."""
+_OBJECT: Final = re.compile(r"([A-Z]\w*)/\S+")
 
 
 @dataclass(slots=True)
 class Group:
-    """Equal findings of endpoints: the same rule, result, expectation and fix.
+    """Equal findings of endpoints: the same rule, result, expectation and fix. Objects that declare the endpoints may
+    differ in their names, but not in their kinds.
 
     Of the findings only the first is kept, and of the other listeners only the ids, to count them.
     """
@@ -33,7 +38,8 @@ class Group:
     """The finding of the first endpoint."""
     outcome: Outcome
     general: dict[str, str]
-    """Its message and fix, with ``<workload>``, ``<listener>`` and ``<component>`` in place of names."""
+    """Its message and fix, with ``<workload>``, ``<listener>``, ``<component>`` and kinds (``<Service>``) in place of
+    names."""
     endpoints: int = 0
     listeners: set[str] = field(default_factory=set)
     """Their ids."""
@@ -41,13 +47,21 @@ class Group:
     """Id and address of the first endpoints, each listener once."""
     differ: set[str] = field(default_factory=set)
     """Parts of the findings that differ, of ``_DIFFER``."""
+    named: set[str] = field(default_factory=set)
+    """Parts that differ only in names, of ``general``."""
+    objects: set[str] = field(default_factory=set)
+    """Objects that the fixes name in place of a kind."""
     _last: str = ""
     """Instance of the last endpoint: one may have several such findings."""
 
     def add(self, row: EndpointRow, finding: FindingRow) -> None:
         """Add a finding of an endpoint."""
         first: Mapping[str, object] = self.finding
-        self.differ.update(part for part, value in finding.items() if part in _DIFFER and value != first[part])
+        other = {part for part, value in finding.items() if value != first[part]}
+        self.differ.update(other.intersection(_DIFFER))
+        self.named.update(other.intersection(self.general))
+        fix, general = finding["fix"] or "", self.general["fix"]
+        self.objects.update(name for name, kind in _objects(row) if kind in general and name in fix)
         if row["instance"] != self._last:
             self.endpoints, self._last = self.endpoints + 1, row["instance"]
         if row["id"] not in self.listeners and len(self.examples) < EXAMPLES:
@@ -56,10 +70,14 @@ class Group:
 
     @property
     def shown(self) -> FindingRow:
-        """The finding to show: for several listeners its message and fix have no names."""
+        """The finding to show: a message and fix that differ have no names, but the fix names the first objects."""
         if len(self.listeners) == 1:
             return self.finding
-        return {**self.finding, "message": self.general["message"], "fix": self.general["fix"] or None}
+        message, fix = (self.general[part] if part in self.named else self.finding[part] for part in ("message", "fix"))
+        if "fix" in self.named and self.objects:
+            more = len(self.objects) - EXAMPLES
+            fix = f"{fix} ({', '.join(sorted(self.objects)[:EXAMPLES])}{f' and {more} more' if more > 0 else ''})"
+        return {**self.finding, "message": message or "", "fix": fix}
 
     @property
     def row(self) -> GroupRow:
@@ -119,12 +137,21 @@ def _names(row: EndpointRow) -> list[tuple[str, str]]:
     found = [(each, placeholder) for name, placeholder in names if name for each in (shlex.quote(name), name)]
     if component:
         found.append((f"adhere doctor {shlex.quote(component)}", "adhere doctor <component>"))
-    return found
+    return [*found, *_objects(row)]
+
+
+def _objects(row: EndpointRow) -> list[tuple[str, str]]:
+    """Return the objects that declare an endpoint, each with the placeholder of its kind."""
+    return [(found[0], f"<{found[1]}>") for found in map(_OBJECT.match, row["origins"]) if found]
 
 
 def _without(names: Iterable[tuple[str, str]], text: str) -> str:
     for name, placeholder in names:
-        text = text.replace(name, placeholder)
+        if name in text:
+            before, *parts = text.split(name)
+            for part in parts:  # not within a longer name
+                before += (name if _BEFORE.search(before) or _BEHIND.match(part) else placeholder) + part
+            text = before
     return text
 
 

@@ -41,6 +41,42 @@ def test_one_fault_of_several_workloads_is_one_group_whose_fix_has_no_names() ->
     assert alone.row["fix"] == rows[0]["findings"][0]["fix"]
 
 
+def _declared(number: int, fix: str, *origins: str) -> EndpointRow:
+    row = _failing(f"w{number}", number, fix)
+    return {**row, "origins": list(origins)}
+
+
+def test_fixes_that_differ_in_the_name_of_the_declaring_object_are_one_group() -> None:
+    fix = "enable TLS, or correct ServiceMonitor/shop/{}, which declares it"
+    names = ["a", "a-b", "c", "d.e", "a"]
+    rows = [
+        _declared(number, fix.format(name), f"ServiceMonitor/shop/{name} port metrics", "Service/shop/x port metrics")
+        for number, name in enumerate(names)
+    ]
+    (group,) = groups(rows)
+    first = "ServiceMonitor/shop/a, ServiceMonitor/shop/a-b, ServiceMonitor/shop/c and 1 more"
+    assert group.row["fix"] == f"enable TLS, or correct <ServiceMonitor>, which declares it ({first})"
+    assert group.endpoints == 5
+    (same,) = groups([rows[0], rows[4]])
+    assert same.row["fix"] == fix.format("a"), "one object to edit"
+    assert "fix" not in same.differ | group.differ
+
+
+def test_another_kind_or_field_is_another_edit_and_another_group() -> None:
+    rows = [
+        _declared(1, "correct ServiceMonitor/shop/a", "ServiceMonitor/shop/a port metrics"),
+        _declared(2, "correct Service/shop/a", "Service/shop/a port metrics"),
+        _declared(3, "correct Service/shop/a spec.x", "Service/shop/a port metrics"),
+        _declared(4, "correct Service/shop/a, Service/shop/b", "Service/shop/a port x", "Service/shop/b port x"),
+        _declared(5, "correct APIServer/cluster", "Service/shop/a port metrics"),
+        _declared(6, "correct APIServer/other", "Service/shop/b port metrics"),
+        _declared(7, "correct TLSRoute/shop/a", "Route/shop/a", "argument 1"),
+        _declared(8, "correct TLSRoute/shop/b", "Route/shop/b", "of another namespace: TLSRoute/shop/b"),
+        _declared(9, "correct Service/shop/a-longer", "Service/shop/a port metrics"),
+    ]
+    assert [group.endpoints for group in groups(rows)] == [1] * 9
+
+
 def test_a_waiver_and_another_result_of_sslyze_are_other_groups() -> None:
     rows = [_failing(name, number, "x") for number, name in enumerate("abc")]
     rows[1]["findings"][0]["waiver"] = "until 2027-01-31"
