@@ -21,6 +21,7 @@ from scanner.lint.kubernetes.cert_manager import makes_its_own, stands_for_secre
 from scanner.lint.openshift import OPENSHIFT_RULES
 from scanner.model.declared import Declared, LintSubject, Place
 from scanner.model.finding import Finding, Verdict
+from scanner.model.lint_report import NOT_GIVEN
 from scanner.model.object_rule import ANY, Flaw, ObjectRule, Subject, Unseen
 
 RULES: tuple[ObjectRule, ...] = (*GATEWAY_RULES, *OPENSHIFT_RULES, *CONTOUR_RULES, *KUBERNETES_RULES, *FIELD_RULES)
@@ -106,10 +107,19 @@ def _placed(rule: ObjectRule, subject: LintSubject, flaw: Flaw) -> Placed:
         message=flaw.message,
         expected=flaw.expected,
         observed=flaw.observed,
-        fix=flaw.fix,
+        fix=flaw.fix or _next_step(rule, flaw),
         evidence=flaw.evidence,
         about=str(subject.object.reference) + (f" {where}" if where else ""),
     )
     return Placed(
         finding=finding, place=subject.place(flaw.at), field=where, correction=flaw.correction, unseen=flaw.unseen
     )
+
+
+def _next_step(rule: ObjectRule, flaw: Flaw) -> str | None:
+    """Return the fix of an inconclusive flaw that has none of its own."""
+    if flaw.verdict != "inconclusive" or (flaw.severity or rule.severity) == "info":
+        return None
+    if flaw.unseen is not None and flaw.unseen.gap == NOT_GIVEN:
+        return f"add {flaw.unseen.name} to the files, or use --cluster or --snapshot"
+    return f"run 'adhere rules show {rule.id}': it says what decides this" if rule in RULES else None

@@ -144,7 +144,8 @@ def leaf_flaws(
     ``usage``: the leaf's extended key usage. ``at``: the field that refers to the Secret.
     """
     chain = chain_of(secret)
-    yield from unreadable_flaws(secret, chain, at, severity="high", fix=fix)
+    name = str(at[-1]) if secret.kind.name == "Route" else "tls.crt"
+    yield from unreadable_flaws(secret, chain, at, name=name, severity="high", fix=fix)
     for place, each in enumerate(chain):
         faults: list[tuple[Severity | None, Fault]] = [
             ("high", expired(now)),

@@ -85,6 +85,14 @@ def test_exit_codes(call: Call, tmp_path: Path, code: int, texts: tuple[str, ...
     assert answer.err == ""
 
 
+def test_undecided_findings_have_a_fix_and_are_accepted_by_name(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(UNDECIDED)
+    answer = call("lint", tmp_path)
+    assert "fix       add " in answer.out
+    assert " undecided) on " in answer.out.splitlines()[-1]
+    assert " undecided accepted) on " in call("lint", tmp_path, "--accept-undecided").out.splitlines()[-1]
+
+
 def test_what_was_skipped_is_no_pass_unless_that_is_accepted(call: Call, tmp_path: Path) -> None:
     (tmp_path / "templates").mkdir()
     (tmp_path / "Chart.yaml").write_text("name: chart\n")
@@ -204,7 +212,9 @@ def test_every_format_at_once(call: Call, tmp_path: Path) -> None:
     formats = [word for name in LINT_FORMATS for word in ("--format", f"{name}={out}")]
     answer = call("lint", tmp_path / "a.yaml", *formats)
     assert (answer.code, answer.out) == (1, "")
-    assert answer.err.splitlines() == [f"adhere: wrote {out / one.file_name}" for one in LINT_FORMATS.values()]
+    *wrote, last = answer.err.splitlines()
+    assert wrote == [f"adhere: wrote {out / one.file_name}" for one in LINT_FORMATS.values()]
+    assert last.startswith("exit 1: 1 finding")
     assert json.loads((out / "lint.json").read_text())["summary"] == {
         "objects": 1, "pass": 0, "fail": 1, "inconclusive": 0,
     }  # fmt: skip

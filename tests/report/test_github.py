@@ -60,7 +60,7 @@ def test_every_line_is_one_command_of_ours(report: Report | LintReport) -> None:
 def test_a_finding_of_a_manifest_is_beside_its_line() -> None:
     (one,) = [each for each in commands(lint_samples.every()) if "insecure-fallback" in each.properties["title"]]
     assert one.name == "error"
-    title = "About gateway-insecure-fallback (gateway-insecure-fallback)"
+    title = "fails: About gateway-insecure-fallback (gateway-insecure-fallback)"
     assert one.properties == {"file": "shop/gateway.yaml", "line": "12", "col": "15", "title": title}
     assert one.message.splitlines() == [
         "Gateway/shop/edge spec.tls: high: clients without a valid certificate are let in",

@@ -4,7 +4,7 @@ apis/v1 ``ReferenceGrantSpec``)."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Final, TypeAlias
 
@@ -76,9 +76,11 @@ def check_grants(subject: Subject) -> Iterator[Flaw]:
             continue
         target = Reference(kind=link.kind, namespace=link.namespace, name=link.name)
         near = sorted(_nearest(declared, link), key=lambda each: not each.is_slip)[:_SHOWN]
-        if gap and not near:
-            missing = Missing(name=f"a ReferenceGrant in {link.namespace}", gap=gap)
-            yield undecided(missing, link.steps, f"whether the reference to {target} is allowed")
+        if gap and not any(each.is_slip for each in near):
+            missing = Missing(name=f"{'another' if near else 'a'} ReferenceGrant in {link.namespace}", gap=gap)
+            known = f"; {near[0].grant.reference} does not allow it: {near[0]}" if near else ""
+            flaw = undecided(missing, link.steps, f"whether the reference to {target} is allowed{known}")
+            yield replace(flaw, fix=near[0].fix if near else None)
             continue
         none = f"no ReferenceGrant{' that was seen' if gap else ''} in {link.namespace}"
         yield Flaw(
@@ -120,14 +122,13 @@ class _Near:
 
 
 def _nearest(declared: Declared, link: Link) -> Iterator[_Near]:
-    """The grants that differ from a reference in one field. Where there may be grants that were not seen, only those
-    whose field is a slip."""
-    source, gap = link.source, declared.gap(REFERENCE_GRANT)
+    """The grants that differ from a reference in one field."""
+    source = link.source
     sources = {"group": source.kind.group, "kind": source.kind.name, "namespace": source.namespace or ""}
     targets = {"group": link.group, "kind": link.kind, "name": link.name}
     for grant in islice(declared.once(_by_namespace).get(link.namespace or "", ()), MAX_GRANT_ENTRIES):
         wrong = [*_differing(grant, grant.sources, sources), *_differing(grant, grant.targets, targets)]
-        if len(wrong) == 1 and wrong[0] is not None and (wrong[0].is_slip or not gap):
+        if len(wrong) == 1 and wrong[0] is not None:
             yield wrong[0]
 
 
@@ -291,10 +292,13 @@ def _misspelt(grant: ReferenceGrant, entries: Iterable[GrantEntry], known: Itera
 
 
 def _reported(declared: Declared) -> frozenset[int]:
-    """The grants that findings on Gateways name, by ``id``: one slip is one finding."""
+    """The grants that findings on Gateways name, by ``id``: one slip is one finding. Where there may be grants that
+    were not seen, another difference is no failure."""
+    gap = declared.gap(REFERENCE_GRANT)
     every = (each for kind in HOLDERS for holder in declared.every(kind) for each in _crossings(declared, holder))
     refused = (each for each in every if not _is_granted(declared, each))
-    return frozenset(id(near.grant.raw) for each in refused for near in _nearest(declared, each))
+    nearest = (near for each in refused for near in _nearest(declared, each))
+    return frozenset(id(near.grant.raw) for near in nearest if near.is_slip or not gap)
 
 
 def _uses(declared: Declared) -> _Uses:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from ipaddress import ip_address
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
-from scanner.files.source_positions import Steps, shown
+from scanner.files.source_positions import Steps, dotted, shown
 from scanner.kube.kinds import API_SERVICE, CUSTOM_RESOURCE_DEFINITION, SERVICE
 from scanner.kube.objects import KubeObject
 from scanner.kube.service import Service
@@ -90,7 +91,10 @@ def _empty(subject: Subject, call: Call) -> Iterator[Flaw]:
     if filler:
         yield _bad(subject, call, f"is empty: {filler} has not filled it, although an annotation requests it")
     elif call.in_cluster and not subject.object.uid:
-        yield _undecided(call, "what fills the empty caBundle; if nothing does, every call fails")
+        flaw = _undecided(call, "what fills the empty caBundle; if nothing does, every call fails")
+        annotations = "service.beta.openshift.io/inject-cabundle or cert-manager.io/inject-ca-from"
+        fix = f"{subject.object.reference}: set {dotted(flaw.at)} to the CA, or annotate with {annotations}"
+        yield replace(flaw, fix=f"{fix}; if a program fills it, adhere lint --cluster judges the result")
     elif call.in_cluster:
         yield _bad(subject, call, "is empty: the API server trusts only public CAs, and none signs a Service's name")
 

@@ -97,7 +97,8 @@ def check_key(subject: Subject) -> Iterator[Flaw]:
         yield Flaw(
             message="the Route contains a private key, which every reader of Routes can read",
             at=_KEY,
-            fix="put certificate and key into a Secret, and name it in externalCertificate",
+            fix="put certificate and key into a Secret, let the router read it with a Role and a RoleBinding "
+            "(adhere rules show route-router-access), and name it in externalCertificate",
             correction="externalCertificate:\n  name: NAME",
         )
 
@@ -152,7 +153,7 @@ def _pair(route: Route) -> Iterator[Flaw]:
         yield Flaw(message=message, at=_KEY, fix="set the key in PEM, not encrypted")
     elif matches is not True:
         reason = f" ({matches})" if isinstance(matches, str) else ""
-        message = f"unknown: whether the key belongs to the certificate{reason}"
+        message = f"unknown: whether the key belongs to the certificate{reason.replace('tls.crt', 'certificate')}"
         yield Flaw(message=message, at=_KEY, verdict="inconclusive")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import Final, TextIO, get_args
 
+from scanner.model.finding import SEVERITIES
 from scanner.model.lint_report import LintReport
 from scanner.model.report import Report
 from scanner.report import headline
@@ -52,7 +53,9 @@ def _of_level(issues: Issues, level: Level) -> filter[int]:
 
 def _annotation(issue: Issue, titles: dict[str, str]) -> str:
     rule, place = issue.finding["rule"], issue.place
-    title = f"{titles[rule]} ({rule})" if rule in titles else rule
+    word = headline.label(issue.finding)
+    word = "fails" if word in SEVERITIES[1:] else word
+    title = f"{word}: {titles[rule]} ({rule})" if rule in titles else rule  # a rule's title alone reads like a pass
     where = {"file": issue.file, "line": str(place["line"]), "col": str(place["column"])} if place else {}
     details = (f"{label}: {text}" for label, text in headline.brief(issue.finding))
     lines = [plain(text, _LONGEST) for text in (issue.title, *details)]

@@ -290,7 +290,8 @@ def _remedy(outcome: Outcome, status: str) -> str:
 
 
 def _text(finding: FindingRow, where: str) -> str:
-    details = (("severity", [finding["severity"]]), *headline.details(finding))
+    severity = "severity if it fails" if finding["verdict"] == "inconclusive" else "severity"
+    details = ((severity, [finding["severity"]]), *headline.details(finding))
     items = [f"{name}: {item}" for name, items in details for item in items if item]
     return _lines(
         [where, finding["message"], *items, "" if finding["fix"] else _remedy(_outcome(finding), finding["status"])]
@@ -366,7 +367,8 @@ def _lint_suites(report: LintReport) -> dict[str, dict[str, Case]]:
         for rule in each["passed"]:
             cases.setdefault(rule, Case(rule))
         for finding in each["findings"]:
-            cases.setdefault(finding["rule"], Case(finding["rule"])).add_finding(finding, place(finding))
+            where = f"{place(finding)}: {finding['field']}" if finding["place"] and finding["field"] else place(finding)
+            cases.setdefault(finding["rule"], Case(finding["rule"])).add_finding(finding, where)
     return suites
 
 

@@ -11,7 +11,7 @@ from typing import TextIO
 
 from scanner.model.finding import KNOWN, SEVERITIES, Status
 from scanner.model.lint_report import NOT_GIVEN, LintFindingRow, LintReport, WaivedRow
-from scanner.model.report import OwnerRow, fails
+from scanner.model.report import EXIT_OK, OwnerRow, fails
 from scanner.report.escape import plain
 from scanner.report.headline import brief, importance
 from scanner.report.page import baseline_text, counted, exit_text
@@ -47,13 +47,10 @@ _MISSING = 5
 def write(report: LintReport, out: TextIO, *, color: bool = False, hints: bool = False) -> None:
     """Write the report: what makes the exit code 1, what is undecided, then the rest. ``hints``: add the correct
     YAML."""
-    before = None
     found = sorted(ranked(report), key=lambda one: (not fails(one, report.fail_on), _word(one) != _UNDECIDED))
     for _, group in groupby(found, key=_together):
         findings = list(group)
-        where = (findings[0]["place"], findings[0]["about"])
-        _finding(_one(findings), out, color=color, hints=hints, known=where == before)
-        before = where
+        _finding(_one(findings), out, color=color, hints=hints)
     _wanted(report, out)
     for gap in report.unreadable[:_GAPS]:
         out.write(f"not read: {plain(gap['resource'])}: {plain(gap['reason'], 300)}\n")
@@ -88,7 +85,8 @@ def summary(report: LintReport) -> str:
         what = f"no findings on {counted(objects, 'object')}" if objects else "nothing to judge"
         return f"{what}{files}{others}"
     words = Counter(map(_word, every))
-    told = ", ".join(f"{words[each]} {each}" for each in _ORDER if words[each])
+    accepted = {_UNDECIDED: " accepted"} if report.code == EXIT_OK else {}
+    told = ", ".join(f"{words[each]} {each}{accepted.get(each, '')}" for each in _ORDER if words[each])
     having = sum(bool(each["findings"]) for each in report.objects)
     where = f"{having} of {counted(objects, 'object')}" if having < objects else counted(objects, "object")
     return f"{counted(len(every), 'finding')} ({told}) on {where}{files}{others}"
@@ -132,14 +130,11 @@ def _wanted(report: LintReport, out: TextIO) -> None:
     out.write(f"missing objects: {plain(missing, 400)}{more}: add them to the files, or use --cluster or --snapshot\n")
 
 
-def _finding(finding: LintFindingRow, out: TextIO, *, color: bool, hints: bool, known: bool) -> None:
-    """``known``: the entry before was about the same field."""
+def _finding(finding: LintFindingRow, out: TextIO, *, color: bool, hints: bool) -> None:
     word = _word(finding)
     shown = f"\x1b[{_COLORS.get(word, '2')}m{plain(word)}\x1b[0m" if color else plain(word)
     out.write(f"{plain(place(finding), 300)}: {shown}: {plain(finding['rule'])}: {plain(finding['message'], 600)}\n")
-    lines = (
-        [("in", finding["about"])] if finding["about"] and finding["place"] and finding["field"] and not known else []
-    )
+    lines = [("in", finding["about"])] if finding["about"] and finding["place"] and finding["field"] else []
     waiver = [("waiver", finding["waiver"])] if finding["waiver"] else []
     for label, text in (*lines, *brief(finding), *waiver):
         out.write(f"    {label:<10}{plain(text, 600)}\n")

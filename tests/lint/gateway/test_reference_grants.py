@@ -313,3 +313,18 @@ def test_an_entry_that_something_else_may_need_is_not_simply_changed(tmp_path: P
     found = linted(tmp_path, f"{WHOLE}\n{USING}{grant(to=OTHER)}{slip}", [NOT_GRANTED])[0]
     ((finding,),) = (one.findings for one in found if one.findings)
     assert finding.finding.fix == "ReferenceGrant/certs/h: set spec.to[0].kind to 'Secret'"
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        (grant(FROM.replace("shop", "shpo")), "spec.from[0].namespace is 'shpo', not 'shop'"),
+        (grant(FROM.replace("kind: Gateway", "kind: HTTPRoute")), "spec.from[0].kind is 'HTTPRoute', not 'Gateway'"),
+    ],
+)
+def test_among_manifests_the_nearest_grant_is_named(tmp_path: Path, text: str, field: str) -> None:
+    found = linted(tmp_path, f"{CLASSED}{text}", [NOT_GRANTED])[0]
+    ((finding,),) = (one.findings for one in found if one.findings)
+    assert finding.finding.verdict == "inconclusive"
+    assert f"ReferenceGrant/certs/g does not allow it: {field}" in finding.finding.message
+    assert (finding.finding.fix or "").startswith("ReferenceGrant/certs/g: set spec.from[0].")
