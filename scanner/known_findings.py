@@ -22,12 +22,15 @@ from scanner.model.report import SCHEMA as SCAN
 from scanner.model.report import EndpointRow, Report, Summary, counts
 from scanner.model.row import FindingRow
 from scanner.model.serialization import DecodeError, codec
+from scanner.report.escape import plain
 from scanner.report.results import CLUSTER, Results, file_of
 from scanner.report.stream import dumps, row_text, write_document
 
 F = TypeVar("F", bound=FindingRow)
 
 _MOST_BYTES: Final = 64 << 20
+_NAMED: Final = 5
+"""Endpoints in an error."""
 _HINT = "write it with adhere baseline RESULTS FILE"
 
 
@@ -44,9 +47,13 @@ def write_baseline(results: Results, out: TextIO, *, accept_undecided: bool = Fa
     if results.undecided and not accept_undecided:
         short = "; ".join(filter(None, (short, f"lint could not decide everything: {results.undecided}")))
     if short:
-        hint = "correct this, or exclude the endpoints in the policy file (scope), and run it again"
+        unknown = sorted(each.id for each in results.subjects.values() if each.outcome == "inconclusive")
+        named = ", ".join(plain(each, 200) for each in unknown[:_NAMED]) + (", ..." if unknown[_NAMED:] else "")
+        those = f" ({named})" if named else ""
+        hint = f"correct this and run it again, or in the policy file exclude the endpoints{those} with scope, and "
+        hint += "accept unreadable kinds with scope.acceptUnreadable"
         if results.undecided and not results.shortfall:
-            hint = "lint with --cluster or the missing objects, or use --accept-undecided"
+            hint = "lint with --cluster or the missing objects, or use adhere baseline --accept-undecided"
         raise UsageError(f"{results.source}: no baseline of a run that is not complete: {short}", hint=hint)
     failing = [each for each in results.failing() if not is_requirement(each["rule"])]
     failing.sort(key=lambda each: (each["subject"], each["rule"], each["fingerprint"]))

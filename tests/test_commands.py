@@ -32,7 +32,7 @@ NOT_RUN = {
     r"make |\.venv/bin/python -m benchmarks": "sets up a development environment, or takes minutes",
     r"docker ": "needs Docker",
     r"kubectl |cd deploy/kustomize": "changes a real cluster, or files of the checkout",
-    r"adhere demo --stay": "ends with Ctrl-C: tests/cli/test_demo.py runs it",
+    r"(\.venv/bin/)?adhere demo --stay": "ends with Ctrl-C: tests/cli/test_demo.py runs it",
 }
 """Commands, as regular expressions at their beginning, and the reason why they are only parsed."""
 UNSCOPED = {"jq.md"}

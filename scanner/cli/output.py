@@ -12,10 +12,12 @@ from typing import Any, TextIO, TypeVar
 
 from scanner.cli.streams import colors, mute, note
 from scanner.errors import InputError, ResourceError, UsageError
+from scanner.model.lint_report import LintReport
 from scanner.model.report import Report
 from scanner.report import COMPATIBLE_FORMATS, Format
 from scanner.report import FORMATS as REPORTS
 from scanner.report.atomic import atomic_write
+from scanner.report.escape import plain
 from scanner.report.stream import read_rows
 
 R = TypeVar("R")
@@ -150,8 +152,9 @@ def write_reports(
     **options: Any,  # noqa: ANN401 - as the format takes them
 ) -> None:
     """Write every report, files first. ``width``: columns of a text on standard output; ``options`` are those of any
-    text. Raises ``ResourceError``."""
-    for output in sorted(outputs, key=lambda output: output.path is None):
+    text. If all are files, the exit line is a note. Raises ``ResourceError``."""
+    ordered = sorted(outputs, key=lambda output: output.path is None)
+    for output in ordered:
         chosen, more = formats[output.format], dict[str, Any](options if output.format == "text" else {})
         if output.brief:
             more = {"brief": True}
@@ -162,6 +165,16 @@ def write_reports(
             continue
         atomic_write(output.path, partial(chosen.write, report, **more), mode=chosen.mode)
         note(f"adhere: wrote {output.path}")
+    if all(output.path for output in ordered):
+        note(plain(_exit_line(report)))
+
+
+def _exit_line(report: object) -> str:
+    from scanner.report import comparison, issues  # noqa: PLC0415 - most runs print a report, which has the line
+
+    if isinstance(report, comparison.Difference):
+        return comparison.exit_line(report)
+    return issues.ending(report)[1] if isinstance(report, Report | LintReport) else ""
 
 
 def print_report(write: Callable[[TextIO], None]) -> None:

@@ -11,6 +11,7 @@ from scanner.certificates import Certificates
 from scanner.expect.authority import Authority
 from scanner.expect.facts import Facts
 from scanner.kube.cluster_facts import ClusterFacts
+from scanner.kube.hostnames import parse_zoned_address
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import KubeObject
 from scanner.model.component_tally import Honours, honours
@@ -23,7 +24,7 @@ Platform = Literal["openshift", "hypershift", "microshift", "kubernetes", "hoste
 """Platform of a component. ``hypershift``: in a guest cluster. ``hosted``: in a control plane for another cluster."""
 
 NOT_READ = Unknown("adhere reads these ConfigMaps only from a must-gather or manifests, not from the API")
-NO_EVENTS = Unknown("a saved snapshot has no events: use the cluster or a must-gather")
+NO_EVENTS = Unknown("a saved snapshot has no events: use --context NAME, or --snapshot DIR with a must-gather")
 _EVIDENCE = 2
 """Lines of evidence for each listener that does not follow."""
 
@@ -171,4 +172,6 @@ def _evidence(failing: Iterable[Served]) -> list[str]:
 
 def serves_commands(component: Component) -> tuple[str, ...]:
     """Return the command that probes its listeners."""
-    return (f"adhere scan --cluster --include {quote('component=' + component.name)} --save DIR",)
+    addresses = (parse_zoned_address(each.address) for each in component.endpoints)
+    local = " --allow-loopback" * any(each is not None and each.is_loopback for each in addresses)
+    return (f"adhere scan --cluster{local} --include {quote('component=' + component.name)} --save DIR",)

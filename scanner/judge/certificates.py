@@ -152,8 +152,20 @@ def check_expired(rule: Rule, case: Case) -> Iterator[Finding]:
             unclear="the expiry date could not be determined",
         ),
         expected=f"valid beyond {served.date(case.now)}",
-        fix="renew the certificate and reload the listener",
+        fix=_renewal(case, certificates),
     )
+
+
+def _renewal(case: Case, certificates: served.Served) -> str:
+    """The fix, with the object that has the certificate, if it is known."""
+    declared, where = case.expectation.certificate.declared, ""
+    if declared is not None and not isinstance(certificates, Unknown):
+        same = next((each for each in declared.leaves if each.sha256 == certificates[0].sha256), None)
+        where = f" in {same.kept_by or same.place}" if same else ""
+    mounted = {str(each.through) for each in case.endpoint.origins if each.role == "mount" and each.through}
+    if not where and len(mounted) == 1:
+        where = f" ({mounted.pop()} is mounted there)"
+    return f"renew the certificate{where} and reload the listener"
 
 
 def _ending(certificates: served.Served, counts: Callable[[CertificateFacts], bool]) -> tuple[str, datetime] | None:
@@ -207,7 +219,7 @@ def check_expiring(rule: Rule, case: Case) -> Iterator[Finding]:
             unclear="the expiry date could not be determined",
         ),
         expected=_enough(case, certificates),
-        fix="renew the certificate and reload the listener",
+        fix=_renewal(case, certificates),
         severity=_worst(case, certificates),
     )
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from scanner.judge import remediation
 from scanner.judge.verdicts import promised, status_of_failure
+from scanner.kube.hostnames import parse_zoned_address
 from scanner.model.endpoint import Endpoint
 from scanner.model.finding import Finding, Severity, Status, Verdict
 from scanner.model.observation import JUDGEABLE, Reach
@@ -102,6 +103,9 @@ def _not_dialled(rule: Rule, case: Case) -> Finding:
     origins = ", ".join(list(named)[:_SHOWN])
     outside = case.endpoint.tunnel is None and origins
     fix = f"if the address in {origins} is intended, use --allow-external; otherwise correct it" if outside else None
+    meant = parse_zoned_address(case.endpoint.address)
+    if outside and meant is not None and meant.is_loopback:
+        fix = f"use --allow-loopback if the cluster runs on this machine; otherwise correct the address in {origins}"
     found = _finding(rule, case, "inconclusive", "unreachable", case.observation.detail, fix=fix)
     return replace(found, observed=("no connection attempted",), reproduce=None, evidence=())
 

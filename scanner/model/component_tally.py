@@ -53,7 +53,7 @@ class ComponentRow(TypedDict):
     adherence: list[str]
     bindings: list[str]
     evidence: list[str]
-    """Evidence of the answer, a few lines."""
+    """A few lines: of an answer "no" first the failures that count, then its evidence."""
 
 
 def honours(row: EndpointRow) -> Honours | None:
@@ -78,19 +78,26 @@ class _Component:
     failures: dict[Severity, int] = field(default_factory=dict)
     listeners: dict[str, Honours | None] = field(default_factory=dict)
     words: dict[str, list[str]] = field(default_factory=lambda: {"profiles": [], "adherence": [], "bindings": []})
+    counted: dict[str, str] = field(default_factory=dict)
+    """Failures that count, by listener."""
     proofs: dict[Honours, list[str]] = field(default_factory=lambda: {answer: [] for answer in HONOURS})
 
     def add(self, row: EndpointRow) -> None:
         self.verdicts[row["verdict"]] += 1
         self.outcomes[outcome(row["verdict"], row["status"])] += 1
-        for finding in row["findings"]:
-            if finding["verdict"] == "fail" and finding["status"] not in NEVER_FAILS:
-                severity = SEVERITIES[SEVERITIES.index(finding["severity"])]
-                self.failures[severity] = self.failures.get(severity, 0) + 1
+        failing = [one for one in row["findings"] if one["verdict"] == "fail" and one["status"] not in NEVER_FAILS]
+        for finding in failing:
+            severity = SEVERITIES[SEVERITIES.index(finding["severity"])]
+            self.failures[severity] = self.failures.get(severity, 0) + 1
+        if failing and len(self.counted) < _MOST_PROOFS:
+            worst = max(failing, key=lambda one: (one["rule"] in HONOURED_BY, SEVERITIES.index(one["severity"])))
+            self.counted.setdefault(row["id"], f"{row['id']}: {_shown(worst)}")
         answer, before = honours(row), self.listeners.get(row["id"])
         self.listeners[row["id"]] = _worse(before, answer)
         self._collect(row)
-        if answer is not None and answer != before and len(self.proofs[answer]) < _MOST_PROOFS:
+        if answer is None or answer == before or (answer == "no" and failing):
+            return
+        if len(self.proofs[answer]) < _MOST_PROOFS:
             self.proofs[answer].append(f"{row['id']}: {_proof(row, answer)}")
 
     def _collect(self, row: EndpointRow) -> None:
@@ -165,8 +172,13 @@ def _row(component: str | None, namespace: str | None, found: _Component) -> Com
         profiles=found.words["profiles"],
         adherence=found.words["adherence"],
         bindings=found.words["bindings"],
-        evidence=list(found.proofs[answer]) if answer else [],
+        evidence=_evidence(found, answer) if answer else [],
     )
+
+
+def _evidence(found: _Component, answer: Honours) -> list[str]:
+    counted = list(found.counted.values()) if answer == "no" else []
+    return [*counted, *found.proofs[answer]][:_MOST_PROOFS]
 
 
 def _place(row: ComponentRow) -> tuple[bool, int, bool, str, str]:

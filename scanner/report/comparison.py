@@ -1,4 +1,4 @@
-"""Compare two results: findings and endpoints that are new, fixed, changed or no longer determined.
+"""Compare two results: findings and endpoints that are new, fixed, changed or newly inconclusive.
 
 Only a rule that passes has fixed a finding. A listener that is gone, or that could not be judged, has fixed nothing.
 """
@@ -40,13 +40,13 @@ FindingKind = Literal["new", "undetermined", "changed", "fixed"]
 EndpointKind = Literal["new", "undetermined", "gone", "changed"]
 FINDINGS: dict[FindingKind, str] = {
     "new": "NEW FINDINGS",
-    "undetermined": "NO LONGER DETERMINED",
+    "undetermined": "NEWLY INCONCLUSIVE",
     "changed": "CHANGED FINDINGS",
     "fixed": "FIXED FINDINGS",
 }
 ENDPOINTS: dict[EndpointKind, str] = {
     "new": "NEW {}",
-    "undetermined": "{} NO LONGER DETERMINED",
+    "undetermined": "{} NEWLY INCONCLUSIVE",
     "gone": "{} THAT ARE GONE",
     "changed": "{} WITH ANOTHER RESULT",
 }
@@ -117,7 +117,7 @@ class Difference:
 
     @property
     def undetermined(self) -> int:
-        """Number of findings and endpoints that are no longer determined."""
+        """Number of findings and endpoints that are newly inconclusive."""
         return sum(each["change"] == "undetermined" for each in (*self.findings, *self.endpoints))
 
 
@@ -295,7 +295,7 @@ def _write_endpoints(page: Page, changes: list[EndpointChange]) -> None:
 
 
 def _said(counts: dict[str, int]) -> str:
-    words = {"undetermined": "no longer determined"}
+    words = {"undetermined": "newly inconclusive"}
     return ", ".join(f"{count} {words.get(kind, kind)}" for kind, count in counts.items())
 
 
@@ -306,7 +306,7 @@ def counts(diff: Difference) -> tuple[dict[str, int], dict[str, int]]:
 
 
 def exit_code(diff: Difference) -> int:
-    """Return 1 for new failures, else 3 if something is no longer determined, else 0. Without a gate the code is 0."""
+    """Return 1 for new failures, else 3 if something is newly inconclusive, else 0. Without a gate the code is 0."""
     if diff.gated:
         return EXIT_FINDINGS
     return EXIT_INCOMPLETE if diff.fail_on != "never" and (diff.undetermined or diff.gaps) else EXIT_OK
@@ -318,7 +318,7 @@ def exit_line(diff: Difference) -> str:
         return exit_text(EXIT_OK, ["compared; only --fail-on-new makes the exit code another one"])
     reasons = [
         f"{counted(len(diff.gated), 'new or worse finding')} at or above {diff.fail_on}" if diff.gated else "",
-        f"{diff.undetermined} no longer determined" if diff.undetermined else "",
+        f"{diff.undetermined} newly inconclusive" if diff.undetermined else "",
         "the new results are not complete" if diff.gaps else "",
     ]
     return exit_text(exit_code(diff), reasons if any(reasons) else [f"no new finding at or above {diff.fail_on}"])

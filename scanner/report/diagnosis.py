@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from shlex import quote
 
 from scanner.kube.cluster_facts import ClusterFacts
 from scanner.model.diagnosis import Conclusion, Diagnosis, Outcome, Step
@@ -102,6 +103,9 @@ def _steps(page: Page, each: Diagnosis) -> None:
     for number, step in enumerate(each.steps, start=1):
         _step(page, number, step)
     page.line(f"  {where(each)}" + (f": {_first(each)}" if each.stopped_at is not None else ""))
+    if each.stopped_at == len(each.steps) and each.bound:
+        bug = f"adhere explain {quote(plain(each.component))} --bug --results DIR"
+        page.line(f"  next: no step before it stopped, so this is a bug of the component: {bug} writes the report")
     if each.conclusion == "ok" and (missing := not_checked(each)):
         page.line(f"  not checked: {', '.join(missing)}")
 

@@ -57,6 +57,9 @@ def test_the_component_that_is_stuck_is_found(call: Call, place: Place) -> None:
     assert "the configuration does not reach 1 of them" in answer.out
     assert re.search(r"^  metrics-server +stopped at step 8 \(served configuration\)$", answer.out, re.MULTILINE)
     assert "does not follow its profile at 1 of 1 address" in answer.out
+    assert "next: no step before it stopped" in answer.out
+    assert "adhere explain metrics-server --bug --results DIR" in answer.out
+    assert "adhere scan --cluster --allow-loopback --include component=metrics-server" in answer.out
     assert "oc rollout status -n openshift-monitoring deployment/metrics-server" in answer.out
     assert "warnings about TLS, certificates or configuration in openshift-monitoring: 1" in answer.out
     assert "Service/metrics-server ProbeError (3 times): tls: server selected unsupported protocol" in answer.out

@@ -105,3 +105,13 @@ def test_brief_is_for_json_alone(tmp_path: Path) -> None:
     assert [each.brief for each in outputs] == [True, False]
     write_reports(samples.report(), outputs, FORMATS, quiet=True)
     assert json.loads((tmp_path / "a.json").read_text())["schema"] == "adhere.scan-brief/v1"
+
+
+def test_without_a_report_on_standard_output_the_exit_line_is_a_note(call: Call, tmp_path: Path) -> None:
+    with closed_port() as (address, port):
+        target = f"{address}:{port}"
+        silent = call("scan", target, "--format", f"json={tmp_path / 'a.json'}")
+        assert (silent.code, silent.out) == (3, "")
+        assert silent.err.splitlines()[-1].startswith("exit 3: not complete")
+        assert "exit 3" not in call("scan", target, "--format", f"json={tmp_path / 'a.json'}", "--quiet").err
+        assert "exit 3" not in call("scan", target, "--format", "json").err

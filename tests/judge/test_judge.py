@@ -18,7 +18,7 @@ from scanner.judge import RULES, judge, rule
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Reference
 from scanner.kube.tls_profile import Profile
-from scanner.model.endpoint import Certainty
+from scanner.model.endpoint import Certainty, Origin
 from scanner.model.expectation import Binding, CertificateExpectation
 from scanner.model.finding import SEVERITIES, Finding
 from scanner.model.observation import JUDGEABLE, Answers, Reach
@@ -279,6 +279,14 @@ def test_every_chain_that_is_served_is_judged(chain: tuple[Any, ...], beside: tu
     assert result.verdict == "fail"
     (expired,) = (each for each in result.findings if each.rule == "cert-expired")
     assert expired.verdict == "fail"
+
+
+def test_the_fix_of_an_expired_certificate_names_the_mounted_secret() -> None:
+    secret = Reference(kind="Secret", namespace="shop", name="web-tls")
+    mount = Origin(role="mount", through=secret)
+    result = judge(case(observation={"chain": (EXPIRED,)}, endpoint={"origins": (mount,)}))
+    (expired,) = (each for each in result.findings if each.rule == "cert-expired")
+    assert expired.fix == "renew the certificate (Secret/shop/web-tls is mounted there) and reload the listener"
 
 
 def test_two_chains_that_fail_are_one_finding_with_both() -> None:

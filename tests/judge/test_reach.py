@@ -127,12 +127,30 @@ def test_what_was_not_dialled_is_said_to_be_that_and_nobody_is_told_to_dial_it(c
         "tls-reach",
         case(
             observation={"reach": Reach.UNREACHABLE, "dialled": False, "detail": refusal, **NOTHING},
-            endpoint={"certainty": certainty, "origins": (Origin(role="webhook", reference=reference, part="check"),)},
+            endpoint={
+                "address": "198.51.100.7",
+                "certainty": certainty,
+                "origins": (Origin(role="webhook", reference=reference, part="check"),),
+            },
         ),
     )
     assert (found.verdict, found.status, found.message) == ("inconclusive", "unreachable", refusal)
     assert found.reproduce is None
     assert found.fix == f"if the address in {reference} is intended, use --allow-external; otherwise correct it"
+
+
+def test_a_loopback_address_needs_the_option_for_loopback() -> None:
+    reference = Reference(kind="Pod", namespace="shop", name="web")
+    found = finding(
+        "tls-reach",
+        case(
+            observation={"reach": Reach.UNREACHABLE, "dialled": False, "detail": "not dialled", **NOTHING},
+            endpoint={"address": "127.0.0.7", "origins": (Origin(role="port", reference=reference, part="https"),)},
+        ),
+    )
+    assert found.fix is not None
+    assert "--allow-loopback" in found.fix
+    assert "--allow-external" not in found.fix
 
 
 def test_what_only_a_port_forward_reaches_points_nowhere_wrong() -> None:

@@ -118,3 +118,16 @@ def test_memory_is_bounded_by_what_is_kept() -> None:
     (told,) = tally.rows()
     assert len(told["profiles"]) == 20
     assert len(told["evidence"]) == 5
+
+
+def test_the_failures_that_count_are_the_first_evidence() -> None:
+    tally = ComponentTally()
+    tally.add(row(says("tls-version", "fail", "known"), verdict="fail", name="a"))
+    tally.add(row(VERSION, SUITE, says("cert-expired", "fail"), verdict="fail", name="b"))
+    tally.add(row(says("tls-version", "fail", "known"), says("cert-expired", "fail"), verdict="fail", name="c"))
+    (told,) = tally.rows()
+    assert told["evidence"] == [
+        "Pod/openshift-etcd/b:2379: cert-expired fail",
+        "Pod/openshift-etcd/c:2379: cert-expired fail",
+        "Pod/openshift-etcd/a:2379: tls-version fail",
+    ]

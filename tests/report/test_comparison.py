@@ -289,7 +289,7 @@ def test_formats_agree(severity: FailOn) -> None:
     document, text = _document(found), _text(found)
     assert document["exit"]["reasons"] == " ".join(text[text.rindex("\nexit ") :].split())
     for kind, count in document["summary"]["findings"].items():
-        assert f"{count} {'no longer determined' if kind == 'undetermined' else kind}" in text
+        assert f"{count} {'newly inconclusive' if kind == 'undetermined' else kind}" in text
     assert len(document["endpoints"]) == sum(document["summary"]["endpoints"].values())
 
 

@@ -69,6 +69,8 @@ def demo(output: Path, *, outcomes: bool, stay: bool, quiet: bool, verbose: bool
     outputs = (Output(format="text"), *(Output(format=name, path=output / FORMATS[name].file_name) for name in FILES))
     loudness: Loudness = "quiet" if quiet else "verbose" if verbose else "normal"
     program = "adhere" if shutil.which("adhere") else f"{shlex.quote(sys.executable)} -m scanner"
+    if program != "adhere" and (beside := Path(sys.executable).with_name("adhere")).exists():
+        program = shlex.quote(str(beside))
 
     def finished(report: Report, wrong: list[str]) -> None:
         finish(report, outputs, loudness)

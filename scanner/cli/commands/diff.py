@@ -37,7 +37,7 @@ def diff(old: str, new: str, fail_on_new: FailOn | None, formats: tuple[str, ...
     its rule passes now. An endpoint that is gone has fixed nothing.
 
     Exit codes: 0 compared, or nothing new with --fail-on-new · 1 new findings · 2 usage error · 3 nothing new, but
-    something is no longer determined. 1 and 3 need --fail-on-new.
+    something is newly inconclusive. 1 and 3 need --fail-on-new.
     """
     outputs = parse_outputs(formats, DIFF_FORMATS)
     before, after = read_results(old), read_results(new)

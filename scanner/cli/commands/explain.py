@@ -33,7 +33,7 @@ def names(endpoint: Endpoint) -> set[str]:
     for each in (endpoint.owner, endpoint.subject):
         if each is not None:
             short = "/".join(filter(None, (each.namespace, each.name)))
-            found |= {short, f"{each.kind}/{short}", f"{short}:{endpoint.port}"}
+            found |= {short, f"{each.kind}/{short}", f"{short}:{endpoint.port}", f"{each.kind}/{short}:{endpoint.port}"}
     for host in filter(None, (endpoint.address, endpoint.host, endpoint.server_name)):
         shown = host_port(host, endpoint.port)
         found |= {shown, f"{endpoint.transport}://{shown}", host}

@@ -38,7 +38,7 @@ _COUNTS: tuple[tuple[Outcome, str], ...] = (
 _LEGEND = (
     "a listener is a port of a workload, an endpoint is one address of a listener",
     "FOLLOWS PROFILE counts the listeners whose endpoints all accept only allowed versions, suites and groups",
-    "~ differs, not counted in the exit code (profile not enforced, waived, rollout in progress)",
+    "~ differs, not counted in the exit code (profile not enforced, known, waived, rollout in progress)",
     "? inconclusive   – not applicable: no TLS requirement   (0 of 3 TLS): 3 of the listeners must use TLS",
 )
 _WIDE = 120
