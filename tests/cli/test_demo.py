@@ -171,7 +171,9 @@ def test_the_cluster_stays_until_a_signal_and_can_be_scanned(tmp_path: Path) -> 
             (export,) = islice((line for line in demo.stderr if "export KUBECONFIG=" in line), 1)
             kubeconfig = Path(export.strip().removeprefix("export KUBECONFIG="))
             assert kubeconfig.parent.stat().st_mode & 0o777 == 0o700
-            commands = [re.split(r"^ *adhere |-m scanner ", next(demo.stderr), maxsplit=1)[1] for _ in range(5)]
+            commands = [
+                re.split(r"^ *(?:\S*/)?adhere |-m scanner ", next(demo.stderr), maxsplit=1)[1] for _ in range(5)
+            ]
             assert called(*shlex.split(commands[1])).code == 0
             explained = called("explain", "metrics-server", "--kubeconfig", kubeconfig)
             assert explained.code == 0, explained.err
