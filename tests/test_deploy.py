@@ -24,7 +24,9 @@ from tests.cli.calling import context
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy" / "kustomize"
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
-REPORTS = "components/reports"
+ARGUMENTS = {"reports": ("publish", "openreports"), "port-forward": ("via", "port-forward")}
+"""Components with a role: the option that they set, and its value."""
+LABELS = {"app.kubernetes.io/name": "adhere"}
 KUBECTL = shutil.which("kubectl")
 
 
@@ -37,6 +39,33 @@ def manifests(name: str) -> list[Any]:
 JOB = CRONJOB["spec"]["jobTemplate"]["spec"]
 POD = JOB["template"]["spec"]
 (CONTAINER,) = POD["containers"]
+
+
+COMPONENTS = sorted(path.name for path in (DEPLOY / "components").iterdir())
+needs_kubectl = pytest.mark.skipif(KUBECTL is None, reason="kubectl, which has kustomize in it, is not installed")
+Rendered = dict[tuple[str, str], Any]
+
+
+def kustomized(directory: Path, *components: str) -> Rendered:
+    """The objects by kind and name, as kubectl's kustomize renders them with these components."""
+    copied = shutil.copytree(DEPLOY, directory / "kustomize")
+    with (copied / "kustomization.yaml").open("a") as file:
+        file.write(f"components: [{', '.join(f'components/{each}' for each in components)}]\n")
+    done = subprocess.run(
+        [str(KUBECTL), "kustomize", str(copied)], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return {(each["kind"], each["metadata"]["name"]): each for each in yaml.safe_load_all(done.stdout)}
+
+
+def pod_templates(rendered: Rendered) -> dict[str, Any]:
+    """The pod templates of its workloads by name."""
+    specs = {name: each["spec"] for (kind, name), each in rendered.items() if kind in {"Job", "CronJob"}}
+    return {name: each.get("jobTemplate", {"spec": each})["spec"]["template"] for name, each in specs.items()}
+
+
+def pods(rendered: Rendered) -> dict[str, Any]:
+    return {name: each["spec"] for name, each in pod_templates(rendered).items()}
 
 
 # --- image ----------------------------------------------------------------------------------------------------------
@@ -99,30 +128,37 @@ def test_the_role_is_what_the_program_prints() -> None:
     )
 
 
-def test_the_role_of_the_component_is_what_the_program_adds() -> None:
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_the_role_of_a_component_is_what_the_program_adds(name: str) -> None:
     base, both = (
         CliRunner().invoke(adhere, ["rbac", *more, "--service-account", "adhere/adhere"]).output.split("---\n")
-        for more in ((), ("--with", "reports"))
+        for more in ((), ("--with", name))
     )
     added = [each for each in both if each not in base]
-    assert (DEPLOY / REPORTS / "rbac.yaml").read_text() == "".join(f"---\n{each}" for each in added)
-    role, binding = manifests(f"{REPORTS}/rbac.yaml")
-    assert {group for rule in role["rules"] for group in rule["apiGroups"]} == {"openreports.io", "wgpolicyk8s.io"}
+    assert (DEPLOY / f"components/{name}/rbac.yaml").read_text() == "".join(f"---\n{each}" for each in added)
+    role, binding = manifests(f"components/{name}/rbac.yaml")
     assert binding["roleRef"]["name"] == role["metadata"]["name"]
 
 
-def test_the_component_names_what_is_there_and_an_option() -> None:
-    (component,) = manifests(f"{REPORTS}/kustomization.yaml")
+@pytest.mark.parametrize("name", COMPONENTS)
+def test_a_component_names_what_is_there(name: str) -> None:
+    (component,) = manifests(f"components/{name}/kustomization.yaml")
     assert component["kind"] == "Component"
-    assert {*component["resources"], "kustomization.yaml"} == {path.name for path in (DEPLOY / REPORTS).iterdir()}
-    (patch,) = component["patches"]
-    assert patch["target"] == {"kind": "CronJob", "name": CRONJOB["metadata"]["name"]}
-    (change,) = yaml.safe_load(patch["patch"])
-    assert change["op"] == "add"
-    assert change["path"] == "/spec/jobTemplate/spec/template/spec/containers/0/args/-"
-    arguments = [*CONTAINER["args"][1:], change["value"]]
-    with scan.make_context("scan", arguments, parent=context()) as found:
-        assert found.params["publish"] == "openreports"
+    files = {path.name for path in (DEPLOY / "components" / name).iterdir()}
+    assert {*component.get("resources", ()), "kustomization.yaml"} == files
+
+
+@needs_kubectl
+@pytest.mark.parametrize(("name", "option"), ARGUMENTS.items())
+def test_a_component_adds_an_option_and_its_role(tmp_path: Path, name: str, option: tuple[str, str]) -> None:
+    rendered = kustomized(tmp_path, name)
+    pod = pods(rendered)["adhere-scan"]
+    (container,) = pod["containers"]
+    assert container["args"][:-1] == CONTAINER["args"]
+    with scan.make_context("scan", container["args"][1:], parent=context()) as found:
+        assert found.params[option[0]] == option[1]
+    (subject,) = rendered["ClusterRoleBinding", f"adhere-scan-{name}-adhere-adhere"]["subjects"]
+    assert subject == {"kind": "ServiceAccount", "name": pod["serviceAccountName"], "namespace": "adhere"}
 
 
 def test_the_role_only_reads() -> None:
@@ -180,7 +216,8 @@ def test_the_pod_is_restricted() -> None:
     }
     assert "runAsUser" not in str(POD), "OpenShift chooses one for each namespace"
     assert not {"hostNetwork", "hostPID", "hostIPC"} & POD.keys()
-    assert CONTAINER["resources"]["limits"]["memory"]
+    for each in CONTAINER["resources"].values():
+        assert each.keys() == {"cpu", "memory"}, "a node that reports no ephemeral-storage gets no pod that requests it"
 
 
 def test_it_writes_where_something_is_mounted() -> None:
@@ -193,31 +230,33 @@ def test_it_writes_where_something_is_mounted() -> None:
     assert all(path.startswith(f"{paths['report']}/") for path in written)
 
 
-@pytest.mark.skipif(KUBECTL is None, reason="kubectl, which has kustomize in it, is not installed")
-def test_kustomize_renders_it() -> None:
-    done = subprocess.run(
-        [str(KUBECTL), "kustomize", str(DEPLOY)], capture_output=True, text=True, check=False, timeout=60
-    )
-    assert done.returncode == 0, done.stderr
-    rendered = {each["kind"]: each for each in yaml.safe_load_all(done.stdout)}
-    assert set(rendered) == {"Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "CronJob"}
-    pod = rendered["CronJob"]["spec"]["jobTemplate"]["spec"]["template"]["spec"]
-    assert pod["containers"][0]["image"] == f"adhere:{__version__}"
-    assert rendered["ClusterRole"]["rules"] == manifests("rbac.yaml")[1]["rules"]
+@needs_kubectl
+def test_kustomize_renders_it(tmp_path: Path) -> None:
+    rendered = kustomized(tmp_path)
+    kinds = {"Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "CronJob", "NetworkPolicy"}
+    assert {kind for kind, _ in rendered} == kinds
+    (container,) = pods(rendered)["adhere-scan"]["containers"]
+    assert container["image"] == f"adhere:{__version__}"
+    assert rendered["ClusterRole", "adhere-scan"]["rules"] == manifests("rbac.yaml")[1]["rules"]
 
 
-@pytest.mark.skipif(KUBECTL is None, reason="kubectl, which has kustomize in it, is not installed")
-def test_kustomize_renders_it_with_the_component(tmp_path: Path) -> None:
-    shutil.copytree(DEPLOY, tmp_path / "kustomize")
-    with (tmp_path / "kustomize/kustomization.yaml").open("a") as file:
-        file.write(f"components: [{REPORTS}]\n")
-    done = subprocess.run(
-        [str(KUBECTL), "kustomize", str(tmp_path / "kustomize")],
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    rendered = {(each["kind"], each["metadata"]["name"]): each for each in yaml.safe_load_all(done.stdout)}
-    pod = rendered["CronJob", "adhere-scan"]["spec"]["jobTemplate"]["spec"]["template"]["spec"]
-    assert pod["containers"][0]["args"] == [*CONTAINER["args"], "--publish=openreports"]
-    (subject,) = rendered["ClusterRoleBinding", "adhere-scan-reports-adhere-adhere"]["subjects"]
-    assert subject == {"kind": "ServiceAccount", "name": pod["serviceAccountName"], "namespace": "adhere"}
+@needs_kubectl
+def test_openshift_pins_the_constraints_of_every_pod(tmp_path: Path) -> None:
+    rendered = kustomized(tmp_path, *(each for each in COMPONENTS if each != "openshift"), "openshift")
+    templates = list(pod_templates(rendered).values())
+    assert templates
+    for each in templates:
+        assert each["metadata"]["annotations"]["openshift.io/required-scc"] == "restricted-v2"
+        assert each["metadata"]["labels"] == LABELS
+        assert not {"runAsUser", "fsGroup"} & each["spec"]["securityContext"].keys(), "the SCC sets them"
+
+
+def test_nothing_connects_to_the_scan_and_it_connects_to_any_tcp_port() -> None:
+    (policy,) = manifests("networkpolicy.yaml")
+    assert policy["spec"]["podSelector"] == {"matchLabels": LABELS}
+    assert JOB["template"]["metadata"]["labels"] == LABELS
+    assert policy["spec"]["policyTypes"] == ["Ingress", "Egress"]
+    assert "ingress" not in policy["spec"]
+    tcp, names = policy["spec"]["egress"]
+    assert tcp == {"ports": [{"protocol": "TCP", "port": 1, "endPort": 65535}]}
+    assert {each["protocol"] for each in names["ports"]} == {"UDP"}
