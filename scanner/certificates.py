@@ -65,7 +65,7 @@ def inventory_row(entry: Entry, cluster: str | None = None) -> InventoryRow:
         status=status,
         renewal=_renewal(entry),
         findings=[finding_row(each) for each in entry.findings],
-        places=list(entry.places),
+        places=entry.listed,
         found=entry.count,
     )
 
@@ -218,7 +218,7 @@ class Certificates:
         )
         yield from of_objects(own)
         yield from self.inventory.findings()
-        for found in self._misfits.values():
+        for _, found in sorted(self._misfits.items()):
             yield from found
 
     def rows(self, cluster: str | None = None) -> Iterator[InventoryRow]:

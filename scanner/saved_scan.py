@@ -1,8 +1,9 @@
 """Save a scan in a directory, and judge it again without a handshake.
 
-``scan.json`` describes the rest; ``observations.jsonl`` has the observation of every endpoint, ``rows.jsonl`` its row
-and ``findings.jsonl`` the cluster-wide findings; ``snapshot/`` (or ``snapshots/1`` ... for several clusters) has the
-clusters. No file has a private key.
+``scan.json`` describes the rest, and whether the scan is complete; ``observations.jsonl`` has the observation of every
+endpoint, ``rows.jsonl`` its row and ``findings.jsonl`` the cluster-wide findings; ``targets.jsonl`` has the list of
+targets, or ``snapshot/`` (``snapshots/1`` ... for several clusters) the clusters; ``shards/`` the observations of the
+processes that share the scan. No file has a private key.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TextIO
 
 from scanner.assessment import READS, Assessment, Viewpoint, assess, surroundings
 from scanner.cross_endpoint import CrossEndpoint, cross_endpoint, with_finding
@@ -32,7 +33,7 @@ from scanner.kube.kinds import LOCAL_KINDS, NETWORK_POLICY, SECRET
 from scanner.kube.maybe import Unknown
 from scanner.kube.snapshot import Snapshot, with_local_files
 from scanner.kube.tls_profile import Profile
-from scanner.model.endpoint import Endpoint
+from scanner.model.endpoint import Endpoint, Target
 from scanner.model.expectation import Expectation
 from scanner.model.finding import OUTCOMES, Outcome
 from scanner.model.inventory import InventoryRow, moment
@@ -48,6 +49,8 @@ from scanner.model.saved_scan import (
     POLICY,
     ROWS,
     SCHEMA,
+    SHARDS,
+    TARGETS,
     Head,
     Seen,
     cluster_of,
@@ -56,7 +59,9 @@ from scanner.model.saved_scan import (
 )
 from scanner.model.scan_policy import MOST_DAYS, CustomRule, Scope, any_matches
 from scanner.model.serialization import DecodeError, codec
-from scanner.report.rows import endpoint_row, finding_row
+from scanner.recorded_observations import remove_unfinished
+from scanner.report.atomic import atomic_write
+from scanner.report.rows import endpoint_row, finding_row, timestamp
 from scanner.report.stream import dumps, read_rows
 from scanner.report.whatif import Outlook
 from scanner.tls.codepoints import VERSIONS
@@ -68,32 +73,41 @@ _MOST_PARTS = 10_000
 
 
 class SavedScanWriter:
-    """A directory that is filled during a scan."""
+    """A directory that is filled during a scan. Its description is written first, so that a scan that was killed can
+    be resumed; every observation is in the file before the next is made."""
 
     def __init__(
         self,
         directory: str,
         head: Head,
-        snapshots: tuple[Snapshot, ...],
+        snapshots: tuple[Snapshot, ...] = (),
         inputs: Mapping[str, str] | None = None,
         earlier: tuple[Snapshot, ...] = (),
+        targets: Iterable[Target] = (),
+        *,
+        part: str = "",
+        resumed: bool = False,
     ) -> None:
         """``inputs``: policy and component files by their saved names. ``earlier``: snapshots of ``--previous``.
+        ``part``: the directory below, if this process has a share of the scan only. ``resumed``: keep what is there.
 
         Raises ``UsageError`` for a directory with other files, and ``ResourceError`` if it cannot be written.
         """
-        self._directory = Path(directory)
-        self._head = replace(head, earlier=len(earlier))
+        self._directory, self._part = Path(directory, part), part
+        self._head = (
+            head
+            if resumed
+            else replace(head, earlier=len(earlier), unfinished=True, started=timestamp(datetime.now(UTC)))
+        )
         try:
-            self._prepare()
-            for place, snapshot in zip(snapshot_places(self._directory, len(snapshots)), snapshots, strict=True):
-                _save(snapshot, place)
-            for place, snapshot in zip(earlier_places(self._directory, len(earlier)), earlier, strict=True):
-                _save(snapshot, place)
-            for name, path in (inputs or {}).items():
-                (self._directory / name).parent.mkdir(exist_ok=True)
-                shutil.copyfile(path, self._directory / name)
-            self._out = (self._directory / OBSERVATIONS).open("w", encoding="ascii", newline="\n")
+            if resumed:
+                self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+                remove_unfinished(self._directory / OBSERVATIONS)
+            else:
+                self._prepare()
+                self._save(snapshots, inputs or {}, earlier, targets)
+            # Buffered by line: what was finished survives the end of this process.
+            self._out = (self._directory / OBSERVATIONS).open("a", encoding="ascii", newline="\n", buffering=1)
         except OSError as error:
             raise self._cannot(error) from None
 
@@ -104,10 +118,34 @@ class SavedScanWriter:
             raise UsageError(
                 f"{self._directory}: it has other content", hint="choose an empty directory, or a saved scan"
             )
-        for name in (HEAD, ROWS, FINDINGS, OBSERVATIONS, POLICY):
+        for name in (HEAD, ROWS, FINDINGS, OBSERVATIONS, POLICY, TARGETS):
             (self._directory / name).unlink(missing_ok=True)
-        for name in ("snapshot", "snapshots", COMPONENTS, EARLIER):
+        for name in ("snapshot", "snapshots", COMPONENTS, EARLIER, SHARDS):
             shutil.rmtree(self._directory / name, ignore_errors=True)
+
+    def _save(
+        self,
+        snapshots: tuple[Snapshot, ...],
+        inputs: Mapping[str, str],
+        earlier: tuple[Snapshot, ...],
+        targets: Iterable[Target],
+    ) -> None:
+        """Save the input of the scan; the description is last."""
+        for place, snapshot in zip(snapshot_places(self._directory, len(snapshots)), snapshots, strict=True):
+            _save(snapshot, place)
+        for place, snapshot in zip(earlier_places(self._directory, len(earlier)), earlier, strict=True):
+            _save(snapshot, place)
+        for name, path in inputs.items():
+            (self._directory / name).parent.mkdir(exist_ok=True)
+            shutil.copyfile(path, self._directory / name)
+        if not snapshots:
+            with (self._directory / TARGETS).open("w", encoding="utf-8") as out:
+                out.writelines(f"{dumps(codec(Target).encode(each))}\n" for each in targets)
+        self._describe(self._head)
+
+    def _describe(self, head: Head) -> None:
+        """Write the description at once, so that another process cannot read a part of it."""
+        atomic_write(self._directory / HEAD, lambda out: _write_head(head, out))
 
     def record(self, seen: Seen) -> None:
         """Save one observation. Raises ``ResourceError``."""
@@ -123,16 +161,20 @@ class SavedScanWriter:
         coverage: Coverage | None = None,
         started: str = "",
         outcomes: Mapping[Outcome, int] | None = None,
+        finished: str = "",
     ) -> None:
-        """Save the results. Before this call the directory is no saved scan. ``findings``: cluster-wide findings."""
-        interrupted = coverage["interrupted"] if coverage else None
-        head = replace(self._head, interrupted=interrupted, coverage=coverage, started=started)
+        """Save the results. ``findings``: cluster-wide findings. A part of a scan has neither these
+        nor rows: they need all endpoints."""
+        head = replace(self._head, interrupted=coverage["interrupted"] if coverage else None, coverage=coverage)
+        head = replace(head, unfinished=False, started=started, finished=finished)
         head = replace(head, outcomes=dict[str, int](outcomes.items()) if outcomes else None)
         try:
             self._out.close()
-            shutil.copyfile(rows, self._directory / ROWS)
-            (self._directory / FINDINGS).write_text("".join(f"{dumps(each)}\n" for each in findings), encoding="utf-8")
-            (self._directory / HEAD).write_text(json.dumps(codec(Head).encode(head), indent=1) + "\n")
+            if not self._part:
+                shutil.copyfile(rows, self._directory / ROWS)
+                lines = "".join(f"{dumps(each)}\n" for each in findings)
+                (self._directory / FINDINGS).write_text(lines, encoding="utf-8")
+            self._describe(head)
         except OSError as error:
             raise self._cannot(error) from None
 
@@ -174,8 +216,13 @@ def _save(snapshot: Snapshot, place: Path) -> None:
     save(snapshot, place)
 
 
-def load_head(directory: str) -> Head:
-    """Load the description of a saved scan. Raises ``InputError``."""
+def _write_head(head: Head, out: TextIO) -> None:
+    out.write(json.dumps(codec(Head).encode(head), indent=1) + "\n")
+
+
+def load_head(directory: str, *, unfinished: bool = False) -> Head:
+    """Load the description of a saved scan. Raises ``InputError``, also for a scan that did not end, unless
+    ``unfinished``."""
     path = Path(directory) / HEAD
     hint = "this must be a directory that adhere scan --save has filled"
     try:
@@ -190,6 +237,8 @@ def load_head(directory: str) -> Head:
     assert isinstance(head, Head)  # noqa: S101 - what its codec gives
     if wrong := _impossible(head):
         raise InputError(f"{path}: {wrong}", hint=hint)
+    if head.unfinished and not unfinished:
+        raise InputError(f"{directory}: this scan did not end", hint=f"finish it: adhere scan --resume {directory}")
     below = map(Path(directory).joinpath, (ROWS, FINDINGS, OBSERVATIONS, POLICY))
     for each in (*below, *map(Path, component_files(Path(directory), head.components))):
         if each.exists():
@@ -405,7 +454,7 @@ def _then(row: EndpointRow) -> tuple[str, str | None, bool]:
 
 def rejudge(directory: str, head: Head, view: Viewpoint) -> Rejudged:
     """Return the scan in ``directory``, judged from ``view``. Raises ``InputError`` for a damaged directory."""
-    clusters = _assessed(directory, head, view) if head.clusters else {}
+    clusters = assessed(directory, head, view) if head.clusters else {}
     targets = None if head.clusters else _required_of_targets(head, view)
     return Rejudged(directory=directory, head=head, view=view, clusters=clusters, of_targets=targets)
 
@@ -416,7 +465,7 @@ def in_scope(endpoint: Endpoint, scope: Scope) -> bool:
     return included and not any_matches(scope.exclude, endpoint)
 
 
-def _assessed(directory: str, head: Head, view: Viewpoint) -> dict[str, Assessment]:
+def assessed(directory: str, head: Head, view: Viewpoint) -> dict[str, Assessment]:
     """Assess the clusters of the saved scan, by name."""
     from scanner.cluster import load  # noqa: PLC0415 - target lists have no snapshot
 

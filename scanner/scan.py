@@ -69,6 +69,22 @@ Record = Callable[[Seen], None]
 """Called with each observation, for ``adhere whatif``."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """Observations that are kept, and those that an earlier part of the scan has kept."""
+
+    record: Record = lambda _: None
+    recorded: Callable[[int], Mapping[str, Seen]] = lambda _: {}
+    """Returns the observations of the job with this place, by instance: these endpoints are not asked again."""
+    dials: bool = True
+    """False: a job without an observation is not started."""
+    interrupted: str | None = None
+    """The reason why it has none."""
+
+
+NOTHING_RECORDED = Recording()
+
+
 @dataclass(slots=True)
 class Run:
     """A running scan."""
@@ -81,9 +97,11 @@ class Run:
     """Runs sslyze; starts when it is needed."""
     surroundings: Surroundings
     across: CrossEndpoint
-    record: Record
+    recording: Recording
     way: Callable[[Job], Dialer | None]
     summary: Summary = field(default_factory=Summary)
+    left: Counter[str] = field(default_factory=Counter)
+    """Jobs that were not started, by namespace."""
     not_judged: int = 0
     """Number of declared or hinted endpoints without a verdict of pass or fail."""
     waiting: list[tuple[int, bool]] = field(default_factory=list)
@@ -128,7 +146,7 @@ async def scan(
     progress: Progress,
     gate: Gate,
     surroundings: Surroundings = Surroundings(),
-    record: Record = lambda _: None,
+    recording: Recording = NOTHING_RECORDED,
     way: Callable[[Job], Dialer | None] = lambda _: None,
 ) -> Report:
     """Run ``jobs`` and return the report. Rows are written to ``rows`` when they are finished, so memory does not grow.
@@ -138,24 +156,22 @@ async def scan(
     """
     started = datetime.now(UTC)
     source = enumerate(jobs)
-    left = Counter[str]()
     async with SslyzePool(timeout=settings.limits.deadline, network_timeout=settings.limits.timeout) as witness:
         of_all = cross_endpoint(settings.policy, started.date())
-        run = Run(settings, gate, rows, progress, witness, surroundings, of_all, record, way)
+        run = Run(settings, gate, rows, progress, witness, surroundings, of_all, recording, way)
         async with trio.open_nursery() as nursery:
             for _ in range(settings.limits.concurrency):
-                nursery.start_soon(_work, run, source, left)
-    left.update(job.share for _, job in source)
+                nursery.start_soon(_work, run, source)
+    run.left.update(job.share for _, job in source)
     run.settle()
-    return _report(run, started, left)
+    return _report(run, started, gate.stopped or (recording.interrupted if run.left else None))
 
 
-async def _work(run: Run, source: Iterable[tuple[int, Job]], left: Counter[str]) -> None:
-    """Run jobs until none is left. Workers share one iterator: nothing is read ahead. ``left``: jobs after the scan was
-    stopped."""
+async def _work(run: Run, source: Iterable[tuple[int, Job]]) -> None:
+    """Run jobs until none is left. Workers share one iterator: nothing is read ahead."""
     for number, job in source:
         if run.gate.stopped is not None:
-            left[job.share] += 1
+            run.left[job.share] += 1
             return
         try:
             await _examine(job, number if job.place is None else job.place, run)
@@ -171,20 +187,34 @@ def said(missing: ResourceError) -> str:
 
 async def _examine(job: Job, place: int, run: Run) -> None:
     """Probe and judge each address of the job's endpoint; one without an address is reported as such."""
-    found, missing = await _addresses(job.endpoint, run)
+    earlier = dict(run.recording.recorded(place))
+    if not (earlier or run.recording.dials):
+        run.left[job.share] += 1
+        return
+    found, missing = await _addresses(job.endpoint, earlier, run)
     job = replace(job, replicated=job.replicated or len(found) > 1)
     for endpoint in found:
-        refusal = _refusal(job, endpoint, run)
-        expectation = job.owes(endpoint)
-        if refusal:
-            observation = replace(unasked(endpoint, Reach.UNREACHABLE, f"not dialled: {refusal}"), dialled=False)
-        else:
-            asked = question(expectation, run.settings)
-            observation = await observe(endpoint, asked, run.gate, datetime.now(UTC), run.way(job))
-        await _judge(_case(endpoint, expectation, observation, run), job, place, run)
+        if seen := earlier.get(endpoint.instance):
+            await _judge(_case(endpoint, job.owes(endpoint), seen.observation, run), job, place, run, seen)
+        elif run.recording.dials:
+            await _judge(await _asked(job, endpoint, run), job, place, run)
     if missing is not None:
         endpoint = replace(job.endpoint, address=job.endpoint.address or job.endpoint.host)
-        await _judge(_case(endpoint, job.owes(endpoint), missing, run), job, place, run)
+        known = earlier.get(endpoint.instance)
+        case = _case(endpoint, job.owes(job.endpoint), known.observation if known else missing, run)
+        await _judge(case, job, place, run, known)
+
+
+async def _asked(job: Job, endpoint: Endpoint, run: Run) -> Case:
+    """Probe the endpoint, unless it must not be dialled."""
+    refusal = _refusal(job, endpoint, run)
+    expectation = job.owes(endpoint)
+    if refusal:
+        observation = replace(unasked(endpoint, Reach.UNREACHABLE, f"not dialled: {refusal}"), dialled=False)
+    else:
+        asked = question(expectation, run.settings)
+        observation = await observe(endpoint, asked, run.gate, datetime.now(UTC), run.way(job))
+    return _case(endpoint, expectation, observation, run)
 
 
 def _refusal(job: Job, endpoint: Endpoint, run: Run) -> str | None:
@@ -194,8 +224,14 @@ def _refusal(job: Job, endpoint: Endpoint, run: Run) -> str | None:
     return job.scope.refusal(endpoint.address, endpoint.port, endpoint.owner) if job.scope else None
 
 
-async def _addresses(endpoint: Endpoint, run: Run) -> tuple[tuple[Endpoint, ...], Observation | None]:
+async def _addresses(
+    endpoint: Endpoint, earlier: Mapping[str, Seen], run: Run
+) -> tuple[tuple[Endpoint, ...], Observation | None]:
     """Return the endpoint at each of its addresses; if there is none, an observation with the reason."""
+    if seen := None if endpoint.address else earlier.get(endpoint.instance):
+        return (), seen.observation
+    if not (endpoint.address or run.recording.dials):
+        return tuple(replace(seen.endpoint, id=endpoint.id) for seen in earlier.values()), None
     if not endpoint.ready and endpoint.pod is None:
         return (), unasked(endpoint, Reach.CLOSED, "the Service has no ready endpoints: nothing listens there now")
     if endpoint.address:
@@ -217,11 +253,13 @@ def _case(endpoint: Endpoint, expectation: Expectation, seen: Observation, run: 
     return Case(endpoint=endpoint, expectation=expectation, observation=seen, policy=policy, now=seen.at)
 
 
-async def _judge(case: Case, job: Job, place: int, run: Run) -> None:
-    """Judge one observation, with sslyze if it is enabled, and write the row."""
+async def _judge(case: Case, job: Job, place: int, run: Run, recorded: Seen | None = None) -> None:
+    """Judge one observation, with sslyze if it is enabled, and write the row. ``recorded``: it was made earlier."""
+    if recorded:
+        case = replace(case, opinion=recorded.opinion)
     result = judge(case)
     if run.settings.confirm or run.settings.deep:
-        case, result = await _hear_witness(case, result, run)
+        case, result = await _hear_witness(case, result, run, asks=recorded is None)
     explained = explain(job.policies, case.endpoint, case.observation, result.findings)
     custom = of_endpoint(run.settings.policy, case.endpoint, case.expectation, case.observation)
     result = judgement(
@@ -242,17 +280,17 @@ async def _judge(case: Case, job: Job, place: int, run: Run) -> None:
     )
     if job.serve is not None:
         job.serve(case.endpoint, case.observation, case.expectation)
-    run.record(Seen(endpoint=case.endpoint, observation=case.observation, opinion=case.opinion))
+    run.recording.record(Seen(endpoint=case.endpoint, observation=case.observation, opinion=case.opinion, place=place))
     declared = case.endpoint.certainty != "candidate" or case.observation.reach in _SPEAKS_TLS
     waits = job.replicated and case.expectation.passed_on is not None
     run.keep(row, place, declared=declared, waits=waits)
 
 
-async def _hear_witness(case: Case, result: Judgement, run: Run) -> tuple[Case, Judgement]:
+async def _hear_witness(case: Case, result: Judgement, run: Run, *, asks: bool) -> tuple[Case, Judgement]:
     """Let sslyze check the violations and look for the flaws that only it detects. Its answer becomes part of the
-    case."""
+    case. ``asks``: False if the case has it."""
     settings = run.settings
-    wanted = inquiry(result.findings, case, confirm=settings.confirm, deep=settings.deep)
+    wanted = inquiry(result.findings, case, confirm=settings.confirm, deep=settings.deep) if asks else None
     if wanted is not None and (case.endpoint.tunnel or case.observation.reach not in JUDGEABLE):
         # It would dial by itself: past the tunnel, and what the scan itself has not reached or was not to dial.
         case = replace(case, opinion=Opinion(witness="sslyze", failure="it cannot be asked where this listener is"))
@@ -310,18 +348,17 @@ def unasked(endpoint: Endpoint, reach: Reach, why: str) -> Observation:
 # --- the report -----------------------------------------------------------------------------------------------------
 
 
-def _report(run: Run, started: datetime, left: Counter[str]) -> Report:
+def _report(run: Run, started: datetime, ended: str | None) -> Report:
     settings = run.settings
     rules: tuple[AnyRule | CustomRule, ...] = (
         *RULES,
         *(DEEP_RULES if settings.deep else ()),
         *settings.policy.endpoint_rules,
     )
-    ended = run.gate.stopped
     told, undecided = run.across.findings(run.surroundings, run.summary.verdicts, applied=rules, interrupted=ended)
     findings = [finding_row(finding) for finding in told]
     run.summary.add_findings(findings)
-    shortfall = Shortfall(not_judged=run.not_judged, undecided=undecided, interrupted=ended, not_started=left)
+    shortfall = Shortfall(not_judged=run.not_judged, undecided=undecided, interrupted=ended, not_started=run.left)
     certificates, now = run.surroundings.certificates, datetime.now(UTC)
     return Report(
         scanner=ScannerRow(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from scanner.assessment import READS, Assessment, Viewpoint, assess
-from scanner.discover import merge
+from scanner.discover import merged_claims
 from scanner.judge import judge
 from scanner.kube.kinds import INGRESS, KINDS, Kind
 from scanner.kube.objects import KubeObject
@@ -144,7 +144,7 @@ def test_clients_that_all_have_the_right_one_pass(maker: Maker) -> None:
 def test_what_is_too_much_for_one_listener_is_counted_and_the_scan_is_incomplete(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(merge, "MAX_ORIGINS", 20)
+    monkeypatch.setattr(merged_claims, "MAX_ORIGINS", 20)
     found = surveyed(*PLACE, *(raw for n in range(MANY) for raw in conversion(n, GOOD)))
     ((reason, times),) = [each for each in found.discovery.left_out if "lead to one listener" in each[0]]
     assert reason.endswith(": truncated, not read")
@@ -172,7 +172,7 @@ def behind(number: int, namespace: str = "shop") -> list[Raw]:
 def test_too_many_services_of_one_listener_are_counted_and_the_scan_is_incomplete(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(merge, "MAX_ALIASES", 20)
+    monkeypatch.setattr(merged_claims, "MAX_ALIASES", 20)
     found = surveyed(*PLACE, *(raw for n in range(MANY) for raw in behind(n)))
     ((reason, times),) = [each for each in found.discovery.left_out if "addresses of Services" in each[0]]
     assert reason.endswith(": truncated, not read")
@@ -182,7 +182,7 @@ def test_too_many_services_of_one_listener_are_counted_and_the_scan_is_incomplet
 def test_of_other_namespaces_only_the_first_are_kept_and_that_leaves_nothing_open(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(merge, "MAX_FOREIGN", 3)
+    monkeypatch.setattr(merged_claims, "MAX_FOREIGN", 3)
     elsewhere: list[Raw] = [
         {
             "kind": "Service",

@@ -22,6 +22,7 @@ ROWS: tuple[frozenset[str], ...] = (
     frozenset(
         {"scan", "jobs", "assessment", "cross_endpoint", "saved_scan", "doctor", "demo"}
         | {"port_forward_route", "certificates", "linting", "known_findings", "custom_rules", "tls_scanner_results"}
+        | {"recorded_observations", "sharding"}
     ),
     frozenset({"cli", "serve", "__main__"}),
 )

@@ -29,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "baseline": "Write the findings of a run as known ones, for --baseline.",
     "waive": "Print the waiver of a finding, for a policy file.",
     "explain": "Show the requirements of a listener, and the objects that set them.",
+    "merge": "Make one report of the shards of a scan, or of several clusters.",
     "whatif": "Judge a saved scan again with another profile, release or policy.",
     "doctor": "Find out why the TLS profile does not reach a component.",
     "demo": "Scan a demo of an OpenShift cluster on this machine.",

@@ -15,19 +15,21 @@ import trio
 
 from scanner.cli.output import WRITERS, Output, rows_path, write_reports
 from scanner.cli.progress import Loudness, progress
-from scanner.cli.streams import say, width
+from scanner.cli.streams import note, say, width
 from scanner.errors import ResourceError, ScannerError
 from scanner.jobs import Job, Surroundings
 from scanner.known_findings import scan_with_baseline
 from scanner.kube.snapshot import Snapshot
+from scanner.model.endpoint import Target
 from scanner.model.fingerprint import Baseline
-from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, FailOn, Posture, Report, exit_code
-from scanner.model.saved_scan import Head, Seen
+from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_OK, FailOn, Posture, Report, exit_code
+from scanner.model.saved_scan import SHARDS, Head, Seen
 from scanner.probe.dial import Dialer
 from scanner.probe.limits import Gate
-from scanner.report.page import exit_text
+from scanner.report.page import counted, exit_text
 from scanner.report.stream import RowFile
-from scanner.scan import Progress, Record, Settings, scan
+from scanner.scan import NOTHING_RECORDED, Progress, Record, Recording, Settings, scan
+from scanner.sharding import Shard
 
 if TYPE_CHECKING:
     from scanner.cli.publishing import Destination
@@ -51,7 +53,7 @@ class Work:
     earlier: tuple[Snapshot, ...] = ()
     """Earlier snapshots of them, for ``--save``."""
     save: str | None = None
-    """Directory of ``--save``, or None."""
+    """Directory of ``--save`` or ``--resume``, or None."""
     accesses: Mapping[str, Access] = field(default_factory=dict)
     """Access to the API servers by cluster name, if pods are dialled through port-forwards."""
     destinations: tuple[Destination, ...] = ()
@@ -64,6 +66,18 @@ class Work:
     """Earlier scans, for the HTML report."""
     baseline: Baseline | None = None
     """Known findings. They are not saved: a saved scan is compared as it was."""
+    targets: Iterable[Target] = ()
+    """Targets of the list, for ``--save``."""
+    resumed: bool = False
+    """True if the directory has the input of this scan."""
+    shard: Shard | None = None
+    """The part of the scan that this process probes; None: all of it."""
+    recording: Recording = NOTHING_RECORDED
+    """Observations of an earlier part of the scan."""
+    started: str | None = None
+    """Start of an earlier part of the scan, RFC 3339; None: now."""
+    finished: str | None = None
+    """End of the last part of the scan; None: now."""
 
 
 def run_and_report(work: Work, outputs: tuple[Output, ...], fail_on: FailOn, loudness: Loudness) -> int:
@@ -71,13 +85,21 @@ def run_and_report(work: Work, outputs: tuple[Output, ...], fail_on: FailOn, lou
     with _scratch() as scratch:
         rows_file = rows_path(outputs, Path(scratch))
         with RowFile(rows_file) as rows:
-            with progress(loudness, work.total) as show_row, _writer(work) as writer:
-                record = writer.record if writer else _forget
-                report = run_trio(partial(scan_until_signal, work, rows, show_row, record))
-                report = replace(report, fail_on=fail_on)
+            with progress(loudness, work.total) as show_row, saved_scan_writer(work) as writer:
+                report = run_trio(partial(scan_until_signal, work, rows, show_row, _record(work, writer)))
+                report = _dated(replace(report, fail_on=fail_on), work)
                 rows.close()
                 if writer:
-                    writer.finish(rows_file, report.findings, report.coverage, report.started, report.summary.outcomes)
+                    writer.finish(
+                        rows_file,
+                        report.findings,
+                        report.coverage,
+                        report.started,
+                        report.summary.outcomes,
+                        report.finished,
+                    )
+            if work.shard:
+                return _shard_ended(work, report)
             report = replace(report, history=work.history)
             if work.baseline:
                 report = scan_with_baseline(report, work.baseline)
@@ -102,12 +124,45 @@ def _published(report: Report, destinations: tuple[Destination, ...]) -> int:
     return code
 
 
-def _writer(work: Work) -> AbstractContextManager[SavedScanWriter | None]:
+def saved_scan_writer(work: Work) -> AbstractContextManager[SavedScanWriter | None]:
+    """Return the writer of ``work.save``, which has the input of the scan at once. Raises ``ScannerError``."""
     if work.save is None:
         return nullcontext()
     from scanner.saved_scan import SavedScanWriter  # noqa: PLC0415 - most scans keep nothing
 
-    return SavedScanWriter(work.save, work.head, work.snapshots, work.inputs, work.earlier)
+    if work.resumed:
+        part = f"{SHARDS}/{work.shard.name}" if work.shard else ""
+        return SavedScanWriter(work.save, work.head, part=part, resumed=True)
+    return SavedScanWriter(work.save, work.head, work.snapshots, work.inputs, work.earlier, work.targets)
+
+
+def _record(work: Work, writer: SavedScanWriter | None) -> Record:
+    """Return the function that saves the observations; a resumed scan has saved some of them."""
+    if writer is None:
+        return _forget
+    if not work.resumed:
+        return writer.record
+    return lambda seen: None if _known(work, seen) else writer.record(seen)
+
+
+def _known(work: Work, seen: Seen) -> bool:
+    return seen.place is not None and seen.endpoint.instance in work.recording.recorded(seen.place)
+
+
+def _dated(report: Report, work: Work) -> Report:
+    """Set the times of a scan that was made in parts."""
+    return replace(report, started=work.started or report.started, finished=work.finished or report.finished)
+
+
+def _shard_ended(work: Work, report: Report) -> int:
+    """Say how the shard ended; the findings count when the shards are merged."""
+    assert work.shard  # noqa: S101 - the caller has looked
+    stopped = report.coverage["interrupted"]
+    code = EXIT_INCOMPLETE if stopped else EXIT_OK
+    done = counted(report.coverage["endpoints"] - report.coverage.get("in_progress", 0), "endpoint")
+    reasons = [f"{done} of shard {work.shard.index} of {work.shard.count} recorded in {work.save}"]
+    note(exit_text(code, [*reasons, f"stopped by {stopped}" if stopped else ""]))
+    return code
 
 
 def _forget(_: Seen) -> None:
@@ -158,7 +213,8 @@ async def scan_until_signal(work: Work, rows: RowFile, show_row: Progress, recor
     async with trio.open_nursery() as nursery:
         await nursery.start(_watch, gate)
         async with _ways(work) as way:
-            report = await scan(work.jobs, work.settings, rows, show_row, gate, work.surroundings, record, way)
+            keeping = replace(work.recording, record=record)
+            report = await scan(work.jobs, work.settings, rows, show_row, gate, work.surroundings, keeping, way)
         nursery.cancel_scope.cancel()
     return report
 

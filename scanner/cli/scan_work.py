@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
@@ -13,18 +14,18 @@ from typing import Any, TypeVar
 from scanner.cli.inputs import load_policy
 from scanner.cli.output import briefly, compatible, parse_outputs
 from scanner.cli.progress import Loudness
-from scanner.cli.running import Work, run_and_report
+from scanner.cli.running import Work, run_and_report, saved_scan_writer
 from scanner.cli.shared_options import DEFAULT_PROFILE, ClusterAsked, refuse_empty
 from scanner.cli.streams import note, show
 from scanner.cli.targets import load_anchors, parse_server_name, parse_target, public_anchors, read_targets
 from scanner.errors import InputError, UsageError
-from scanner.jobs import Job, TargetRequirements, of_targets
+from scanner.jobs import TargetRequirements, of_targets
 from scanner.known_findings import load_baseline
 from scanner.kube.maybe import Unknown
 from scanner.kube.profile_catalogue import load_profile
 from scanner.model.endpoint import Target, host_port
 from scanner.model.report import EXIT_INCOMPLETE, EXIT_NOTHING, EXIT_OK, SCHEMA, FailOn, Posture
-from scanner.model.saved_scan import COMPONENTS, POLICY, Head
+from scanner.model.saved_scan import COMPONENTS, POLICY, Head, Selection
 from scanner.model.scan_policy import Config, ScanPolicy
 from scanner.probe import sslyze_pool
 from scanner.probe.limits import Limits
@@ -32,6 +33,7 @@ from scanner.probe.session import Mode
 from scanner.report.escape import plain
 from scanner.report.page import counted, exit_text
 from scanner.scan import Settings, is_missing
+from scanner.sharding import parse_shard
 
 T = TypeVar("T")
 
@@ -70,6 +72,11 @@ class Asked:
 def run(options: dict[str, Any]) -> int:
     """Run ``adhere scan`` with the options as click passes them; returns the exit code. Raises ``ScannerError``."""
     save, dry_run = options.pop("save"), options.pop("dry_run")
+    resume, shard, wait = options.pop("resume"), options.pop("shard"), options.pop("wait")
+    if resume is None and (shard or wait):
+        raise UsageError(f"{'--shard' if shard else '--wait'} needs --resume", hint=_SHARDS)
+    if resume is not None:
+        _refuse_others({**options, "save": save, "dry_run": dry_run})
     cluster = ClusterAsked(**{each.name: options.pop(each.name) for each in fields(ClusterAsked)})
     asked = Asked(**options)
     refuse_empty(
@@ -82,6 +89,7 @@ def run(options: dict[str, Any]) -> int:
             "--baseline": asked.baseline,
             "--history": asked.history,
             "--save": save,
+            "--resume": resume,
         }
     )
     config = config_of(asked)
@@ -91,9 +99,13 @@ def run(options: dict[str, Any]) -> int:
         raise UsageError("--baseline needs one cluster", hint="scan each with a baseline of its own")
     if asked.quiet and asked.verbose:
         raise UsageError("--quiet and --verbose cannot be combined", hint="remove one of them")
-    work = (
-        cluster_work(asked, cluster, config, policy) if cluster.meant else target_work(asked, cluster, config, policy)
-    )
+    if resume is None:
+        work = _work(asked, cluster, config, policy, save)
+    else:
+        from scanner.cli import resumed_scan  # noqa: PLC0415 - most scans are new
+
+        part = parse_shard(shard, os.environ) if shard else None
+        work = resumed_scan.resumed(resume, part, limits_of(asked, config), cluster, wait or 0)
     chosen = parse_outputs(asked.formats or config.formats or ())
     outputs = (
         *(briefly(chosen) if asked.brief else chosen),
@@ -101,16 +113,43 @@ def run(options: dict[str, Any]) -> int:
     )
     fail_on = asked.fail_on or config.fail_on or "medium"
     loudness: Loudness = "quiet" if asked.quiet else "verbose" if asked.verbose else "normal"
-    if dry_run:
-        return _show(work)
     work = replace(
         work,
-        history=_history(asked.history, work.head.clusters),
-        save=save,
+        save=save or work.save,
         inputs=_inputs(asked, cluster),
         baseline=known,
     )
+    if dry_run:
+        with saved_scan_writer(work):  # it has the input of the scan
+            return _show(work)
+    work = replace(work, history=_history(asked.history, work.head.clusters))
     return run_and_report(work, outputs, fail_on, loudness)
+
+
+_SHARDS = "save the scan first: adhere scan ... --dry-run --save DIR; then adhere scan --resume DIR --shard 0/4"
+_WITH_RESUME = frozenset(
+    {"formats", "brief", "compat", "fail_on", "baseline", "history", "quiet", "verbose", "kubeconfig", "contexts"}
+    | {"timeout", "deadline", "concurrency", "per_host", "rate"}
+)
+"""Options beside ``--resume``; the saved scan has the others."""
+
+
+def _refuse_others(options: dict[str, Any]) -> None:
+    """Raise ``UsageError`` for an option beside ``--resume`` that the saved scan has."""
+    for name, value in options.items():
+        if name not in _WITH_RESUME and value not in (None, (), False):
+            option = {"target_file": "targets", "policy_file": "policy", "required": "require"}.get(name, name)
+            what = "targets" if name == "targets" else f"--{option.replace('_', '-')}"
+            raise UsageError(
+                f"{what} and --resume cannot be combined: the directory has the options of its scan",
+                hint=f"remove {what}",
+            )
+
+
+def _work(asked: Asked, cluster: ClusterAsked, config: Config, policy: ScanPolicy, save: str | None) -> Work:
+    if cluster.meant:
+        return cluster_work(asked, cluster, config, policy)
+    return target_work(asked, cluster, config, policy, save)
 
 
 def _show(work: Work) -> int:
@@ -153,7 +192,9 @@ def _inputs(asked: Asked, cluster: ClusterAsked) -> dict[str, str]:
     return {**files, POLICY: asked.policy_file} if asked.policy_file else files
 
 
-def target_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: ScanPolicy) -> Work:
+def target_work(
+    asked: Asked, cluster: ClusterAsked, config: Config, policy: ScanPolicy, save: str | None = None
+) -> Work:
     """Return the scan of a list of targets. Raises ``ScannerError``."""
     cluster.refuse_cluster_options()
     requirements = requirements_of(asked, config, policy)
@@ -165,15 +206,23 @@ def target_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: Sca
         profile=requirements.profile,
         anchors=requirements.anchors,
         anchor_source=requirements.anchor_source,
+        profile_source=requirements.profile_source,
+        active_http=settings.active_http,
         policy=asked.policy_file is not None,
         thresholds=policy.thresholds,
+        arguments=settings.arguments,
     )
-    jobs: Iterable[Job] = of_targets(targets_of(asked, config), requirements)
+    targets: Iterable[Target] = targets_of(asked, config)
     total = None
     if not asked.target_file:  # a file is read while the scan runs
-        jobs = list(jobs)
-        total = len(jobs)
-    return Work(jobs=jobs, total=total, settings=settings, head=head)
+        targets = list(targets)
+        total = len(targets)
+    if save is None:
+        return Work(jobs=of_targets(targets, requirements), total=total, settings=settings, head=head)
+    from scanner.cli.resumed_scan import saved_targets  # noqa: PLC0415 - most scans keep nothing
+
+    jobs = of_targets(saved_targets(save), requirements)
+    return Work(jobs=jobs, targets=targets, total=total, settings=settings, head=head)
 
 
 def cluster_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: ScanPolicy) -> Work:
@@ -182,6 +231,8 @@ def cluster_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: Sc
 
     if asked.targets or asked.target_file:
         raise UsageError("targets and a cluster cannot be combined", hint="run two scans")
+    if asked.sni:
+        raise UsageError("--sni is for targets, and a cluster's objects name its servers", hint="remove --sni")
     if cluster.via and cluster.snapshot:
         raise UsageError("--via port-forward needs the API, and --snapshot has none", hint="remove one of them")
     if cluster.publish and cluster.snapshot:
@@ -210,6 +261,9 @@ def cluster_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: Sc
             policy=asked.policy_file is not None,
             thresholds=policy.thresholds,
             components=len(cluster.components),
+            active_http=settings.active_http,
+            arguments=settings.arguments,
+            selection=Selection(**{each.name: getattr(cluster, each.name) for each in fields(Selection)}),
         ),
     )
 

@@ -12,7 +12,7 @@ from scanner.discover import index, scope
 from scanner.discover.endpoint_selection import AddressConflicts, shares
 from scanner.discover.endpoints import endpoints_of
 from scanner.discover.index import Index
-from scanner.discover.merge import Merge
+from scanner.discover.merged_claims import Merge
 from scanner.discover.sources import SOURCES
 from scanner.discover.truncation import Omission
 from scanner.kube.kinds import Kind

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 
 from scanner.discover.listener_claims import ClaimAuthority
-from scanner.discover.merge import rank
+from scanner.discover.merged_claims import rank
 from scanner.discover.truncation import Omission
 from scanner.discover.workloads import Workloads
 from scanner.model.components import API_SERVICE

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from scanner.discover import hints
 from scanner.discover.index import Index
-from scanner.discover.merge import MAX_ALIASES, MAX_FOREIGN, MAX_ORIGINS, Listener, MergedClaims, stronger
+from scanner.discover.merged_claims import MAX_ALIASES, MAX_FOREIGN, MAX_ORIGINS, Listener, MergedClaims, stronger
 from scanner.discover.truncation import Omission
 from scanner.discover.workloads import Pod
 from scanner.kube.hostnames import escaped_id, server_name

@@ -105,7 +105,7 @@ def check_coalescing(rule: ScanRule, places: Mapping[_Where, _Place]) -> Iterato
 def _by_leaf(shared: Iterable[_Shown]) -> Mapping[str, tuple[_Shown, set[str]]]:
     """The first endpoint and all server names of each certificate, without endpoints that have no server name."""
     found: dict[str, tuple[_Shown, set[str]]] = {}
-    for each in shared:
+    for each in sorted(shared, key=lambda one: (one.endpoint, one.name or "")):
         if each.name is not None:
             found.setdefault(each.leaf, (each, set()))[1].add(each.name.lower())
     return found

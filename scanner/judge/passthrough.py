@@ -123,7 +123,7 @@ class PassthroughBackends:
     def others_with(self, leaf: str, beside: PassthroughEndpoint) -> Iterator[str]:
         """Ids of other endpoints that showed ``leaf``."""
         passing = {beside.endpoint, *(each.endpoint for each in self._passing)}
-        for each, names in self._shown.items():
+        for each, names in sorted(self._shown.items()):
             if each not in passing and any(leaf in leaves for leaves in names.values()):
                 yield each
 

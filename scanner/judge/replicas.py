@@ -78,8 +78,14 @@ class Replicas:
             finding
             for key, workload in sorted(self._workloads.items(), key=lambda each: each[0])
             if len(workload.replicas) > 1
-            for finding in REPLICAS.check(REPLICAS, key[0], workload.replicas, workload.bindings)
+            for finding in REPLICAS.check(REPLICAS, key[0], _ordered(workload.replicas), workload.bindings)
         )
+
+
+def _ordered(replicas: Mapping[Behaviour, list[str]]) -> dict[Behaviour, list[str]]:
+    """Sort by address: replicas are finished in any order."""
+    named = ((sorted(names), each) for each, names in replicas.items())
+    return {each: names for names, each in sorted(named, key=lambda one: one[0])}
 
 
 def _configured(expectation: Expectation) -> str:

@@ -5,6 +5,7 @@ Rows are counted one by one. A listener with several replicas counts once, by it
 
 from __future__ import annotations
 
+from bisect import insort
 from dataclasses import dataclass, field
 from typing import Literal, TypedDict
 
@@ -79,7 +80,7 @@ class _Component:
     listeners: dict[str, Honours | None] = field(default_factory=dict)
     words: dict[str, list[str]] = field(default_factory=lambda: {"profiles": [], "adherence": [], "bindings": []})
     counted: dict[str, str] = field(default_factory=dict)
-    """Failures that count, by listener."""
+    """The first failures that count, by listener."""
     proofs: dict[Honours, list[str]] = field(default_factory=lambda: {answer: [] for answer in HONOURS})
 
     def add(self, row: EndpointRow) -> None:
@@ -89,16 +90,19 @@ class _Component:
         for finding in failing:
             severity = SEVERITIES[SEVERITIES.index(finding["severity"])]
             self.failures[severity] = self.failures.get(severity, 0) + 1
-        if failing and len(self.counted) < _MOST_PROOFS:
+        if failing:
             worst = max(failing, key=lambda one: (one["rule"] in HONOURED_BY, SEVERITIES.index(one["severity"])))
-            self.counted.setdefault(row["id"], f"{row['id']}: {_shown(worst)}")
+            text = f"{row['id']}: {_shown(worst)}"
+            self.counted[row["id"]] = min(text, self.counted.get(row["id"], text))
+            if len(self.counted) > _MOST_PROOFS:
+                del self.counted[max(self.counted)]
         answer, before = honours(row), self.listeners.get(row["id"])
         self.listeners[row["id"]] = _worse(before, answer)
         self._collect(row)
         if answer is None or answer == before or (answer == "no" and failing):
             return
-        if len(self.proofs[answer]) < _MOST_PROOFS:
-            self.proofs[answer].append(f"{row['id']}: {_proof(row, answer)}")
+        insort(self.proofs[answer], f"{row['id']}: {_proof(row, answer)}")
+        del self.proofs[answer][_MOST_PROOFS:]
 
     def _collect(self, row: EndpointRow) -> None:
         expected = row["expected"]
@@ -169,15 +173,15 @@ def _row(component: str | None, namespace: str | None, found: _Component) -> Com
         failures={severity: found.failures[severity] for severity in SEVERITIES if severity in found.failures},
         honours=answer,
         honouring={each: answers.count(each) for each in HONOURS},
-        profiles=found.words["profiles"],
-        adherence=found.words["adherence"],
-        bindings=found.words["bindings"],
+        profiles=sorted(found.words["profiles"]),
+        adherence=sorted(found.words["adherence"]),
+        bindings=sorted(found.words["bindings"]),
         evidence=_evidence(found, answer) if answer else [],
     )
 
 
 def _evidence(found: _Component, answer: Honours) -> list[str]:
-    counted = list(found.counted.values()) if answer == "no" else []
+    counted = [text for _, text in sorted(found.counted.items())] if answer == "no" else []
     return [*counted, *found.proofs[answer]][:_MOST_PROOFS]
 
 

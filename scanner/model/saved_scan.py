@@ -26,19 +26,33 @@ from scanner.model.serialization import DecodeError, codec
 SCHEMA = "adhere.saved/v1"
 EARLIER = "earlier"
 """Directory of the ``--previous`` snapshots."""
-HEAD, ROWS, FINDINGS, OBSERVATIONS, POLICY, COMPONENTS = (
+HEAD, ROWS, FINDINGS, OBSERVATIONS, POLICY, COMPONENTS, TARGETS, SHARDS = (
     "scan.json",
     "rows.jsonl",
     "findings.jsonl",
     "observations.jsonl",
     "policy.yaml",
     "components",
+    "targets.jsonl",
+    "shards",
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """The options that decide which listeners of the clusters are probed, as on the command line."""
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    namespace: tuple[str, ...] = ()
+    via: str | None = None
+    allow_external: bool = False
+    allow_loopback: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """The input of the scan, as far as rejudging needs it."""
+    """The input of the scan: all that judging it again, and going on with it, needs."""
 
     schema: str = SCHEMA
     mode: str = "inventory"
@@ -69,6 +83,16 @@ class Head:
     """None: by a release that did not keep it."""
     outcomes: dict[str, int] | None = None
     """Endpoints by outcome. None: by a release that did not keep it."""
+    unfinished: bool = False
+    """True until the scan ends: ``adhere scan --resume`` goes on with it."""
+    finished: str = ""
+    """RFC 3339, UTC."""
+    arguments: tuple[str, ...] = ()
+    """Command line."""
+    profile_source: str = ""
+    """Option or file that chose the profile of the targets."""
+    active_http: bool = False
+    selection: Selection = Selection()
 
 
 def cluster_of(endpoint: str, clusters: Collection[str]) -> str | None:
@@ -102,12 +126,16 @@ class Seen:
     observation: Observation
     opinion: Opinion | None = None
     """The result of sslyze, if it was used."""
+    place: int | None = None
+    """Place of its job in the whole scan; endpoints at several addresses share one. None: by a release that did not
+    keep it."""
 
 
 def encode(seen: Seen) -> str:
-    """One line in ASCII, without the line end."""
+    """One line in ASCII, without the line end. The place comes second, so that a file can be indexed quickly."""
     record = {
         "record": RECORD,
+        **({} if seen.place is None else {"place": seen.place}),
         "endpoint": codec(Endpoint).encode(seen.endpoint),
         "observation": codec(Observation).encode(seen.observation),
     }
@@ -132,13 +160,14 @@ def decode(line: str | bytes, where: str) -> Seen:
         endpoint = _member(value, "endpoint", Endpoint)
         observation = _member(value, "observation", Observation)
         opinion = _member(value, "opinion", Opinion) if "opinion" in value else None
+        place = _member(value, "place", int) if "place" in value else None
     except DecodeError as error:
         raise InputError(f"{where}: {error.path}: {error.problem}", hint=_HINT) from error
     if not 0 < endpoint.port < 65536:
         raise InputError(f"{where}: endpoint.port: {endpoint.port} is not a port", hint=_HINT)
     if observation.at.year not in YEARS:
         raise InputError(f"{where}: observation.at: invalid year {observation.at.year}", hint=_HINT)
-    return Seen(endpoint=endpoint, observation=observation, opinion=opinion)
+    return Seen(endpoint=endpoint, observation=observation, opinion=opinion, place=place)
 
 
 def _member(value: dict[str, object], name: str, kind: type[T]) -> T:

@@ -6,6 +6,7 @@ With 50,000 certificates only facts stay in memory: no DER, and the first few pl
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -58,8 +59,16 @@ class Entry:
     listener: str = ""
     """That place, if it is a listener."""
     places: list[str] = field(default_factory=list)
+    """The first objects and files that hold it."""
+    served: list[str] = field(default_factory=list)
+    """The first listeners that serve it, by name: listeners are finished in any order."""
     count: int = 0
     """Number of places."""
+
+    @property
+    def listed(self) -> list[str]:
+        """The places of a report."""
+        return [*self.places, *self.served][:PLACES]
 
     @property
     def name(self) -> str:
@@ -104,7 +113,10 @@ class Inventory:
         if held.facts.is_ca and held.place.role == "leaf" and reference is not None:
             self._signing.add(held.facts.sha256)
         entry.count += 1
-        if len(entry.places) < PLACES:
+        if held.place.endpoint:
+            insort(entry.served, place)
+            del entry.served[PLACES:]
+        elif len(entry.places) < PLACES:
             entry.places.append(place)
         return entry.classified
 
@@ -184,13 +196,17 @@ class Inventory:
             namespace=namespace,
             listener=str(held.place) if held.place.endpoint else "",
             places=before.places if before else [],
+            served=before.served if before else [],
             count=before.count if before else 0,
         )
 
     def entries(self) -> Iterator[Entry]:
-        """Every certificate, in the order in which it was first found."""
+        """Every certificate: those of objects and files in the order in which they were first found, then those that
+        are only served, by listener."""
         self._settle()
-        return iter(self._entries.values())
+        yield from (each for each in self._entries.values() if each.places)
+        served = (each for each in self._entries.values() if not each.places)
+        yield from sorted(served, key=lambda each: (each.served[:1], each.sha256))
 
     def findings(self) -> Iterator[Finding]:
         """The findings on the certificates, without those that are ok."""

@@ -33,6 +33,11 @@ class Limits:
     """Seconds before a retry, on average; jitter spreads it from half to one and a half."""
 
 
+def host_of(endpoint: Endpoint) -> str:
+    """Return the node, else the address, else the name, whose connections are limited together."""
+    return endpoint.runs_on or endpoint.node or endpoint.address or endpoint.host
+
+
 @dataclass(slots=True)
 class _Host:
     places: trio.Semaphore
@@ -72,7 +77,7 @@ class Gate:
     @asynccontextmanager
     async def host(self, endpoint: Endpoint) -> AsyncGenerator[None]:
         """Take one of the connections of the endpoint's host; forget a host without users."""
-        name = endpoint.runs_on or endpoint.node or endpoint.address
+        name = host_of(endpoint)
         gently = endpoint.component in self.limits.gently
         address = f"{name} {endpoint.component}" if gently else name
         host = self._hosts.get(address)

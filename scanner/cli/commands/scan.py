@@ -44,6 +44,11 @@ _GROUPS = (
         "--format --brief --publish --compat --fail-on --baseline --save --history --dry-run --quiet --verbose",
     ),
     Group(
+        "Parts",
+        "adhere scan --resume saved --shard 0/4",
+        "--resume --shard --wait",
+    ),
+    Group(
         "Speed",
         "adhere scan --cluster --rate 50",
         "--rate --concurrency --per-host --timeout --deadline",
@@ -123,6 +128,9 @@ _GROUPS = (
 )
 @dialled_cluster
 @click.option("--save", metavar="DIR", help="Save the scan for adhere whatif. Private keys are not saved.")
+@click.option("--resume", metavar="DIR", help="Go on with the scan that was saved in DIR; nothing is asked again.")
+@click.option("--shard", metavar="I/N|auto", help="Probe a part of --resume DIR; auto in an Indexed Job.")
+@click.option("--wait", type=SECONDS, metavar="S", help="Wait for --resume DIR to be written by another process.")
 @click.option("--history", metavar="DIR", help="Directory with saved scans: the HTML shows outcomes over time.")
 @click.option("--dry-run", is_flag=True, help="Print the endpoints that would be probed, and dial nothing.")
 @QUIET

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from scanner.discover import hints, services, workloads
 from scanner.discover.index import Index, Source
 from scanner.discover.listener_claims import Claim, Found, PlacedClaim
-from scanner.discover.merge import stronger
+from scanner.discover.merged_claims import stronger
 from scanner.discover.services import Service, ServicePort
 from scanner.discover.truncation import Omission
 from scanner.discover.workloads import Container, ContainerPort, MemoisedByIdentity, Pod, resolve_port

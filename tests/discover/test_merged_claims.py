@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 from scanner.discover.listener_claims import Claim, Naming, PlacedClaim
-from scanner.discover.merge import Listener, MergedClaims, rank, stronger
+from scanner.discover.merged_claims import Listener, MergedClaims, rank, stronger
 from scanner.discover.workloads import Place
 from scanner.model.endpoint import Certainty
 from tests.discover.objects import found, only

@@ -1,0 +1,72 @@
+"""``adhere merge``: one report of a scan that was made in parts, and of the scans of several clusters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from scanner.cli.output import FORMATS, either, parse_outputs
+from scanner.cli.progress import Loudness
+from scanner.cli.shared_options import BASELINE, QUIET, SECONDS, completion, refuse_empty
+from scanner.errors import UsageError
+from scanner.model.report import SCHEMA, FailOn
+
+
+@click.command()
+@click.argument("results", metavar="DIR...", nargs=-1, required=True)
+@click.option(
+    "--format",
+    "formats",
+    metavar="FMT[=PATH]",
+    multiple=True,
+    shell_complete=completion(lambda _: FORMATS),
+    help=f"{either(FORMATS)}; repeatable.  [default: text]",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(get_args(FailOn)),
+    default="medium",
+    show_default=True,
+    help="Lowest severity that makes the exit code 1.",
+)
+@BASELINE
+@click.option("--save", metavar="DIR", help="Save the whole scan for adhere whatif.")
+@click.option("--wait", type=SECONDS, metavar="S", help="Wait until every shard is complete.")
+@QUIET
+@click.option("-v", "--verbose", is_flag=True, help="List every endpoint, on stderr and in the text.")
+def merge(
+    results: tuple[str, ...],
+    formats: tuple[str, ...],
+    fail_on: FailOn,
+    baseline: str | None,
+    save: str | None,
+    wait: float | None,
+    *,
+    quiet: bool,
+    verbose: bool,
+) -> int:
+    """Judge the shards of the scan in DIR, or the scans of several clusters, and write one report.
+
+    DIR was made by adhere scan --save. Nothing is dialled. A shard that is missing or did not end makes the scan
+    incomplete, and the report names it. The exit codes are those of adhere scan.
+    """
+    from dataclasses import replace  # noqa: PLC0415 - a help text does not need these
+
+    from scanner.cli.resumed_scan import merged  # noqa: PLC0415
+    from scanner.cli.running import run_and_report  # noqa: PLC0415
+    from scanner.known_findings import load_baseline  # noqa: PLC0415
+
+    refuse_empty({"--baseline": baseline, "--save": save})
+    if quiet and verbose:
+        raise UsageError("--quiet and --verbose cannot be combined", hint="remove one of them")
+    if baseline and len(results) > 1:  # cluster-wide findings do not name their cluster
+        raise UsageError("--baseline needs one cluster", hint="merge each with a baseline of its own")
+    if save and any(Path(each).resolve() == Path(save).resolve() for each in results):
+        raise UsageError(f"--save {save} is one of the scans that are merged", hint="choose another directory")
+    outputs = parse_outputs(formats)
+    work = merged(results, wait or 0)
+    work = replace(work, save=save, baseline=load_baseline(baseline, SCHEMA) if baseline else None)
+    loudness: Loudness = "quiet" if quiet else "verbose" if verbose else "normal"
+    return run_and_report(work, outputs, fail_on, loudness)

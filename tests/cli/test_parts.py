@@ -1,0 +1,217 @@
+"""A scan in parts: killed and resumed, in shards, merged; each gives the report of an undisturbed scan."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from shutil import copytree
+from typing import Any
+
+import pytest
+
+from scanner.jobs import Job
+from scanner.model.endpoint import Endpoint
+from scanner.model.expectation import Expectation
+from scanner.model.saved_scan import HEAD, OBSERVATIONS, SHARDS, TARGETS, decode
+from scanner.sharding import Shard
+from tests.cli.calling import COMMAND, Call, environment
+from tests.cli.conftest import Farm, Place
+
+LIMITS = ("--timeout", "3")
+TIMES = ("started", "finished", "scanner")
+
+
+def report(text: str) -> dict[str, Any]:
+    """A JSON report without times and the command line."""
+    found: dict[str, Any] = json.loads(text)
+    return {name: value for name, value in found.items() if name not in TIMES}
+
+
+@pytest.fixture(scope="module")
+def whole(place: Place) -> dict[str, Any]:
+    return report(place.answer.out)
+
+
+@pytest.fixture
+def prepared(place: Place, tmp_path: Path) -> Path:
+    """The saved scan of the cluster, as it was before its first observation."""
+    return _unfinished(place.kept, tmp_path / "saved")
+
+
+def _unfinished(kept: Path, into: Path) -> Path:
+    copytree(kept, into)
+    head = json.loads((into / HEAD).read_text())
+    head = {**head, "unfinished": True, "coverage": None, "outcomes": None, "finished": "", "interrupted": None}
+    (into / HEAD).write_text(json.dumps(head))
+    for name in ("rows.jsonl", "findings.jsonl", OBSERVATIONS):
+        (into / name).unlink()
+    return into
+
+
+def _spread(kept: Path, into: Path, count: int) -> None:
+    """Distribute the observations of a scan as its shards would have made them."""
+    lines = (kept / OBSERVATIONS).read_text().splitlines(keepends=True)
+    seen = [(line, decode(line, "line").endpoint) for line in lines]
+    for index in range(count):
+        shard = Shard(index, count)
+        directory = into / SHARDS / shard.name
+        directory.mkdir(parents=True)
+        mine = {id(job.endpoint) for job in shard.of(Job(endpoint=each, owes=_unused) for _, each in seen)}
+        (directory / OBSERVATIONS).write_text("".join(line for line, each in seen if id(each) in mine))
+        head = json.loads((into / HEAD).read_text())
+        (directory / HEAD).write_text(json.dumps({**head, "unfinished": False, "finished": "2026-11-23T00:00:00Z"}))
+
+
+def _unused(endpoint: Endpoint) -> Expectation:
+    raise NotImplementedError(endpoint.id)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 40])
+def test_merged_shards_equal_the_whole_scan(
+    place: Place, whole: dict[str, Any], prepared: Path, call: Call, count: int
+) -> None:
+    _spread(place.kept, prepared, count)
+    answer = call("merge", prepared, "--format", "json")
+    assert answer.code == place.answer.code
+    assert report(answer.out) == whole
+
+
+def test_a_missing_shard_makes_the_scan_incomplete_and_is_named(place: Place, prepared: Path, call: Call) -> None:
+    _spread(place.kept, prepared, 3)
+    (prepared / SHARDS / "1-of-3" / OBSERVATIONS).unlink()
+    (prepared / SHARDS / "1-of-3" / HEAD).unlink()
+    answer = call("merge", prepared, "--fail-on", "never")
+    assert answer.code == 3
+    assert "stopped by missing shards 1 of 3: " in answer.out
+    assert " not started" in answer.out.splitlines()[-1]
+
+
+def test_shards_of_two_sizes_are_refused(place: Place, prepared: Path, call: Call) -> None:
+    _spread(place.kept, prepared, 3)
+    (prepared / SHARDS / "0-of-4").mkdir()
+    answer = call("merge", prepared)
+    assert (answer.code, "shards of several scans, of 3, 4 shards each" in answer.err) == (2, True)
+
+
+def test_nothing_recorded_is_asked_again(place: Place, whole: dict[str, Any], prepared: Path, call: Call) -> None:
+    lines = (place.kept / OBSERVATIONS).read_text().splitlines(keepends=True)
+    # The last line was being written when the process was killed.
+    (prepared / OBSERVATIONS).write_text("".join(lines[:-2]) + lines[-2][:100])
+    answer = call("scan", "--resume", prepared, "--format", "json", "--allow-loopback")
+    assert (answer.code, "--allow-loopback and --resume cannot be combined" in answer.err) == (2, True)
+    answer = call("scan", "--resume", prepared, "--format", "json", *LIMITS)
+    assert answer.code == place.answer.code
+    now = report(answer.out)
+    recorded = (prepared / OBSERVATIONS).read_text().splitlines(keepends=True)
+    assert recorded[: len(lines) - 2] == lines[:-2]
+    asked = {decode(line, "line").endpoint.instance for line in lines[-2:]}
+    assert {decode(line, "line").endpoint.instance for line in recorded[len(lines) - 2 :]} == asked
+    assert len(recorded) == len(lines)
+    for then, fresh in zip(whole["endpoints"], now["endpoints"], strict=True):
+        assert fresh == then or fresh["instance"] in asked
+        assert (fresh["instance"], fresh["verdict"], fresh["status"]) == (
+            then["instance"],
+            then["verdict"],
+            then["status"],
+        )
+
+
+def test_a_scan_that_did_not_end_is_no_result(prepared: Path, call: Call) -> None:
+    answer = call("whatif", prepared)
+    assert answer.code == 2
+    assert "this scan did not end" in answer.err
+    assert f"adhere scan --resume {prepared}" in answer.err
+
+
+def test_a_fleet(place: Place, whole: dict[str, Any], prepared: Path, call: Call, tmp_path: Path) -> None:
+    """Another cluster of the same kind, with a name of its own."""
+    other = tmp_path / "other"
+    copytree(place.kept, other)
+    name = json.loads((other / HEAD).read_text())["clusters"][0]
+    for path in (other / HEAD, other / "snapshot" / "adhere-snapshot.json"):
+        path.write_text(path.read_text().replace(f'"{name}"', '"second"'))
+    answer = call("merge", place.kept, other, "--format", "json")
+    told = report(answer.out)
+    ids = [row["id"] for row in told["endpoints"]]
+    assert len(ids) == 2 * len(whole["endpoints"])
+    assert {each.partition("/")[0] for each in ids} == {name, "second"}
+    verdicts = [row["verdict"] for row in told["endpoints"]]
+    assert sorted(verdicts) == sorted(2 * [row["verdict"] for row in whole["endpoints"]])
+    assert call("merge", place.kept, prepared).code == 2  # the same cluster twice
+
+
+def test_killed_at_any_moment(farm: Farm, call: Call, tmp_path: Path) -> None:
+    """kill -9 of the whole scan and of its shards, then the rest: as if nothing had happened."""
+    targets = [each.target for each in farm.listeners.values()]
+    options = ("--ca", farm.ca, "--profile", "intermediate", *LIMITS)
+    undisturbed = report(call("scan", *targets, *options, "--format", "json").out)
+    saved = tmp_path / "saved"
+    answer = call("scan", *targets, *options, "--dry-run", "--save", saved)
+    assert (answer.code, len((saved / TARGETS).read_text().splitlines())) == (0, len(targets))
+    _killed(saved, "--concurrency", "1")
+    _killed(saved, "--concurrency", "1", "--shard", "0/2")
+    before = _lines(saved)
+    assert 0 < before < len(undisturbed["endpoints"])
+    for index in (0, 1):
+        answer = call("scan", "--resume", saved, "--shard", f"{index}/2", *LIMITS)
+        assert answer.code == 0, answer.err
+        assert answer.err.splitlines()[-1].startswith("exit 0: ")
+    assert call("scan", "--resume", saved, "--shard", "1/2", *LIMITS).code == 0
+    assert _lines(saved) == len(undisturbed["endpoints"])
+    merged = report(call("merge", saved, "--format", "json").out)
+    assert _judged(merged) == _judged(undisturbed)
+    assert merged["coverage"] == undisturbed["coverage"]
+
+
+def _killed(saved: Path, *options: str) -> None:
+    """Run the rest of a scan, and kill it without a warning after some observations."""
+    before = _lines(saved)
+    command = [*COMMAND, "scan", "--resume", str(saved), "--quiet", *options]
+    with subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL, start_new_session=True) as process:
+        end = time.monotonic() + 60
+        while _lines(saved) < before + 3 and process.poll() is None and time.monotonic() < end:
+            time.sleep(0.02)
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _lines(saved: Path) -> int:
+    found = [saved / OBSERVATIONS, *(saved / SHARDS).glob(f"*/{OBSERVATIONS}")]
+    return sum(each.read_bytes().count(b"\n") for each in found if each.exists())
+
+
+def _judged(document: dict[str, Any]) -> list[tuple[object, ...]]:
+    return [
+        (
+            row["instance"],
+            row["verdict"],
+            row["status"],
+            [(f["rule"], f["verdict"], f["message"]) for f in row["findings"]],
+        )
+        for row in document["endpoints"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "environment", "said"),
+    [
+        ("4/4", {}, "not a shard"),
+        ("0/0", {}, "not a shard"),
+        ("a/b", {}, "not a shard"),
+        ("auto", {}, "JOB_COMPLETION_INDEX and JOB_COMPLETIONS is not set"),
+        ("auto", {"JOB_COMPLETION_INDEX": "1"}, "JOB_COMPLETIONS is not set"),
+        ("auto", {"JOB_COMPLETION_INDEX": "9", "JOB_COMPLETIONS": "3"}, "JOB_COMPLETION_INDEX/JOB_COMPLETIONS: not a"),
+    ],
+)
+def test_a_shard_that_cannot_be(
+    call: Call, monkeypatch: pytest.MonkeyPatch, prepared: Path, text: str, environment: dict[str, str], said: str
+) -> None:
+    for name in ("JOB_COMPLETION_INDEX", "JOB_COMPLETIONS"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    answer = call("scan", "--resume", prepared, "--shard", text)
+    assert (answer.code, said in answer.err) == (2, True), answer.err
