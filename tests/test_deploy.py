@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ import click
 import pytest
 import yaml
 from click.testing import CliRunner
+from jsonschema import Draft7Validator
 
 from scanner import __version__
 from scanner.cli import adhere
@@ -23,6 +25,7 @@ from tests.cli.calling import context
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy" / "kustomize"
+CHART = ROOT / "deploy" / "helm" / "adhere"
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 ARGUMENTS = {"reports": ("publish", "openreports"), "port-forward": ("via", "port-forward")}
 """Components with a role: the option that they set, and its value."""
@@ -260,3 +263,32 @@ def test_nothing_connects_to_the_scan_and_it_connects_to_any_tcp_port() -> None:
     tcp, names = policy["spec"]["egress"]
     assert tcp == {"ports": [{"protocol": "TCP", "port": 1, "endPort": 65535}]}
     assert {each["protocol"] for each in names["ports"]} == {"UDP"}
+
+
+# --- chart: tests/e2e/test_deploy.py renders it -----------------------------------------------------------------------
+
+
+def test_the_chart_has_the_version_and_the_roles_of_the_program() -> None:
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    assert (chart["version"], chart["appVersion"]) == (__version__, __version__)
+    options = ["--with", ",".join(ARGUMENTS), "--service-account", "adhere/adhere"]
+    done = CliRunner().invoke(adhere, ["rbac", *options])
+    assert (CHART / "files/rbac.yaml").read_text() == done.output
+
+
+def test_the_schema_of_the_values_names_every_value() -> None:
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    values = yaml.safe_load((CHART / "values.yaml").read_text())
+    Draft7Validator.check_schema(schema)
+    validator = Draft7Validator(schema)
+    assert not list(validator.iter_errors(values))
+    assert set(schema["properties"]) - {"global"} == set(values)
+    wrong: tuple[dict[str, Any], ...] = (
+        {"publish": "yes"},
+        {"portForward": "true"},
+        {"args": "--fail-on=never"},
+        {"image": {}},
+        {"schedul": ""},
+    )
+    for each in wrong:
+        assert list(validator.iter_errors({**values, **each})), each

@@ -28,6 +28,7 @@ from tests.zoo.golang import cache_directory, go
 
 SERVERS = Path(__file__).parent / "servers"
 CONTROLLERS = Path(__file__).parent / "controllers"
+HELM = Path(__file__).parent / "helm"
 SUITES = Path(__file__).parent / "suites"
 PROGRAMS = ("etcd", "kube-apiserver")
 
@@ -82,6 +83,13 @@ def controller() -> Path:
     return _kept_controllers() / "contour"
 
 
+def helm() -> Path:
+    """The program that renders and lints a chart as Helm does. Raises ``Missing``."""
+    if not _kept_helm().exists():
+        raise Missing("Helm is not built: `make e2e` does it")
+    return _kept_helm() / "helm"
+
+
 def definitions(which: str = CURRENT) -> Path:
     """The directory with the YAML of one of the ``SETS`` of definitions. Raises ``Missing``."""
     if not _kept_definitions().exists():
@@ -102,6 +110,10 @@ def _kept_programs() -> Path:
 
 def _kept_controllers() -> Path:
     return cache_directory() / f"controllers-{_digest(CONTROLLERS.rglob('*'))}"
+
+
+def _kept_helm() -> Path:
+    return cache_directory() / f"helm-{_digest(HELM.rglob('*'))}"
 
 
 def _kept_suites() -> Path:
@@ -129,6 +141,7 @@ def make() -> Iterator[str]:
     else:
         yield from _made("etcd, kube-apiserver and the kubelet's port-forward", _kept_programs(), _build_servers)
     yield from _made("Contour", _kept_controllers(), _build_controllers)
+    yield from _made("Helm", _kept_helm(), _build_helm)  # last: it needs packages that the servers compiled
     if not _kept_definitions().exists():
         _into(_kept_definitions(), _fetch)
     yield f"definitions: {_kept_definitions()}"
@@ -167,6 +180,10 @@ def _build_servers(directory: Path) -> None:
 
 def _build_controllers(directory: Path) -> None:
     _build(CONTROLLERS, directory, "tool")
+
+
+def _build_helm(directory: Path) -> None:
+    _build(HELM, directory, ".")
 
 
 def _build(pinned: Path, directory: Path, what: str, *stamps: str) -> None:

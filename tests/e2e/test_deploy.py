@@ -1,0 +1,115 @@
+"""The manifests and the chart, rendered and applied to a real API server by dry run under Pod Security "restricted"."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.e2e import assets
+from tests.e2e.writing import Object, RefusedError, Writer
+from tests.test_deploy import CHART, Rendered, kustomized, needs_kubectl, pod_templates
+
+CHOICES = {
+    "base": ({}, ()),
+    "options": (
+        {"publish": "openreports", "portForward": True, "openshift": True},
+        ("reports", "port-forward", "openshift"),
+    ),
+}
+"""Values of the chart, and the components with the same meaning."""
+OWN_LABELS = {"app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "helm.sh/chart"}
+"""Labels that only a chart has."""
+
+
+def helm(values: object, release: str = "adhere", namespace: str = "adhere") -> subprocess.CompletedProcess[str]:
+    """Render and lint the chart; skips where the program is not at hand."""
+    try:
+        program = assets.helm()
+    except assets.Missing as missing:
+        pytest.skip(str(missing))
+    return subprocess.run(
+        [program, CHART, release, namespace],
+        input=json.dumps(values), capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+
+
+def chart(values: object, release: str = "adhere", namespace: str = "adhere") -> Rendered:
+    done = helm(values, release, namespace)
+    assert done.returncode == 0, done.stderr
+    return {(each["kind"], each["metadata"]["name"]): each for each in yaml.safe_load_all(done.stdout) if each}
+
+
+def without_own_labels(item: Object) -> Object:
+    labels = {name: value for name, value in item["metadata"].get("labels", {}).items() if name not in OWN_LABELS}
+    return {**item, "metadata": {**item["metadata"], "labels": labels}}
+
+
+@needs_kubectl
+@pytest.mark.parametrize("choice", CHOICES)
+def test_the_chart_and_kustomize_render_the_same_objects(choice: str, tmp_path: Path) -> None:
+    values, components = CHOICES[choice]
+    ours = {name: without_own_labels(each) for name, each in chart(values).items()}
+    test = ours.pop(("Pod", "adhere-read"))
+    theirs = kustomized(tmp_path, *components)
+    del theirs["Namespace", "adhere"]  # helm install --create-namespace
+    assert ours == theirs
+    (pod,) = (each["spec"] for each in pod_templates(theirs).values())
+    (container,) = pod["containers"]
+    tested = {**container, "args": ["scan", "--cluster", "--no-secrets", "--dry-run"]}
+    assert test["spec"] == {**pod, "containers": [tested]}
+
+
+def test_the_names_follow_the_release() -> None:
+    rendered = chart(
+        {"args": ["--fail-on=never"], "image": {"repository": "r.example/a", "tag": "sha256:12"}}, "t", "n"
+    )
+    assert {name.removeprefix("t-") for _, name in rendered} == {"t", "scan", "scan-n-t", "read"}
+    assert {each["metadata"].get("namespace") for each in rendered.values()} == {"n", None}
+    (container,) = pod_templates(rendered)["t-scan"]["spec"]["containers"]
+    assert container["args"][-1] == "--fail-on=never"
+    assert container["image"] == "r.example/a@sha256:12"
+
+
+def test_wrong_values_are_refused() -> None:
+    done = helm({"publish": "yes", "shedule": "1 2 * * *"})
+    assert done.returncode == 1
+    assert "'/publish'" in done.stderr
+    assert "'shedule' not allowed" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def namespace(writer: Writer) -> Iterator[None]:
+    """The namespace of the manifests and the account in it, which the API server requires for pods."""
+    path = CHART.parents[1] / "kustomize/namespace.yaml"
+    writer.create(yaml.safe_load(path.read_text()))
+    account: Object = {"apiVersion": "v1", "kind": "ServiceAccount"}
+    writer.create({**account, "metadata": {"name": "adhere", "namespace": "adhere"}})
+    yield
+    writer.delete({**account, "metadata": {"name": "adhere", "namespace": "adhere"}})
+    writer.delete(yaml.safe_load(path.read_text()))
+
+
+@needs_kubectl
+@pytest.mark.usefixtures("namespace")
+@pytest.mark.parametrize("made_by", ["kustomize", "chart"])
+def test_a_restricted_namespace_takes_every_object(made_by: str, writer: Writer, tmp_path: Path) -> None:
+    """Pod Security is enforced for pods only, so the pods of the workloads are created too."""
+    for number, (values, components) in enumerate(CHOICES.values()):
+        directory = tmp_path / str(number)
+        rendered = chart(values) if made_by == "chart" else kustomized(directory, *components)
+        pods: list[Object] = [
+            {"apiVersion": "v1", "kind": "Pod", **each, "metadata": {"name": name, "namespace": "adhere"}}
+            for name, each in pod_templates(rendered).items()
+        ]
+        for each in [*rendered.values(), *pods]:
+            if each["metadata"]["name"] != "adhere" or each["kind"] not in {"Namespace", "ServiceAccount"}:
+                writer.create(each, dry_run=True)
+        for each in pods:
+            del each["spec"]["containers"][0]["securityContext"]
+            with pytest.raises(RefusedError, match="violates PodSecurity"):
+                writer.create(each, dry_run=True)
