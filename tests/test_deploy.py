@@ -21,6 +21,7 @@ from scanner.cli import adhere
 from scanner.cli.commands.scan import scan
 from scanner.cli.output import parse_outputs
 from scanner.errors import UsageError
+from scanner.sharding import INDEX, Shard, parse_shard
 from tests.cli.calling import context
 
 ROOT = Path(__file__).parents[1]
@@ -49,9 +50,12 @@ needs_kubectl = pytest.mark.skipif(KUBECTL is None, reason="kubectl, which has k
 Rendered = dict[tuple[str, str], Any]
 
 
-def kustomized(directory: Path, *components: str) -> Rendered:
-    """The objects by kind and name, as kubectl's kustomize renders them with these components."""
+def kustomized(directory: Path, *components: str, edit: tuple[Path, str, str] | None = None) -> Rendered:
+    """The objects by kind and name, as kubectl's kustomize renders them with these components, after an edit."""
     copied = shutil.copytree(DEPLOY, directory / "kustomize")
+    if edit:
+        path = copied / edit[0].relative_to(DEPLOY)
+        path.write_text(path.read_text().replace(*edit[1:]))
     with (copied / "kustomization.yaml").open("a") as file:
         file.write(f"components: [{', '.join(f'components/{each}' for each in components)}]\n")
     done = subprocess.run(
@@ -148,7 +152,8 @@ def test_a_component_names_what_is_there(name: str) -> None:
     (component,) = manifests(f"components/{name}/kustomization.yaml")
     assert component["kind"] == "Component"
     files = {path.name for path in (DEPLOY / "components" / name).iterdir()}
-    assert {*component.get("resources", ()), "kustomization.yaml"} == files
+    patches = {each["path"] for each in component.get("patches", ()) if "path" in each}
+    assert {*component.get("resources", ()), *patches, "kustomization.yaml"} == files
 
 
 @needs_kubectl
@@ -244,14 +249,58 @@ def test_kustomize_renders_it(tmp_path: Path) -> None:
 
 
 @needs_kubectl
-def test_openshift_pins_the_constraints_of_every_pod(tmp_path: Path) -> None:
-    rendered = kustomized(tmp_path, *(each for each in COMPONENTS if each != "openshift"), "openshift")
+@pytest.mark.parametrize("job", [(), ("indexed-job",)])
+def test_openshift_pins_the_constraints_of_every_pod(tmp_path: Path, job: tuple[str, ...]) -> None:
+    rendered = kustomized(tmp_path, *job, "port-forward", "openshift")
     templates = list(pod_templates(rendered).values())
     assert templates
     for each in templates:
         assert each["metadata"]["annotations"]["openshift.io/required-scc"] == "restricted-v2"
         assert each["metadata"]["labels"] == LABELS
         assert not {"runAsUser", "fsGroup"} & each["spec"]["securityContext"].keys(), "the SCC sets them"
+
+
+@needs_kubectl
+def test_the_jobs_share_one_scan(tmp_path: Path) -> None:
+    jobs = DEPLOY / "components/indexed-job/jobs.yaml"
+    rendered = kustomized(tmp_path, "indexed-job", "port-forward", edit=(jobs, "completions: 4", "completions: 7"))
+    assert {name for kind, name in rendered if kind in {"Job", "CronJob"}} == {
+        "adhere-save",
+        "adhere-shards",
+        "adhere-merge",
+    }
+    shards = rendered["Job", "adhere-shards"]["spec"]
+    assert (shards["completionMode"], shards["completions"], shards["parallelism"]) == ("Indexed", 7, 7)
+    arguments, environment = {}, {}
+    for name, pod in pods(rendered).items():
+        (container,) = pod["containers"]
+        command, *rest = container["args"]
+        options = adhere.get_command(context(), command)
+        assert options is not None
+        with options.make_context(command, rest, parent=context()) as found:
+            arguments[name] = found.params
+        environment[name] = {each["name"]: each["value"] for each in container["env"]}
+        assert {each["mountPath"] for each in container["volumeMounts"]} == {"/tmp", "/results"}
+        assert {**pod, "containers": 0, "volumes": 0} == {
+            **POD,
+            "containers": 0,
+            "volumes": 0,
+            "securityContext": {**POD["securityContext"], "fsGroup": 10001},
+        }
+        same = ("image", "resources", "securityContext", "name")
+        assert [container[each] for each in same if each != "image"] == [CONTAINER[each] for each in same[1:]]
+        assert container["image"] == f"adhere:{__version__}"
+    assert parse_shard(arguments["adhere-shards"]["shard"], environment["adhere-shards"] | {INDEX: "6"}) == Shard(6, 7)
+    saved = arguments["adhere-save"]["save"]
+    assert arguments["adhere-save"]["dry_run"]
+    assert arguments["adhere-save"]["via"] == "port-forward"
+    assert arguments["adhere-shards"]["resume"] == saved
+    assert arguments["adhere-merge"]["results"] == (saved,)
+    limits = {name: rendered["Job", name]["spec"]["activeDeadlineSeconds"] for name in arguments}
+    assert arguments["adhere-shards"]["wait"] >= limits["adhere-save"]
+    assert limits["adhere-shards"] + limits["adhere-save"] <= arguments["adhere-merge"]["wait"] < limits["adhere-merge"]
+    assert rendered["Job", "adhere-save"]["spec"]["backoffLimit"] == 0, "a second attempt would remove observations"
+    assert rendered["PersistentVolumeClaim", "adhere-results"]["spec"]["accessModes"] == ["ReadWriteMany"]
 
 
 def test_nothing_connects_to_the_scan_and_it_connects_to_any_tcp_port() -> None:
@@ -288,6 +337,7 @@ def test_the_schema_of_the_values_names_every_value() -> None:
         {"portForward": "true"},
         {"args": "--fail-on=never"},
         {"image": {}},
+        {"shards": 2, "publish": "openreports"},
         {"schedul": ""},
     )
     for each in wrong:

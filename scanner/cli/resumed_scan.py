@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import accumulate, chain
 from pathlib import Path
 from time import monotonic, sleep
@@ -58,7 +58,7 @@ def resumed(directory: str, shard: Shard | None, limits: Limits, asked: ClusterA
 def merged(directories: Sequence[str], wait: float) -> Work:
     """Return the scans in ``directories`` as one, from their recorded observations. Raises ``ScannerError``."""
     for each in directories:
-        until(lambda at=each: Path(at, HEAD).is_file() and not _missing(at), wait)  # type: ignore[misc] # mypy 10059
+        until(partial(_complete, each), wait)
     saved = [_SavedScan.load(each) for each in directories]
     _check(saved)
     recorded = [RecordedObservations(recorded_files(each)) for each in directories]
@@ -202,6 +202,15 @@ def _heads(directory: str) -> Iterator[Head]:
     for each in (Path(directory), *Path(directory, SHARDS).glob("*")):
         if (each / HEAD).is_file():
             yield load_head(str(each), unfinished=True)
+
+
+def _complete(directory: str) -> bool:
+    """Return true if the scan is complete: all its shards, or the scan itself if it has none."""
+    if not Path(directory, HEAD).is_file():
+        return False
+    if any(Path(directory, SHARDS).glob("*")):
+        return not _missing(directory)
+    return not load_head(directory, unfinished=True).unfinished
 
 
 def _missing(directory: str) -> str:

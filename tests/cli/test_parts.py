@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from scanner.cli import resumed_scan
 from scanner.jobs import Job
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
@@ -215,3 +216,11 @@ def test_a_shard_that_cannot_be(
         monkeypatch.setenv(name, value)
     answer = call("scan", "--resume", prepared, "--shard", text)
     assert (answer.code, said in answer.err) == (2, True), answer.err
+
+
+def test_merge_waits_for_shards_that_have_not_begun(
+    place: Place, whole: dict[str, Any], prepared: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resumed_scan, "sleep", lambda _: _spread(place.kept, prepared, 2))
+    answer = call("merge", prepared, "--wait", "60", "--format", "json")
+    assert report(answer.out) == whole

@@ -20,6 +20,11 @@ CHOICES = {
         {"publish": "openreports", "portForward": True, "openshift": True},
         ("reports", "port-forward", "openshift"),
     ),
+    "parts": ({"shards": 4}, ("indexed-job",)),
+    "parts with options": (
+        {"shards": 4, "portForward": True, "openshift": True},
+        ("indexed-job", "port-forward", "openshift"),
+    ),
 }
 """Values of the chart, and the components with the same meaning."""
 OWN_LABELS = {"app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "helm.sh/chart"}
@@ -58,10 +63,11 @@ def test_the_chart_and_kustomize_render_the_same_objects(choice: str, tmp_path: 
     theirs = kustomized(tmp_path, *components)
     del theirs["Namespace", "adhere"]  # helm install --create-namespace
     assert ours == theirs
-    (pod,) = (each["spec"] for each in pod_templates(theirs).values())
-    (container,) = pod["containers"]
-    tested = {**container, "args": ["scan", "--cluster", "--no-secrets", "--dry-run"]}
-    assert test["spec"] == {**pod, "containers": [tested]}
+    pod = next(iter(pod_templates(ours).values()))["spec"]
+    (container,) = test["spec"]["containers"]
+    assert container["args"] == ["scan", "--cluster", "--no-secrets", "--dry-run"]
+    assert container["securityContext"] == pod["containers"][0]["securityContext"]
+    assert test["spec"]["serviceAccountName"] == pod["serviceAccountName"]
 
 
 def test_the_names_follow_the_release() -> None:

@@ -11,8 +11,10 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{ .Values.image.repository }}{{ hasPrefix "sha256:" $tag | ternary "@" ":" }}{{ $tag }}
 {{- end }}
 
-{{- /* The template of a pod of the scan: (dict "root" $ "args" LIST). */}}
+{{- /* The pod template of each workload. Call it with (dict "root" $ "args" LIST "volume" NAME); "results" is the volume
+that the shards share. */}}
 {{- define "adhere.pod" -}}
+{{- $shared := eq .volume "results" -}}
 metadata:
   labels:
     app.kubernetes.io/name: adhere
@@ -29,6 +31,10 @@ spec:
   {{- end }}
   securityContext:
     runAsNonRoot: true
+    {{- if and $shared (not .root.Values.openshift) }}
+    # The image's user writes to the volume.
+    fsGroup: 10001
+    {{- end }}
     seccompProfile:
       type: RuntimeDefault
   containers:
@@ -41,6 +47,10 @@ spec:
     env:
     - name: TMPDIR
       value: /tmp
+    {{- with .completions }}
+    - name: JOB_COMPLETIONS
+      value: {{ . | quote }}
+    {{- end }}
     resources: {{- toYaml .root.Values.resources | nindent 6 }}
     securityContext:
       allowPrivilegeEscalation: false
@@ -50,13 +60,18 @@ spec:
     volumeMounts:
     - name: tmp
       mountPath: /tmp
-    - name: report
-      mountPath: /report
+    - name: {{ .volume }}
+      mountPath: /{{ .volume }}
   volumes:
   - name: tmp
     emptyDir:
       sizeLimit: 1Gi
-  - name: report
+  - name: {{ .volume }}
+    {{- if $shared }}
+    persistentVolumeClaim:
+      claimName: {{ .root.Release.Name }}-results
+    {{- else }}
     emptyDir:
       sizeLimit: 1Gi
+    {{- end }}
 {{- end }}
