@@ -105,7 +105,13 @@ def _steps(page: Page, each: Diagnosis) -> None:
     page.line(f"  {where(each)}" + (f": {_first(each)}" if each.stopped_at is not None else ""))
     if each.stopped_at == len(each.steps) and each.bound:
         bug = f"adhere explain {quote(plain(each.component))} --bug --results DIR"
-        page.line(f"  next: no step before it stopped, so this is a bug of the component: {bug} writes the report")
+        doubtful = [n for n, step in enumerate(each.steps, start=1) if step.answer.outcome in ("not-read", "unknown")]
+        known = "no step before it stopped, so this is a bug of the component"
+        if doubtful:
+            known = (
+                f"check step {', '.join(map(str, doubtful))} first; if it has no fault, this is a bug of the component"
+            )
+        page.line(f"  next: {known}: {bug} writes the report")
     if each.conclusion == "ok" and (missing := not_checked(each)):
         page.line(f"  not checked: {', '.join(missing)}")
 

@@ -65,6 +65,12 @@ def test_the_component_that_is_stuck_is_found(call: Call, place: Place) -> None:
     assert "Service/metrics-server ProbeError (3 times): tls: server selected unsupported protocol" in answer.out
 
 
+def test_a_step_that_could_not_be_checked_is_named_before_a_bug_is_claimed(call: Call, place: Place) -> None:
+    answer = call("doctor", "metrics-server", "--snapshot", place.snapshot, "--results", place.kept)
+    assert answer.code == 1, answer.err
+    assert "next: check step 7 first; if it has no fault, this is a bug of the component: " in answer.out
+
+
 def test_its_operators_have_seen_the_profile(call: Call, place: Place) -> None:
     answer = call("doctor", "kube-apiserver", "--kubeconfig", place.kubeconfig)
     assert answer.code == 0, answer.err
