@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from array import array
 from bisect import bisect_left
@@ -97,35 +98,47 @@ def _named(seen: Seen, prefix: str) -> Seen:
     )
 
 
-def recorded_files(directory: str) -> list[Path]:
-    """Return the files of observations of a saved scan and of its shards."""
-    files = (Path(directory, OBSERVATIONS), *sorted(Path(directory, SHARDS).glob(f"*/{OBSERVATIONS}")))
-    return [each for each in files if each.is_file()]
+def recorded_files(directory: str, scan: str) -> list[Path]:
+    """Return the files of observations of the saved scan with this id, and of its shards. Shards of a former scan in
+    the same directory have another id."""
+    files = (Path(directory, OBSERVATIONS), *sorted(Path(directory, SHARDS, scan).glob(f"*/{OBSERVATIONS}")))
+    return [each for each in files if os.path.lexists(each)]
 
 
 def remove_unfinished(path: Path) -> None:
-    """Remove what the next run makes again: a last line that was not completed, and endpoints that were cut off."""
-    if not path.exists():
+    """Remove what the next run makes again: a last line that was not completed, and endpoints that were cut off.
+    Raises ``InputError`` for a file that is not one of adhere, ``OSError`` if it cannot be written."""
+    if not os.path.lexists(path):
         return
     rest = path.with_name(f"{path.name}.new")
-    with path.open("rb") as source, rest.open("wb") as out:
-        out.writelines(line for line in source if line.endswith(b"\n") and _STOPPED not in line)
+    with rest.open("wb") as out:
+        out.writelines(line for line in _complete_lines(path) if _STOPPED not in line)
     rest.replace(path)
 
 
 def _index(path: Path) -> Iterator[tuple[int, int]]:
     """Yield place and position of each complete line."""
-    with opened(path) as source:
-        offset = 0
-        for line in source:
-            found = _PLACE.match(line)
-            if found and line.endswith(b"\n") and _STOPPED not in line:
-                yield int(found[1]), offset
-            offset += len(line)
+    offset = 0
+    for number, line in enumerate(_complete_lines(path), start=1):
+        found = _PLACE.match(line)
+        if not found:
+            raise InputError(f"{path}:{number}: no observation with a place", hint="was the file changed? Scan again")
+        if _STOPPED not in line:
+            yield int(found[1]), offset
+        offset += len(line)
+
+
+def _complete_lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a regular file, without the last one if it was not completed."""
+    with opened(path, path.parent) as source:
+        while (line := source.readline(MOST_BYTES + 1)).endswith(b"\n"):
+            yield line
+        if len(line) > MOST_BYTES:
+            raise InputError(f"{path}: a line is longer than {MOST_BYTES} bytes", hint="was the file changed?")
 
 
 def _read(path: Path, offset: int) -> Seen:
-    with opened(path) as source:
+    with opened(path, path.parent) as source:
         source.seek(offset)
         line = source.readline(MOST_BYTES + 1)
     if not line.endswith(b"\n"):

@@ -8,13 +8,17 @@ processes that share the scan. No file has a private key.
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from secrets import token_hex
+from tempfile import TemporaryFile
 from types import TracebackType
 from typing import Self, TextIO
 
@@ -94,26 +98,27 @@ class SavedScanWriter:
         Raises ``UsageError`` for a directory with other files, and ``ResourceError`` if it cannot be written.
         """
         self._directory, self._part = Path(directory, part), part
-        self._head = (
-            head
-            if resumed
-            else replace(head, earlier=len(earlier), unfinished=True, started=timestamp(datetime.now(UTC)))
-        )
+        if not resumed:
+            started = timestamp(datetime.now(UTC))
+            head = replace(head, earlier=len(earlier), unfinished=True, started=started, scan=token_hex(8))
+        self._head = head
         try:
+            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._lock = _locked(self._directory)
             if resumed:
-                self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
                 remove_unfinished(self._directory / OBSERVATIONS)
             else:
-                self._prepare()
-                self._save(snapshots, inputs or {}, earlier, targets)
+                with TemporaryFile("w+", encoding="utf-8") as listed:  # a wrong target leaves the former scan
+                    listed.writelines(f"{dumps(codec(Target).encode(each))}\n" for each in targets)
+                    self._prepare()
+                    self._save(snapshots, inputs or {}, earlier, listed)
             # Buffered by line: what was finished survives the end of this process.
             self._out = (self._directory / OBSERVATIONS).open("a", encoding="ascii", newline="\n", buffering=1)
         except OSError as error:
             raise self._cannot(error) from None
 
     def _prepare(self) -> None:
-        """Create or empty the directory; only the owner may read it."""
-        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        """Empty the directory."""
         if not (self._directory / HEAD).is_file() and any(self._directory.iterdir()):
             raise UsageError(
                 f"{self._directory}: it has other content", hint="choose an empty directory, or a saved scan"
@@ -121,14 +126,15 @@ class SavedScanWriter:
         for name in (HEAD, ROWS, FINDINGS, OBSERVATIONS, POLICY, TARGETS):
             (self._directory / name).unlink(missing_ok=True)
         for name in ("snapshot", "snapshots", COMPONENTS, EARLIER, SHARDS):
-            shutil.rmtree(self._directory / name, ignore_errors=True)
+            if (self._directory / name).is_dir():
+                shutil.rmtree(self._directory / name)
 
     def _save(
         self,
         snapshots: tuple[Snapshot, ...],
         inputs: Mapping[str, str],
         earlier: tuple[Snapshot, ...],
-        targets: Iterable[Target],
+        targets: TextIO,
     ) -> None:
         """Save the input of the scan; the description is last."""
         for place, snapshot in zip(snapshot_places(self._directory, len(snapshots)), snapshots, strict=True):
@@ -140,7 +146,8 @@ class SavedScanWriter:
             shutil.copyfile(path, self._directory / name)
         if not snapshots:
             with (self._directory / TARGETS).open("w", encoding="utf-8") as out:
-                out.writelines(f"{dumps(codec(Target).encode(each))}\n" for each in targets)
+                targets.seek(0)
+                shutil.copyfileobj(targets, out)
         self._describe(self._head)
 
     def _describe(self, head: Head) -> None:
@@ -185,12 +192,26 @@ class SavedScanWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._out.close()
+        os.close(self._lock)
 
     def _cannot(self, error: OSError) -> ResourceError:
         return ResourceError(
             f"{self._directory}: what was seen cannot be kept: {error.strerror or error}",
             hint="is the disk full, or the directory not writable?",
         )
+
+
+def _locked(directory: Path) -> int:
+    """Lock the directory until the descriptor is closed. Raises ``UsageError`` if another process has it."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise UsageError(f"{directory}: another process writes there", hint="wait for it, or end it") from None
+    except OSError:  # a file system without locks
+        pass
+    return descriptor
 
 
 def snapshot_places(directory: Path, count: int) -> list[Path]:

@@ -13,7 +13,7 @@ import trio
 from scanner import __version__
 from scanner.cross_endpoint import CrossEndpoint, cross_endpoint, with_finding
 from scanner.custom_rules import of_endpoint
-from scanner.errors import ResourceError
+from scanner.errors import InputError, ResourceError
 from scanner.jobs import Job, Surroundings, at
 from scanner.judge import RULES, SCAN_RULES, Judgement, judge, judgement
 from scanner.judge.network_policy import explain
@@ -79,7 +79,7 @@ class Recording:
     dials: bool = True
     """False: a job without an observation is not started."""
     interrupted: str | None = None
-    """The reason why it has none."""
+    """The reason why the observations are not those of a complete scan."""
 
 
 NOTHING_RECORDED = Recording()
@@ -164,7 +164,8 @@ async def scan(
                 nursery.start_soon(_work, run, source)
     run.left.update(job.share for _, job in source)
     run.settle()
-    return _report(run, started, gate.stopped or (recording.interrupted if run.left else None))
+    lost = "missing observations" if run.left and not recording.dials else None
+    return _report(run, started, gate.stopped or recording.interrupted or lost)
 
 
 async def _work(run: Run, source: Iterable[tuple[int, Job]]) -> None:
@@ -188,21 +189,43 @@ def said(missing: ResourceError) -> str:
 async def _examine(job: Job, place: int, run: Run) -> None:
     """Probe and judge each address of the job's endpoint; one without an address is reported as such."""
     earlier = dict(run.recording.recorded(place))
-    if not (earlier or run.recording.dials):
-        run.left[job.share] += 1
-        return
+    _check_same(job.endpoint, earlier)
+    if not run.recording.dials and (lost := _lost(earlier)):
+        run.left[job.share] += lost
+        if not earlier:
+            return
     found, missing = await _addresses(job.endpoint, earlier, run)
     job = replace(job, replicated=job.replicated or len(found) > 1)
     for endpoint in found:
         if seen := earlier.get(endpoint.instance):
             await _judge(_case(endpoint, job.owes(endpoint), seen.observation, run), job, place, run, seen)
         elif run.recording.dials:
-            await _judge(await _asked(job, endpoint, run), job, place, run)
+            case = await _asked(job, endpoint, run)
+            await _judge(case, job, place, run, beside=len(found))
     if missing is not None:
         endpoint = replace(job.endpoint, address=job.endpoint.address or job.endpoint.host)
         known = earlier.get(endpoint.instance)
         case = _case(endpoint, job.owes(job.endpoint), known.observation if known else missing, run)
         await _judge(case, job, place, run, known)
+
+
+def _lost(earlier: Mapping[str, Seen]) -> int:
+    """Return the number of endpoints of a job that have no observation."""
+    return max(max((seen.beside for seen in earlier.values()), default=1) - len(earlier), 0)
+
+
+def _check_same(endpoint: Endpoint, earlier: Mapping[str, Seen]) -> None:
+    """Raise ``InputError`` for an observation of another listener."""
+    for seen in earlier.values():
+        if _listener(seen.endpoint) != _listener(endpoint):
+            raise InputError(
+                f"the saved scan has an observation of {seen.endpoint.id} in the place of {endpoint.id}",
+                hint="its files were changed: scan again",
+            )
+
+
+def _listener(endpoint: Endpoint) -> tuple[object, ...]:
+    return endpoint.id, endpoint.host, endpoint.port, endpoint.transport, endpoint.server_name
 
 
 async def _asked(job: Job, endpoint: Endpoint, run: Run) -> Case:
@@ -231,7 +254,7 @@ async def _addresses(
     if seen := None if endpoint.address else earlier.get(endpoint.instance):
         return (), seen.observation
     if not (endpoint.address or run.recording.dials):
-        return tuple(replace(seen.endpoint, id=endpoint.id) for seen in earlier.values()), None
+        return tuple(seen.endpoint for seen in earlier.values()), None
     if not endpoint.ready and endpoint.pod is None:
         return (), unasked(endpoint, Reach.CLOSED, "the Service has no ready endpoints: nothing listens there now")
     if endpoint.address:
@@ -253,8 +276,9 @@ def _case(endpoint: Endpoint, expectation: Expectation, seen: Observation, run: 
     return Case(endpoint=endpoint, expectation=expectation, observation=seen, policy=policy, now=seen.at)
 
 
-async def _judge(case: Case, job: Job, place: int, run: Run, recorded: Seen | None = None) -> None:
-    """Judge one observation, with sslyze if it is enabled, and write the row. ``recorded``: it was made earlier."""
+async def _judge(case: Case, job: Job, place: int, run: Run, recorded: Seen | None = None, *, beside: int = 1) -> None:
+    """Judge one observation, with sslyze if it is enabled, and write the row. ``recorded``: it was made earlier;
+    ``beside``: the endpoints of its job."""
     if recorded:
         case = replace(case, opinion=recorded.opinion)
     result = judge(case)
@@ -280,7 +304,10 @@ async def _judge(case: Case, job: Job, place: int, run: Run, recorded: Seen | No
     )
     if job.serve is not None:
         job.serve(case.endpoint, case.observation, case.expectation)
-    run.recording.record(Seen(endpoint=case.endpoint, observation=case.observation, opinion=case.opinion, place=place))
+    beside = recorded.beside if recorded else beside
+    run.recording.record(
+        Seen(endpoint=case.endpoint, observation=case.observation, opinion=case.opinion, place=place, beside=beside)
+    )
     declared = case.endpoint.certainty != "candidate" or case.observation.reach in _SPEAKS_TLS
     waits = job.replicated and case.expectation.passed_on is not None
     run.keep(row, place, declared=declared, waits=waits)

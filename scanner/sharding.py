@@ -57,6 +57,6 @@ def parse_shard(text: str, environment: Mapping[str, str]) -> Shard:
 
 
 def shard_of_directory(name: str) -> Shard | None:
-    """Return the shard whose directory has this name."""
+    """Return the shard whose directory has this name; None for another directory."""
     found = _NAME.fullmatch(name)
-    return Shard(int(found[1]), int(found[2])) if found else None
+    return Shard(int(found[1]), int(found[2])) if found and int(found[1]) < int(found[2]) <= MOST else None

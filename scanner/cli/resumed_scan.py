@@ -41,8 +41,10 @@ def resumed(directory: str, shard: Shard | None, limits: Limits, asked: ClusterA
     until(lambda: Path(directory, HEAD).is_file(), wait)
     saved = _SavedScan.load(directory)
     settings = replace(saved.settings, limits=scan_cluster.gentle(limits) if saved.clusters else limits)
-    work = _work([saved], settings, RecordedObservations(recorded_files(directory)))
-    work = replace(work, save=directory, resumed=True)
+    files = recorded_files(directory, saved.head.scan)
+    work = _work([saved], settings, RecordedObservations(files))
+    own = RecordedObservations(each for each in files if each.parent == Path(directory))
+    work = replace(work, save=directory, resumed=True, kept=own.at if shard is None else work.recording.recorded)
     if saved.head.selection.via:
         work = replace(
             work, accesses=scan_cluster.ways_in(replace(asked, via=saved.head.selection.via), saved.clusters)
@@ -61,14 +63,14 @@ def merged(directories: Sequence[str], wait: float) -> Work:
         until(partial(_complete, each), wait)
     saved = [_SavedScan.load(each) for each in directories]
     _check(saved)
-    recorded = [RecordedObservations(recorded_files(each)) for each in directories]
+    recorded = [RecordedObservations(recorded_files(each.directory, each.head.scan)) for each in saved]
     sizes = [each.size() for each in saved]
     several = sum(len(each.clusters) for each in saved) > 1
     prefixes = [f"{each.clusters[0].facts.name}/" if several and len(each.clusters) == 1 else "" for each in saved]
     every = recorded[0] if len(saved) == 1 else OfSeveralScans(list(zip(recorded, sizes, prefixes, strict=True)))
     work = _work(saved, saved[0].settings, every)
-    ends = [head.finished for each in directories for head in _heads(each) if head.finished]
-    why = " and ".join(filter(None, map(_shortfall, saved))) or "the end of its process"
+    ends = [head.finished for each in saved for head in _heads(each) if head.finished]
+    why = " and ".join(filter(None, map(_shortfall, saved))) or None
     return replace(
         work,
         recording=replace(work.recording, dials=False, interrupted=why),
@@ -123,6 +125,8 @@ class _SavedScan:
     def load(cls, directory: str) -> _SavedScan:
         """Raises ``InputError``."""
         head = load_head(directory, unfinished=True)
+        if not head.scan:
+            raise InputError(f"{directory}: an earlier release saved it", hint="scan again with --save")
         policy = kept_policy(Path(directory), head)
         asked = ClusterAsked(**asdict(head.selection), components=tuple(_components(directory, head)))
         view = viewpoint(asked, policy, head.profile if head.clusters else None)
@@ -197,36 +201,42 @@ def until(ready: Callable[[], bool], seconds: float) -> None:
         sleep(_POLL)
 
 
-def _heads(directory: str) -> Iterator[Head]:
+def _heads(saved: _SavedScan) -> Iterator[Head]:
     """Yield the descriptions of the scan and of its shards."""
-    for each in (Path(directory), *Path(directory, SHARDS).glob("*")):
+    yield saved.head
+    for each in Path(saved.directory, SHARDS, saved.head.scan).glob("*"):
         if (each / HEAD).is_file():
             yield load_head(str(each), unfinished=True)
 
 
 def _complete(directory: str) -> bool:
-    """Return true if the scan is complete: all its shards, or the scan itself if it has none."""
-    if not Path(directory, HEAD).is_file():
-        return False
-    if any(Path(directory, SHARDS).glob("*")):
-        return not _missing(directory)
-    return not load_head(directory, unfinished=True).unfinished
+    """True if the scan in ``directory``, or every shard of it, is complete."""
+    return Path(directory, HEAD).is_file() and not _shortfall_of(directory, load_head(directory, unfinished=True))
 
 
-def _missing(directory: str) -> str:
-    """Return the shards that did not end, ``shards 1, 3 of 8``; "" if none is missing or the scan has none."""
-    found = {each.name: shard_of_directory(each.name) for each in Path(directory, SHARDS).glob("*")}
+def _shortfall(saved: _SavedScan) -> str:
+    return _shortfall_of(saved.directory, saved.head)
+
+
+def _shortfall_of(directory: str, head: Head) -> str:
+    """Return what the scan lacks: the reason of its end, or ``missing shards 1, 3 of 8``; "" if it is complete."""
+    if not head.unfinished and not head.interrupted:
+        return ""
+    below = Path(directory, SHARDS, head.scan)
+    found = {each.name: shard_of_directory(each.name) for each in below.glob("*")}
+    if strange := next((name for name, shard in found.items() if shard is None), None):
+        raise InputError(f"{below / strange}: not the directory of a shard", hint="remove it")
     counts = {each.count for each in found.values() if each}
     if len(counts) > 1:
-        numbers = ", ".join(map(str, sorted(counts)))
-        raise InputError(f"{directory}: it has shards of several scans, of {numbers} shards each", hint="scan again")
+        numbers = " and ".join(map(str, sorted(counts)))
+        raise InputError(f"{directory}: it has shards of {numbers} parts", hint="use one number of shards; scan again")
     if not counts:
-        return ""
+        return head.interrupted or "the end of its process"
     (count,) = counts
     shards = (Shard(index, count) for index in range(count))
-    missing = [str(each.index) for each in shards if not _ended(Path(directory, SHARDS, each.name))]
+    missing = [str(each.index) for each in shards if not _ended(below / each.name)]
     named = ", ".join(missing[:20]) + (f" and {len(missing) - 20} more" if len(missing) > 20 else "")
-    return f"shards {named} of {count}" if missing else ""
+    return f"missing shards {named} of {count}" if missing else ""
 
 
 def _ended(shard: Path) -> bool:
@@ -234,12 +244,6 @@ def _ended(shard: Path) -> bool:
         return False
     head = load_head(str(shard), unfinished=True)
     return not head.unfinished and head.interrupted is None
-
-
-def _shortfall(saved: _SavedScan) -> str:
-    if missing := _missing(saved.directory):
-        return f"missing {missing}"
-    return saved.head.interrupted or ""
 
 
 def _check(saved: Sequence[_SavedScan]) -> None:
@@ -253,11 +257,13 @@ def _check(saved: Sequence[_SavedScan]) -> None:
         if _options(each) != _options(first):
             raise UsageError(
                 f"{each.directory} and {first.directory} were scanned with other options or another policy",
-                hint="scan them with the same --mode, --confirm, --deep, --active-http, --profile and --policy",
+                hint="use the same --mode, --confirm, --deep, --profile, --ca, --components and --policy",
             )
 
 
 def _options(saved: _SavedScan) -> tuple[object, ...]:
     head = saved.head
     policy = content(Path(saved.directory, POLICY), 2**24, saved.directory) if head.policy else b""
-    return head.mode, head.confirm, head.deep, head.active_http, head.profile, head.thresholds, policy
+    components = [content(path, 2**24, saved.directory) for path in _components(saved.directory, head)]
+    how = head.mode, head.confirm, head.deep, head.active_http, head.profile, head.anchors
+    return *how, head.thresholds, policy, components

@@ -74,6 +74,8 @@ class Work:
     """The part of the scan that this process probes; None: all of it."""
     recording: Recording = NOTHING_RECORDED
     """Observations of an earlier part of the scan."""
+    kept: Callable[[int], Mapping[str, Seen]] = lambda _: {}
+    """Those among them that the directory of ``--resume`` has; those of shards are copied."""
     started: str | None = None
     """Start of an earlier part of the scan, RFC 3339; None: now."""
     finished: str | None = None
@@ -89,22 +91,16 @@ def run_and_report(work: Work, outputs: tuple[Output, ...], fail_on: FailOn, lou
                 report = run_trio(partial(scan_until_signal, work, rows, show_row, _record(work, writer)))
                 report = _dated(replace(report, fail_on=fail_on), work)
                 rows.close()
-                if writer:
-                    writer.finish(
-                        rows_file,
-                        report.findings,
-                        report.coverage,
-                        report.started,
-                        report.summary.outcomes,
-                        report.finished,
-                    )
-            if work.shard:
+                unsaved = _saved(writer, rows_file, report) if writer else None
+            if work.shard and not unsaved:
                 return _shard_ended(work, report)
             report = replace(report, history=work.history)
             if work.baseline:
                 report = scan_with_baseline(report, work.baseline)
             finish(report, outputs, loudness)
             code = _published(report, work.destinations)
+            if unsaved:
+                raise unsaved
         if rows_file.parent != Path(scratch):
             rows_file.unlink(missing_ok=True)  # the complete document is written
     return code
@@ -131,9 +127,18 @@ def saved_scan_writer(work: Work) -> AbstractContextManager[SavedScanWriter | No
     from scanner.saved_scan import SavedScanWriter  # noqa: PLC0415 - most scans keep nothing
 
     if work.resumed:
-        part = f"{SHARDS}/{work.shard.name}" if work.shard else ""
+        part = f"{SHARDS}/{work.head.scan}/{work.shard.name}" if work.shard else ""
         return SavedScanWriter(work.save, work.head, part=part, resumed=True)
     return SavedScanWriter(work.save, work.head, work.snapshots, work.inputs, work.earlier, work.targets)
+
+
+def _saved(writer: SavedScanWriter, rows: Path, report: Report) -> ResourceError | None:
+    """Save the results. Returns the error if that is not possible: the reports are written first."""
+    try:
+        writer.finish(rows, report.findings, report.coverage, report.started, report.summary.outcomes, report.finished)
+    except ResourceError as error:
+        return error
+    return None
 
 
 def _record(work: Work, writer: SavedScanWriter | None) -> Record:
@@ -146,7 +151,7 @@ def _record(work: Work, writer: SavedScanWriter | None) -> Record:
 
 
 def _known(work: Work, seen: Seen) -> bool:
-    return seen.place is not None and seen.endpoint.instance in work.recording.recorded(seen.place)
+    return seen.place is not None and seen.endpoint.instance in work.kept(seen.place)
 
 
 def _dated(report: Report, work: Work) -> Report:

@@ -76,7 +76,7 @@ def run(options: dict[str, Any]) -> int:
     if resume is None and (shard or wait):
         raise UsageError(f"{'--shard' if shard else '--wait'} needs --resume", hint=_SHARDS)
     if resume is not None:
-        _refuse_others({**options, "save": save, "dry_run": dry_run})
+        _refuse_others({**options, "save": save, "dry_run": dry_run}, shard)
     cluster = ClusterAsked(**{each.name: options.pop(each.name) for each in fields(ClusterAsked)})
     asked = Asked(**options)
     refuse_empty(
@@ -111,11 +111,12 @@ def run(options: dict[str, Any]) -> int:
         *(briefly(chosen) if asked.brief else chosen),
         *(compatible(asked.compat) if asked.compat else ()),
     )
-    fail_on = asked.fail_on or config.fail_on or "medium"
+    fail_on = asked.fail_on or config.fail_on or work.head.fail_on
     loudness: Loudness = "quiet" if asked.quiet else "verbose" if asked.verbose else "normal"
     work = replace(
         work,
         save=save or work.save,
+        head=replace(work.head, fail_on=fail_on),
         inputs=_inputs(asked, cluster),
         baseline=known,
     )
@@ -134,8 +135,12 @@ _WITH_RESUME = frozenset(
 """Options beside ``--resume``; the saved scan has the others."""
 
 
-def _refuse_others(options: dict[str, Any]) -> None:
-    """Raise ``UsageError`` for an option beside ``--resume`` that the saved scan has."""
+def _refuse_others(options: dict[str, Any], shard: str | None) -> None:
+    """Raise ``UsageError`` for an option beside ``--resume`` that the saved scan has, or that no shard needs."""
+    for name in ("format", "brief", "compat", "fail_on", "baseline", "history") if shard else ():
+        if options.get("formats" if name == "format" else name):
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{option} is for the report, and a shard has none", hint=f"use adhere merge {option}")
     for name, value in options.items():
         if name not in _WITH_RESUME and value not in (None, (), False):
             option = {"target_file": "targets", "policy_file": "policy", "required": "require"}.get(name, name)

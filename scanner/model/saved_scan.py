@@ -19,7 +19,7 @@ from scanner.kube.snapshot import YEARS
 from scanner.kube.tls_profile import Profile
 from scanner.model.endpoint import Endpoint
 from scanner.model.observation import Observation, Opinion
-from scanner.model.report import Coverage
+from scanner.model.report import Coverage, FailOn
 from scanner.model.scan_policy import Policy
 from scanner.model.serialization import DecodeError, codec
 
@@ -83,6 +83,9 @@ class Head:
     """None: by a release that did not keep it."""
     outcomes: dict[str, int] | None = None
     """Endpoints by outcome. None: by a release that did not keep it."""
+    scan: str = ""
+    """Random id of the scan: its shards are below it. Empty: by a release that could not resume."""
+    fail_on: FailOn = "medium"
     unfinished: bool = False
     """True until the scan ends: ``adhere scan --resume`` goes on with it."""
     finished: str = ""
@@ -129,6 +132,8 @@ class Seen:
     place: int | None = None
     """Place of its job in the whole scan; endpoints at several addresses share one. None: by a release that did not
     keep it."""
+    beside: int = 1
+    """Number of endpoints of that job; fewer are recorded if the process was killed between them."""
 
 
 def encode(seen: Seen) -> str:
@@ -136,6 +141,7 @@ def encode(seen: Seen) -> str:
     record = {
         "record": RECORD,
         **({} if seen.place is None else {"place": seen.place}),
+        **({} if seen.beside == 1 else {"beside": seen.beside}),
         "endpoint": codec(Endpoint).encode(seen.endpoint),
         "observation": codec(Observation).encode(seen.observation),
     }
@@ -161,13 +167,14 @@ def decode(line: str | bytes, where: str) -> Seen:
         observation = _member(value, "observation", Observation)
         opinion = _member(value, "opinion", Opinion) if "opinion" in value else None
         place = _member(value, "place", int) if "place" in value else None
+        beside = _member(value, "beside", int) if "beside" in value else 1
     except DecodeError as error:
         raise InputError(f"{where}: {error.path}: {error.problem}", hint=_HINT) from error
     if not 0 < endpoint.port < 65536:
         raise InputError(f"{where}: endpoint.port: {endpoint.port} is not a port", hint=_HINT)
     if observation.at.year not in YEARS:
         raise InputError(f"{where}: observation.at: invalid year {observation.at.year}", hint=_HINT)
-    return Seen(endpoint=endpoint, observation=observation, opinion=opinion, place=place)
+    return Seen(endpoint=endpoint, observation=observation, opinion=opinion, place=place, beside=beside)
 
 
 def _member(value: dict[str, object], name: str, kind: type[T]) -> T:

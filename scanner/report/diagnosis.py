@@ -108,9 +108,8 @@ def _steps(page: Page, each: Diagnosis) -> None:
         doubtful = [n for n, step in enumerate(each.steps, start=1) if step.answer.outcome in ("not-read", "unknown")]
         known = "no step before it stopped, so this is a bug of the component"
         if doubtful:
-            known = (
-                f"check step {', '.join(map(str, doubtful))} first; if it has no fault, this is a bug of the component"
-            )
+            steps = " and ".join(map(str, doubtful))
+            known = f"check what is not known in step {steps}; without a fault there, this is a bug of the component"
         page.line(f"  next: {known}: {bug} writes the report")
     if each.conclusion == "ok" and (missing := not_checked(each)):
         page.line(f"  not checked: {', '.join(missing)}")

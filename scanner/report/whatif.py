@@ -344,7 +344,7 @@ def write_text(
     for count, what in (
         (comparison.out_of_scope, "would no longer be scanned"),
         (comparison.newly_in_scope, "would be scanned too, and have not been probed yet"),
-        (comparison.only_before - comparison.out_of_scope, "only in the first judgement"),
+        (_unobserved(comparison), "only in the first judgement"),
         (comparison.only_after, "only in the second judgement"),
     ):
         if count:
@@ -355,10 +355,15 @@ def write_text(
 
 
 def exit_code(comparison: Comparison) -> int:
-    """Return 1 for new failures, else 3 for newly inconclusive results, else 0."""
+    """Return 1 for new failures, else 3 for newly inconclusive results and for lost observations, else 0."""
     if comparison.breaks:
         return EXIT_FINDINGS
-    return EXIT_INCOMPLETE if comparison.loses else EXIT_OK
+    return EXIT_INCOMPLETE if comparison.loses or _unobserved(comparison) else EXIT_OK
+
+
+def _unobserved(comparison: Comparison) -> int:
+    """Return the number of endpoints of the saved scan that have no observation: its files were changed."""
+    return max(comparison.only_before - comparison.out_of_scope, 0)
 
 
 def exit_line(comparison: Comparison) -> str:
@@ -367,6 +372,8 @@ def exit_line(comparison: Comparison) -> str:
         _reason(comparison.changed("fails"), comparison.failing, "would newly fail"),
         _reason(comparison.changed("inconclusive"), comparison.undecided, "would become inconclusive"),
     ]
+    if lost := _unobserved(comparison):
+        reasons.append(f"not complete: {counted(lost, 'endpoint')} of the saved scan without an observation")
     if not any(reasons):
         reasons = ["nothing would newly fail or become inconclusive"]
     return exit_text(exit_code(comparison), reasons)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -53,13 +54,17 @@ def _unfinished(kept: Path, into: Path) -> Path:
     return into
 
 
+def _shards(saved: Path) -> Path:
+    return saved / SHARDS / str(json.loads((saved / HEAD).read_text())["scan"])
+
+
 def _spread(kept: Path, into: Path, count: int) -> None:
     """Distribute the observations of a scan as its shards would have made them."""
     lines = (kept / OBSERVATIONS).read_text().splitlines(keepends=True)
     seen = [(line, decode(line, "line").endpoint) for line in lines]
     for index in range(count):
         shard = Shard(index, count)
-        directory = into / SHARDS / shard.name
+        directory = _shards(into) / shard.name
         directory.mkdir(parents=True)
         mine = {id(job.endpoint) for job in shard.of(Job(endpoint=each, owes=_unused) for _, each in seen)}
         (directory / OBSERVATIONS).write_text("".join(line for line, each in seen if id(each) in mine))
@@ -83,8 +88,8 @@ def test_merged_shards_equal_the_whole_scan(
 
 def test_a_missing_shard_makes_the_scan_incomplete_and_is_named(place: Place, prepared: Path, call: Call) -> None:
     _spread(place.kept, prepared, 3)
-    (prepared / SHARDS / "1-of-3" / OBSERVATIONS).unlink()
-    (prepared / SHARDS / "1-of-3" / HEAD).unlink()
+    (_shards(prepared) / "1-of-3" / OBSERVATIONS).unlink()
+    (_shards(prepared) / "1-of-3" / HEAD).unlink()
     answer = call("merge", prepared, "--fail-on", "never")
     assert answer.code == 3
     assert "stopped by missing shards 1 of 3: " in answer.out
@@ -93,9 +98,9 @@ def test_a_missing_shard_makes_the_scan_incomplete_and_is_named(place: Place, pr
 
 def test_shards_of_two_sizes_are_refused(place: Place, prepared: Path, call: Call) -> None:
     _spread(place.kept, prepared, 3)
-    (prepared / SHARDS / "0-of-4").mkdir()
+    (_shards(prepared) / "0-of-4").mkdir()
     answer = call("merge", prepared)
-    assert (answer.code, "shards of several scans, of 3, 4 shards each" in answer.err) == (2, True)
+    assert (answer.code, "shards of 3 and 4 parts" in answer.err) == (2, True)
 
 
 def test_nothing_recorded_is_asked_again(place: Place, whole: dict[str, Any], prepared: Path, call: Call) -> None:
@@ -180,7 +185,7 @@ def _killed(saved: Path, *options: str) -> None:
 
 
 def _lines(saved: Path) -> int:
-    found = [saved / OBSERVATIONS, *(saved / SHARDS).glob(f"*/{OBSERVATIONS}")]
+    found = [saved / OBSERVATIONS, *(saved / SHARDS).glob(f"*/*/{OBSERVATIONS}")]
     return sum(each.read_bytes().count(b"\n") for each in found if each.exists())
 
 
@@ -194,6 +199,114 @@ def _judged(document: dict[str, Any]) -> list[tuple[object, ...]]:
         )
         for row in document["endpoints"]
     ]
+
+
+@pytest.fixture
+def listed(farm: Farm, call: Call, tmp_path: Path) -> Path:
+    """A saved scan of two targets, not started; one of them fails."""
+    saved = tmp_path / "listed"
+    targets = farm.targets("modern", "intermediate-rsa")
+    answer = call("scan", *targets, "--ca", farm.ca, "--profile", "modern", "--dry-run", "--save", saved)
+    assert answer.code == 0, answer.err
+    return saved
+
+
+def test_an_address_that_was_not_asked_makes_the_merged_scan_incomplete(listed: Path, call: Call) -> None:
+    """Of a host with two addresses, the process was killed between them."""
+    assert call("scan", "--resume", listed, "--fail-on", "never", *LIMITS).code == 0
+    first, second = (listed / OBSERVATIONS).read_text().splitlines(keepends=True)
+    (listed / OBSERVATIONS).write_text(first.replace('"place":', '"beside":2,"place":', 1) + second)
+    assert call("merge", listed).code == 2  # the place comes second
+    head, rest = first.split(',"endpoint"', 1)
+    (listed / OBSERVATIONS).write_text(f'{head},"beside":2,"endpoint"{rest}{second}')
+    answer = call("merge", listed, "--fail-on", "never")
+    assert (answer.code, "1 not started" in answer.out) == (3, True)
+    assert "stopped by missing observations" in answer.out
+
+
+def test_a_sharded_scan_that_is_finished_alone_has_all_observations(listed: Path, call: Call, tmp_path: Path) -> None:
+    assert call("scan", "--resume", listed, "--shard", "0/1", *LIMITS).code == 0
+    assert call("scan", "--resume", listed, *LIMITS).code == 1
+    answer = call("whatif", listed, "--profile", "intermediate")
+    assert "only in the first judgement" not in answer.out
+    (listed / OBSERVATIONS).write_text("")
+    answer = call("whatif", listed, "--profile", "intermediate")
+    assert answer.code == 3
+    assert "2 endpoints of the saved scan without an observation" in answer.out
+
+
+def test_shards_of_another_scan_are_not_used(farm: Farm, listed: Path, call: Call, tmp_path: Path) -> None:
+    assert call("scan", "--resume", listed, "--shard", "0/1", *LIMITS).code == 0
+    other = tmp_path / "other"
+    assert call("scan", *farm.targets("plaintext-http"), "--dry-run", "--save", other).code == 0
+    copytree(listed / SHARDS, other / SHARDS)
+    answer = call("merge", other)
+    assert (answer.code, "stopped by the end of its process" in answer.out) == (3, True), answer.out
+    scan = json.loads((other / HEAD).read_text())["scan"]
+    (other / SHARDS / json.loads((listed / HEAD).read_text())["scan"]).rename(other / SHARDS / scan)
+    answer = call("merge", other)
+    assert (answer.code, "in the place of" in answer.err) == (2, True), answer.err
+
+
+def test_a_target_that_was_changed_is_refused(listed: Path, call: Call) -> None:
+    assert call("scan", "--resume", listed, *LIMITS).code == 1
+    lines = (listed / TARGETS).read_text().splitlines(keepends=True)
+    (listed / TARGETS).write_text("".join(reversed(lines)))
+    for command in (("merge", listed), ("scan", "--resume", listed, *LIMITS)):
+        answer = call(*command)
+        assert (answer.code, "its files were changed" in answer.err) == (2, True), answer.err
+
+
+def test_a_directory_of_an_earlier_release_is_refused(listed: Path, call: Call) -> None:
+    head = json.loads((listed / HEAD).read_text())
+    (listed / HEAD).write_text(json.dumps({name: head[name] for name in head if name not in ("scan", "selection")}))
+    for command in (("merge", listed), ("scan", "--resume", listed)):
+        answer = call(*command)
+        assert (answer.code, "an earlier release saved it" in answer.err) == (2, True), answer.err
+
+
+def test_one_process_writes_at_a_time(listed: Path, call: Call) -> None:
+    descriptor = os.open(listed, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    answer = call("scan", "--resume", listed, *LIMITS)
+    assert (answer.code, "another process writes there" in answer.err) == (2, True)
+    os.close(descriptor)
+
+
+def test_files_that_are_none_of_adhere(listed: Path, call: Call) -> None:
+    (listed / OBSERVATIONS).unlink()
+    os.mkfifo(listed / OBSERVATIONS)
+    for command in (("merge", listed), ("scan", "--resume", listed)):
+        answer = call(*command)
+        assert (answer.code, "not a regular file" in answer.err) == (2, True), answer.err
+    (listed / OBSERVATIONS).unlink()
+    (listed / OBSERVATIONS).symlink_to("/etc/passwd")
+    answer = call("merge", listed)
+    assert (answer.code, "leads out of the directory" in answer.err) == (2, True), answer.err
+
+
+def test_the_input_of_a_merge_is_not_its_output(listed: Path, call: Call) -> None:
+    for inside in (listed, listed / SHARDS, listed.parent):
+        answer = call("merge", listed, "--save", inside)
+        assert (answer.code, "or above it" in answer.err) == (2, True), answer.err
+
+
+def test_the_severity_of_the_scan_counts_in_its_parts(farm: Farm, call: Call, tmp_path: Path) -> None:
+    saved = tmp_path / "saved"
+    options = ("--profile", "modern", "--ca", farm.ca, "--fail-on", "never")
+    assert call("scan", *farm.targets("intermediate-rsa"), *options, "--save", saved, *LIMITS).code == 0
+    assert call("merge", saved).code == 0
+    assert call("merge", saved, "--fail-on", "high").code == 1
+    assert call("scan", "--resume", saved, *LIMITS).code == 0
+    answer = call("scan", "--resume", saved, "--shard", "0/1", "--format", "json")
+    assert (answer.code, "--format is for the report" in answer.err) == (2, True)
+
+
+def test_a_wrong_target_leaves_the_former_scan(listed: Path, call: Call, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.txt"
+    wrong.write_text("good.test:443\nbad.test:99999\n")
+    assert call("scan", "--targets", wrong, "--save", listed).code == 2
+    assert len((listed / TARGETS).read_text().splitlines()) == 2
 
 
 @pytest.mark.parametrize(

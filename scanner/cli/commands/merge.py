@@ -27,9 +27,7 @@ from scanner.model.report import SCHEMA, FailOn
 @click.option(
     "--fail-on",
     type=click.Choice(get_args(FailOn)),
-    default="medium",
-    show_default=True,
-    help="Lowest severity that makes the exit code 1.",
+    help="Lowest severity that makes the exit code 1.  [default: that of the scan]",
 )
 @BASELINE
 @click.option("--save", metavar="DIR", help="Save the whole scan for adhere whatif.")
@@ -39,7 +37,7 @@ from scanner.model.report import SCHEMA, FailOn
 def merge(
     results: tuple[str, ...],
     formats: tuple[str, ...],
-    fail_on: FailOn,
+    fail_on: FailOn | None,
     baseline: str | None,
     save: str | None,
     wait: float | None,
@@ -63,10 +61,12 @@ def merge(
         raise UsageError("--quiet and --verbose cannot be combined", hint="remove one of them")
     if baseline and len(results) > 1:  # cluster-wide findings do not name their cluster
         raise UsageError("--baseline needs one cluster", hint="merge each with a baseline of its own")
-    if save and any(Path(each).resolve() == Path(save).resolve() for each in results):
-        raise UsageError(f"--save {save} is one of the scans that are merged", hint="choose another directory")
+    for each in results if save else ():
+        one, other = Path(each).resolve(), Path(save or "").resolve()
+        if one.is_relative_to(other) or other.is_relative_to(one):
+            raise UsageError(f"--save {save} is inside {each}, or above it", hint="choose another directory")
     outputs = parse_outputs(formats)
     work = merged(results, wait or 0)
     work = replace(work, save=save, baseline=load_baseline(baseline, SCHEMA) if baseline else None)
     loudness: Loudness = "quiet" if quiet else "verbose" if verbose else "normal"
-    return run_and_report(work, outputs, fail_on, loudness)
+    return run_and_report(work, outputs, fail_on or work.head.fail_on, loudness)
