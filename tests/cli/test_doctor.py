@@ -57,7 +57,7 @@ def test_the_component_that_is_stuck_is_found(call: Call, place: Place) -> None:
     assert "the configuration does not reach 1 of them" in answer.out
     assert re.search(r"^  metrics-server +stopped at step 8 \(served configuration\)$", answer.out, re.MULTILINE)
     assert "does not follow its profile at 1 of 1 address" in answer.out
-    assert "next: check what is not known in step 6; without a fault there, this is a bug" in answer.out
+    assert "next: check what is not known in step 6 and 7; without a fault there, this is a bug" in answer.out
     assert "adhere explain metrics-server --bug --results DIR" in answer.out
     assert "adhere scan --cluster --allow-loopback --include component=metrics-server" in answer.out
     assert "oc rollout status -n openshift-monitoring deployment/metrics-server" in answer.out
