@@ -275,7 +275,8 @@ def test_chains_are_judged_by_the_anchors_that_are_given(call: Call, farm: Farm)
 
 def test_quiet_says_nothing_and_verbose_says_everything(call: Call, farm: Farm, tmp_path: Path) -> None:
     line = ["scan", *farm.targets("modern", "closed"), "--mode", "verdict", "--format", f"json={tmp_path / 'r.json'}"]
-    assert call(*line).err == f"adhere: wrote {tmp_path / 'r.json'}\n"
+    wrote = f"adhere: wrote {tmp_path / 'r.json'}\n"
+    assert call(*line).err == f"{wrote}exit 3: not complete: 1 endpoint could not be judged\n"
     assert call(*line, "--quiet").err == ""
     assert call(*line, "-q").err == ""
     told = call(*line, "--verbose").err.splitlines()
@@ -283,7 +284,7 @@ def test_quiet_says_nothing_and_verbose_says_everything(call: Call, farm: Farm, 
         ("pass", farm["modern"].target),
         ("inconclusive", farm["closed"].target),
     }
-    assert told[2:] == [f"adhere: wrote {tmp_path / 'r.json'}"]
+    assert told[2:] == [wrote.strip(), "exit 3: not complete: 1 endpoint could not be judged"]
 
 
 def test_the_example_in_the_docs_is_a_configuration(tmp_path: Path) -> None:
