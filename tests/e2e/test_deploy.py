@@ -27,6 +27,7 @@ CHOICES = {
     ),
 }
 """Values of the chart, and the components with the same meaning."""
+NAMESPACE = "adhere-deploy"
 OWN_LABELS = {"app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "helm.sh/chart"}
 """Labels that only a chart has."""
 
@@ -90,14 +91,23 @@ def test_wrong_values_are_refused() -> None:
 
 @pytest.fixture(scope="module")
 def namespace(writer: Writer) -> Iterator[None]:
-    """The namespace of the manifests and the account in it, which the API server requires for pods."""
-    path = CHART.parents[1] / "kustomize/namespace.yaml"
-    writer.create(yaml.safe_load(path.read_text()))
+    """The namespace of the manifests, by another name because other tests have one of theirs, and the account in it,
+    which the API server requires for pods."""
+    made = yaml.safe_load((CHART.parents[1] / "kustomize/namespace.yaml").read_text())
+    made["metadata"]["name"] = NAMESPACE
+    writer.create(made)
     account: Object = {"apiVersion": "v1", "kind": "ServiceAccount"}
-    writer.create({**account, "metadata": {"name": "adhere", "namespace": "adhere"}})
+    writer.create({**account, "metadata": {"name": "adhere", "namespace": NAMESPACE}})
     yield
-    writer.delete({**account, "metadata": {"name": "adhere", "namespace": "adhere"}})
-    writer.delete(yaml.safe_load(path.read_text()))
+    writer.delete({**account, "metadata": {"name": "adhere", "namespace": NAMESPACE}})
+    writer.delete(made)
+
+
+def _apart(item: Object) -> Object:
+    """The object where no other test has one of the same name."""
+    named = item["metadata"]
+    place = {"namespace": NAMESPACE} if "namespace" in named else {"name": f"{NAMESPACE}-{named['name']}"}
+    return {**item, "metadata": {**named, **place}}
 
 
 @needs_kubectl
@@ -109,12 +119,12 @@ def test_a_restricted_namespace_takes_every_object(made_by: str, writer: Writer,
         directory = tmp_path / str(number)
         rendered = chart(values) if made_by == "chart" else kustomized(directory, *components)
         pods: list[Object] = [
-            {"apiVersion": "v1", "kind": "Pod", **each, "metadata": {"name": name, "namespace": "adhere"}}
+            {"apiVersion": "v1", "kind": "Pod", **each, "metadata": {"name": name, "namespace": NAMESPACE}}
             for name, each in pod_templates(rendered).items()
         ]
         for each in [*rendered.values(), *pods]:
             if each["metadata"]["name"] != "adhere" or each["kind"] not in {"Namespace", "ServiceAccount"}:
-                writer.create(each, dry_run=True)
+                writer.create(_apart(each), dry_run=True)
         for each in pods:
             del each["spec"]["containers"][0]["securityContext"]
             with pytest.raises(RefusedError, match="violates PodSecurity"):
