@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import get_args
+from typing import Literal, get_args
 
 import click
 
 from scanner.cli.output import FORMATS, either, parse_outputs
-from scanner.cli.progress import Loudness
 from scanner.cli.shared_options import BASELINE, QUIET, SECONDS, completion, refuse_empty
 from scanner.errors import UsageError
 from scanner.model.report import SCHEMA, FailOn
@@ -68,5 +67,5 @@ def merge(
     outputs = parse_outputs(formats)
     work = merged(results, wait or 0)
     work = replace(work, save=save, baseline=load_baseline(baseline, SCHEMA) if baseline else None)
-    loudness: Loudness = "quiet" if quiet else "verbose" if verbose else "normal"
+    loudness: Literal["quiet", "normal", "verbose"] = "quiet" if quiet else "verbose" if verbose else "normal"
     return run_and_report(work, outputs, fail_on or work.head.fail_on, loudness)
