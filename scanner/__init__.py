@@ -15,8 +15,8 @@ The whole program is plain functions between values; I/O is in two places, ``clu
 * ``scan``     A scan, one function a step: jobs -> observations -> judgements -> rows -> report. Around it:
   ``jobs`` (endpoints to probe), ``assessment`` (a snapshot -> jobs), ``certificates`` (the inventory of a cluster),
   ``port_forward_route`` (dialling pods through port-forwards), ``saved_scan`` (a scan in a directory, judged again
-  with other settings), ``cross_endpoint`` (rules over all endpoints), ``doctor`` (the step at which the configuration
-  of a component stopped).
+  with other settings), ``object_store`` (the same directory, mirrored in S3), ``cross_endpoint`` (rules over all
+  endpoints), ``doctor`` (the step at which the configuration of a component stopped).
 * ``tls``      bytes <-> values: the codec, and every code point with its names. No I/O, imports nothing of ours.
 * ``kube``     the objects of a cluster, typed, read once and shared: kinds, objects, the snapshot that holds them.
 * ``model``    the nouns of a scan: endpoint, profile, expectation, observation, finding, policy.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from itertools import chain
+
+from msgspec import Struct, field, structs
 
 from scanner import certificates, discover, expect
 from scanner.certificates import Certificates
@@ -30,6 +31,7 @@ from scanner.model.finding import Finding
 from scanner.model.inventory import CertificateReport, NamesRow, certificate_report
 from scanner.model.pki_config import PkiConfig
 from scanner.model.scan_policy import ScanPolicy, Selector
+from scanner.values import replace
 
 READS: tuple[Kind, ...] = union(
     (cluster_facts.READS, discover.READS, expect.READS, network_policy.READS, certificates.READS)
@@ -37,8 +39,7 @@ READS: tuple[Kind, ...] = union(
 """Every kind of object that a scan of a cluster looks at; ``adhere rbac`` allows exactly these."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Viewpoint:
+class Viewpoint(Struct, frozen=True, kw_only=True):
     """Everything except the snapshot that decides which endpoints are found and what is required of them."""
 
     policy: ScanPolicy = ScanPolicy()
@@ -66,8 +67,7 @@ class Viewpoint:
     """``whatif``: OpenShift release whose profiles are used."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assessment:
+class Assessment(Struct, frozen=True, kw_only=True):
     """The assessment of one cluster from one viewpoint."""
 
     snapshot: Snapshot
@@ -217,4 +217,6 @@ def cluster_row(cluster: Assessment) -> dict[str, object]:
     """Return the cluster for the report."""
     said = cluster.expectations.adherence
     adherence = f"{said.field} {said.said}".strip() if said else ""
-    return {**asdict(cluster.facts), "adherence": adherence, "taken_at": cluster.snapshot.taken_at.isoformat()}
+    row = {**structs.asdict(cluster.facts), "adherence": adherence, "taken_at": cluster.snapshot.taken_at.isoformat()}
+    changed = cluster.expectations.changed
+    return {**row, "profile_changed": changed.isoformat()} if changed else row

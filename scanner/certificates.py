@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from functools import cached_property
 
 from scanner.config.certificate_names import load_names
@@ -34,6 +33,7 @@ from scanner.pki.object_rules import Configuration
 from scanner.pki.renewal import renewal
 from scanner.pki.rules import of_listener, of_objects
 from scanner.report.rows import finding_row, timestamp
+from scanner.values import replace
 
 _OVERRIDES = 20
 """Overrides that the line of a configuration names."""

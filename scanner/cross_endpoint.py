@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import chain
+
+from msgspec import Struct, field
 
 from scanner.jobs import Surroundings
 from scanner.judge import CROSS_ENDPOINT_RULES, WAIVABLE, judgement
@@ -19,10 +20,10 @@ from scanner.model.report import EndpointRow, FindingRow
 from scanner.model.rule import AnyRule
 from scanner.model.scan_policy import CustomRule, ScanPolicy
 from scanner.report.rows import finding_of, finding_row
+from scanner.values import replace
 
 
-@dataclass(slots=True)
-class CrossEndpoint:
+class CrossEndpoint(Struct):
     """State over the endpoints of a scan: used waivers, a digest of each replica, and served certificates."""
 
     policy: ScanPolicy

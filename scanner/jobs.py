@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
+
+from msgspec import Struct, field
 
 from scanner.judge.network_policy import NetworkPolicies
 from scanner.kube.hostnames import parse_zoned_address
@@ -17,6 +18,7 @@ from scanner.model.expectation import Because, CertificateExpectation, Expectati
 from scanner.model.finding import Finding
 from scanner.model.inventory import CertificateReport, NamesRow
 from scanner.model.observation import Observation
+from scanner.values import replace
 
 Owes = Callable[[Endpoint], Expectation]
 """Returns the expectation of an endpoint, once its address is known."""
@@ -25,8 +27,7 @@ Owes = Callable[[Endpoint], Expectation]
 Serve = Callable[[Endpoint, Observation, Expectation], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class Job(Struct, frozen=True, kw_only=True):
     """One listener to probe."""
 
     endpoint: Endpoint
@@ -50,8 +51,7 @@ class Job:
     """True if other endpoints may have the same id and must be compared."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True, kw_only=True):
     """The parts of a report that are not about endpoints, known before the first is probed."""
 
     cluster: dict[str, object] | None = None
@@ -75,8 +75,7 @@ class Surroundings:
     """Returns the coverage of the certificate names that the PKI configuration governs, after all endpoints."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TargetRequirements:
+class TargetRequirements(Struct, frozen=True, kw_only=True):
     """Requirements on all targets of a list, from the command line."""
 
     profile: Profile

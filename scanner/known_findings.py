@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator
-from dataclasses import replace
 from typing import Final, TextIO, TypedDict, TypeVar, cast
 
 from scanner.cross_endpoint import with_findings
@@ -25,6 +24,7 @@ from scanner.model.serialization import DecodeError, codec
 from scanner.report.escape import plain
 from scanner.report.results import CLUSTER, Results, file_of
 from scanner.report.stream import dumps, row_text, write_document
+from scanner.values import replace
 
 F = TypeVar("F", bound=FindingRow)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain
 
@@ -47,6 +46,7 @@ from scanner.pki.definitions import registered
 from scanner.pki.install_config import INSTALLATION, before_installation
 from scanner.pki.object_rules import DEFINITIONS, OBJECT, Configuration, placed
 from scanner.report.rows import finding_row, rule_row, timestamp
+from scanner.values import replace
 
 __all__ = ["LINT_READS", "declared", "lint_report", "referred", "reviewed"]
 

@@ -7,13 +7,13 @@ import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
 from scanner.errors import InputError
 from scanner.files.regular_file import opened
-from scanner.model.saved_scan import MOST_BYTES, OBSERVATIONS, SHARDS, Seen, decode
+from scanner.model.saved_scan import MOST_BYTES, PARTS, SHARDS, Seen, decode
+from scanner.values import replace
 
 _PLACE = re.compile(rb'\{"record":"[\w./]+","place":(\d{1,15}),')
 _STOPPED = b'"stopped":"'
@@ -37,7 +37,7 @@ class RecordedObservations:
 
     def __init__(self, paths: Iterable[Path]) -> None:
         self._paths = tuple(paths)
-        places, files, offsets = array("q"), array("H"), array("q")
+        places, files, offsets = array("q"), array("I"), array("q")
         for number, path in enumerate(self._paths):
             for place, offset in _index(path):
                 places.append(place)
@@ -45,7 +45,7 @@ class RecordedObservations:
                 offsets.append(offset)
         order = sorted(range(len(places)), key=places.__getitem__)
         self._places = array("q", (places[each] for each in order))
-        self._files = array("H", (files[each] for each in order))
+        self._files = array("I", (files[each] for each in order))
         self._offsets = array("q", (offsets[each] for each in order))
 
     def __len__(self) -> int:
@@ -101,8 +101,7 @@ def _named(seen: Seen, prefix: str) -> Seen:
 def recorded_files(directory: str, scan: str) -> list[Path]:
     """Return the files of observations of the saved scan with this id, and of its shards. Shards of a former scan in
     the same directory have another id."""
-    files = (Path(directory, OBSERVATIONS), *sorted(Path(directory, SHARDS, scan).glob(f"*/{OBSERVATIONS}")))
-    return [each for each in files if os.path.lexists(each)]
+    return [*sorted(Path(directory).glob(PARTS)), *sorted(Path(directory, SHARDS, scan).glob(f"*/{PARTS}"))]
 
 
 def remove_unfinished(path: Path) -> None:

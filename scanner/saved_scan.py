@@ -3,7 +3,7 @@
 ``scan.json`` describes the rest, and whether the scan is complete; ``observations.jsonl`` has the observation of every
 endpoint, ``rows.jsonl`` its row and ``findings.jsonl`` the cluster-wide findings; ``targets.jsonl`` has the list of
 targets, or ``snapshot/`` (``snapshots/1`` ... for several clusters) the clusters; ``shards/`` the observations of the
-processes that share the scan. No file has a private key.
+processes that share the scan; ``nodes.json`` the listeners that were found on nodes. No file has a private key.
 """
 
 from __future__ import annotations
@@ -11,16 +11,18 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryFile
 from types import TracebackType
 from typing import Self, TextIO
+
+from msgspec import Struct, field
 
 from scanner.assessment import READS, Assessment, Viewpoint, assess, surroundings
 from scanner.cross_endpoint import CrossEndpoint, cross_endpoint, with_finding
@@ -49,7 +51,9 @@ from scanner.model.saved_scan import (
     EARLIER,
     FINDINGS,
     HEAD,
+    NODES,
     OBSERVATIONS,
+    PARTS,
     POLICY,
     ROWS,
     SCHEMA,
@@ -63,6 +67,8 @@ from scanner.model.saved_scan import (
 )
 from scanner.model.scan_policy import MOST_DAYS, CustomRule, Scope, any_matches
 from scanner.model.serialization import DecodeError, codec
+from scanner.node.node_listeners import NodeListeners
+from scanner.object_store import Mirror, is_url
 from scanner.recorded_observations import remove_unfinished
 from scanner.report.atomic import atomic_write
 from scanner.report.rows import endpoint_row, finding_row, timestamp
@@ -70,8 +76,10 @@ from scanner.report.stream import dumps, read_rows
 from scanner.report.whatif import Outlook
 from scanner.tls.codepoints import VERSIONS
 from scanner.tls.names import version_name
+from scanner.values import replace
 
 _MOST_BYTES = 16 * 2**20
+_MOST_OF_NODES = 2**30
 _MOST_PARTS = 10_000
 """Most files or directories of one kind. A command line has room for fewer."""
 
@@ -80,7 +88,7 @@ class SavedScanWriter:
     """A directory that is filled during a scan. Its description is written first, so that a scan that was killed can
     be resumed; every observation is in the file before the next is made."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that a scan saves
         self,
         directory: str,
         head: Head,
@@ -88,19 +96,25 @@ class SavedScanWriter:
         inputs: Mapping[str, str] | None = None,
         earlier: tuple[Snapshot, ...] = (),
         targets: Iterable[Target] = (),
+        nodes: tuple[NodeListeners, ...] = (),
         *,
         part: str = "",
         resumed: bool = False,
+        mirror: Mirror | None = None,
     ) -> None:
         """``inputs``: policy and component files by their saved names. ``earlier``: snapshots of ``--previous``.
         ``part``: the directory below, if this process has a share of the scan only. ``resumed``: keep what is there.
+        ``mirror``: the object store that ``directory`` mirrors.
 
         Raises ``UsageError`` for a directory with other files, and ``ResourceError`` if it cannot be written.
         """
-        self._directory, self._part = Path(directory, part), part
+        if is_url(directory):
+            raise UsageError(f"{directory}: not a directory", hint="save the scan in a directory")
+        self._directory, self._part, self._mirror = Path(directory, part), part, mirror
         if not resumed:
             started = timestamp(datetime.now(UTC))
             head = replace(head, earlier=len(earlier), unfinished=True, started=started, scan=token_hex(8))
+            head = replace(head, nodes=tuple(each.node for each in nodes))
         self._head = head
         try:
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -111,7 +125,11 @@ class SavedScanWriter:
                 with TemporaryFile("w+", encoding="utf-8") as listed:  # a wrong target leaves the former scan
                     listed.writelines(f"{dumps(codec(Target).encode(each))}\n" for each in targets)
                     self._prepare()
+                    if nodes:
+                        write_nodes(self._directory, nodes)
                     self._save(snapshots, inputs or {}, earlier, listed)
+                if mirror:
+                    mirror.upload_input()
             # Buffered by line: what was finished survives the end of this process.
             self._out = (self._directory / OBSERVATIONS).open("a", encoding="ascii", newline="\n", buffering=1)
         except OSError as error:
@@ -123,8 +141,10 @@ class SavedScanWriter:
             raise UsageError(
                 f"{self._directory}: it has other content", hint="choose an empty directory, or a saved scan"
             )
-        for name in (HEAD, ROWS, FINDINGS, OBSERVATIONS, POLICY, TARGETS):
+        for name in (HEAD, ROWS, FINDINGS, POLICY, TARGETS, NODES):
             (self._directory / name).unlink(missing_ok=True)
+        for each in self._directory.glob(PARTS):
+            each.unlink()
         for name in ("snapshot", "snapshots", COMPONENTS, EARLIER, SHARDS):
             if (self._directory / name).is_dir():
                 shutil.rmtree(self._directory / name)
@@ -160,6 +180,8 @@ class SavedScanWriter:
             self._out.write(encode(seen) + "\n")
         except OSError as error:
             raise self._cannot(error) from None
+        if self._mirror:
+            self._mirror.recorded(self._directory / OBSERVATIONS)
 
     def finish(
         self,
@@ -184,6 +206,8 @@ class SavedScanWriter:
             self._describe(head)
         except OSError as error:
             raise self._cannot(error) from None
+        if self._mirror:
+            self._mirror.finish(self._directory)
 
     def __enter__(self) -> Self:
         return self
@@ -193,6 +217,8 @@ class SavedScanWriter:
     ) -> None:
         self._out.close()
         os.close(self._lock)
+        if self._mirror:
+            self._mirror.close()
 
     def _cannot(self, error: OSError) -> ResourceError:
         return ResourceError(
@@ -237,6 +263,30 @@ def _save(snapshot: Snapshot, place: Path) -> None:
     save(snapshot, place)
 
 
+_NODES = codec(tuple[NodeListeners, ...])
+
+
+def write_nodes(directory: Path, nodes: tuple[NodeListeners, ...]) -> None:
+    """Save the listeners of nodes. Raises ``OSError``."""
+    (directory / NODES).write_text(dumps(_NODES.encode(nodes)) + "\n", encoding="utf-8")
+
+
+def load_nodes(directory: str, head: Head) -> tuple[NodeListeners, ...]:
+    """Load the listeners of the nodes that were scanned; none for another scan. Raises ``InputError``."""
+    if not head.nodes:
+        return ()
+    path = Path(directory, NODES)
+    try:
+        nodes: tuple[NodeListeners, ...] = _NODES.decode(json.loads(content(path, _MOST_OF_NODES, directory)))
+    except (ValueError, RecursionError) as error:
+        problem = f"{error.path}: {error.problem}" if isinstance(error, DecodeError) else "not JSON"
+        raise InputError(f"{path}: {problem}", hint="was the file changed?") from None
+    for node in nodes:
+        if bad := next((each for each in node.endpoints if not 0 < each.port < 65536), None):
+            raise InputError(f"{path}: {bad.port} is not a port", hint="was the file changed?")
+    return nodes
+
+
 def _write_head(head: Head, out: TextIO) -> None:
     out.write(json.dumps(codec(Head).encode(head), indent=1) + "\n")
 
@@ -279,7 +329,7 @@ def history(directory: str, clusters: tuple[str, ...]) -> tuple[tuple[Posture, .
     for place in places:
         head = load_head(str(place))
         at = moment(head.started)
-        if head.clusters != clusters or head.interrupted or at is None:
+        if head.clusters != clusters or head.interrupted or head.nodes or at is None:
             others += 1
             continue
         found.append(Posture(at=at, outcomes=_outcomes(place, head)))
@@ -297,6 +347,8 @@ def _outcomes(place: Path, head: Head) -> dict[Outcome, int]:
 
 def _impossible(head: Head) -> str | None:
     """Return an impossible value of the description, or None."""
+    if not re.fullmatch(r"[0-9a-f]{16}|", head.scan):
+        return "scan: not an id"  # it is the name of a directory
     for name, count in (("components", head.components), ("earlier", head.earlier), ("clusters", len(head.clusters))):
         if not 0 <= count <= _MOST_PARTS:
             return f"{name}: there cannot be {count}"
@@ -307,8 +359,7 @@ def _impossible(head: Head) -> str | None:
     return None
 
 
-@dataclass(slots=True)
-class Rejudged:
+class Rejudged(Struct):
     """A saved scan, judged from another viewpoint."""
 
     directory: str

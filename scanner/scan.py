@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from math import inf
 
 import trio
+from msgspec import Struct, field
 
 from scanner import __version__
 from scanner.cross_endpoint import CrossEndpoint, cross_endpoint, with_finding
@@ -35,16 +35,17 @@ from scanner.probe.limits import Gate, Limits
 from scanner.probe.observe import observe
 from scanner.probe.session import Mode, Question
 from scanner.probe.sslyze_pool import SslyzePool
+from scanner.probe.workers import NONE, Workers
 from scanner.report.coverage import discovery_row
 from scanner.report.rows import endpoint_row, finding_row, rule_row, timestamp
 from scanner.report.stream import RowFile
+from scanner.values import replace
 
 STANDARD_TLS13 = frozenset({0x1301, 0x1302, 0x1303})
 """Allowed with every profile, because Go servers cannot disable one (golang/go issue 29349)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Struct, frozen=True, kw_only=True):
     """Settings of a scan."""
 
     profile: str = ""
@@ -69,8 +70,7 @@ Record = Callable[[Seen], None]
 """Called with each observation, for ``adhere whatif``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recording:
+class Recording(Struct, frozen=True, kw_only=True):
     """Observations that are kept, and those that an earlier part of the scan has kept."""
 
     record: Record = lambda _: None
@@ -85,8 +85,19 @@ class Recording:
 NOTHING_RECORDED = Recording()
 
 
-@dataclass(slots=True)
-class Run:
+class Probing(Struct, frozen=True, kw_only=True):
+    """The connections to endpoints: as a rule a socket of this process."""
+
+    way: Callable[[Job], Dialer | None] = lambda _: None
+    """Returns what opens the connections of a job, if a socket cannot."""
+    workers: Workers = NONE
+    """Other processes that probe."""
+
+
+DIRECT = Probing()
+
+
+class Run(Struct):
     """A running scan."""
 
     settings: Settings
@@ -98,7 +109,7 @@ class Run:
     surroundings: Surroundings
     across: CrossEndpoint
     recording: Recording
-    way: Callable[[Job], Dialer | None]
+    probing: Probing
     summary: Summary = field(default_factory=Summary)
     left: Counter[str] = field(default_factory=Counter)
     """Jobs that were not started, by namespace."""
@@ -147,7 +158,7 @@ async def scan(
     gate: Gate,
     surroundings: Surroundings = Surroundings(),
     recording: Recording = NOTHING_RECORDED,
-    way: Callable[[Job], Dialer | None] = lambda _: None,
+    probing: Probing = DIRECT,
 ) -> Report:
     """Run ``jobs`` and return the report. Rows are written to ``rows`` when they are finished, so memory does not grow.
 
@@ -158,19 +169,23 @@ async def scan(
     source = enumerate(jobs)
     async with SslyzePool(timeout=settings.limits.deadline, network_timeout=settings.limits.timeout) as witness:
         of_all = cross_endpoint(settings.policy, started.date())
-        run = Run(settings, gate, rows, progress, witness, surroundings, of_all, recording, way)
-        async with trio.open_nursery() as nursery:
-            for _ in range(settings.limits.concurrency):
-                nursery.start_soon(_work, run, source)
+        run = Run(settings, gate, rows, progress, witness, surroundings, of_all, recording, probing)
+        async with trio.open_nursery() as receiving:
+            await receiving.start(probing.workers.run, gate)
+            async with trio.open_nursery() as nursery:
+                for _ in range(settings.limits.concurrency):
+                    nursery.start_soon(_work, run, source)
+            receiving.cancel_scope.cancel()
     run.left.update(job.share for _, job in source)
     run.settle()
     lost = "missing observations" if run.left and not recording.dials else None
-    return _report(run, started, gate.stopped or recording.interrupted or lost)
+    return _report(run, started, gate.stopped or recording.interrupted or lost or probing.workers.lost)
 
 
 async def _work(run: Run, source: Iterable[tuple[int, Job]]) -> None:
     """Run jobs until none is left. Workers share one iterator: nothing is read ahead."""
     for number, job in source:
+        await trio.lowlevel.checkpoint()  # recorded observations are judged without another
         if run.gate.stopped is not None:
             run.left[job.share] += 1
             return
@@ -236,14 +251,24 @@ async def _asked(job: Job, endpoint: Endpoint, run: Run) -> Case:
         observation = replace(unasked(endpoint, Reach.UNREACHABLE, f"not dialled: {refusal}"), dialled=False)
     else:
         asked = question(expectation, run.settings)
-        observation = await observe(endpoint, asked, run.gate, datetime.now(UTC), run.way(job))
+        observation = await _observed(endpoint, asked, run, run.probing.way(job))
     return _case(endpoint, expectation, observation, run)
+
+
+async def _observed(endpoint: Endpoint, asked: Question, run: Run, way: Dialer | None) -> Observation:
+    """Probe the endpoint in the worker of its host, or here if there is none, or another way than a socket."""
+    worker = run.probing.workers.of(endpoint) if way is None else None
+    if worker is None:
+        return await observe(endpoint, asked, run.gate, datetime.now(UTC), way)
+    return await worker.observe(endpoint, asked)
 
 
 def _refusal(job: Job, endpoint: Endpoint, run: Run) -> str | None:
     """Return why an endpoint is not dialled, or None."""
+    if endpoint.network is not None:
+        return None if run.probing.way(job) else "only adhere node reaches it, inside of its network namespace"
     if endpoint.tunnel is not None:
-        return None if run.way(job) else "only a port-forward leads there (--via port-forward)"
+        return None if run.probing.way(job) else "only a port-forward leads there (--via port-forward)"
     return job.scope.refusal(endpoint.address, endpoint.port, endpoint.owner) if job.scope else None
 
 
@@ -308,7 +333,8 @@ async def _judge(case: Case, job: Job, place: int, run: Run, recorded: Seen | No
     run.recording.record(
         Seen(endpoint=case.endpoint, observation=case.observation, opinion=case.opinion, place=place, beside=beside)
     )
-    declared = case.endpoint.certainty != "candidate" or case.observation.reach in _SPEAKS_TLS
+    listens = case.endpoint.network is not None or case.observation.reach in _SPEAKS_TLS
+    declared = listens or case.endpoint.certainty != "candidate"
     waits = job.replicated and case.expectation.passed_on is not None
     run.keep(row, place, declared=declared, waits=waits)
 
@@ -318,7 +344,8 @@ async def _hear_witness(case: Case, result: Judgement, run: Run, *, asks: bool) 
     case. ``asks``: False if the case has it."""
     settings = run.settings
     wanted = inquiry(result.findings, case, confirm=settings.confirm, deep=settings.deep) if asks else None
-    if wanted is not None and (case.endpoint.tunnel or case.observation.reach not in JUDGEABLE):
+    apart = case.endpoint.tunnel or case.endpoint.network
+    if wanted is not None and (apart or case.observation.reach not in JUDGEABLE):
         # It would dial by itself: past the tunnel, and what the scan itself has not reached or was not to dial.
         case = replace(case, opinion=Opinion(witness="sslyze", failure="it cannot be asked where this listener is"))
     elif wanted is not None:
@@ -408,8 +435,7 @@ def _report(run: Run, started: datetime, ended: str | None) -> Report:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shortfall:
+class Shortfall(Struct, frozen=True, kw_only=True):
     """The reasons why a scan is not complete."""
 
     not_judged: int = 0

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from hashlib import sha256
+
+from msgspec import Struct
 
 from scanner.errors import UsageError
 from scanner.jobs import Job
 from scanner.probe.limits import host_of
+from scanner.values import replace
 
 MOST = 10_000
 INDEX, COUNT = "JOB_COMPLETION_INDEX", "JOB_COMPLETIONS"
@@ -18,8 +20,7 @@ _SHARD = re.compile(r"(\d{1,5})/(\d{1,5})", re.ASCII)
 _NAME = re.compile(r"(\d{1,5})-of-(\d{1,5})", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Shard:
+class Shard(Struct, frozen=True):
     """One of ``count`` shards, numbered from 0 as the pods of an Indexed Job."""
 
     index: int

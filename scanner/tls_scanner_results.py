@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
+
+from msgspec import Struct
 
 from scanner.assessment import Viewpoint
 from scanner.errors import InputError
@@ -30,6 +31,7 @@ from scanner.report.stream import dumps
 from scanner.saved_scan import SavedScanWriter, rejudge
 from scanner.tls import names
 from scanner.tls.codepoints import TLS13
+from scanner.values import replace
 
 _MOST_BYTES = 256 << 20
 _MOST_NAMES, _MOST_TEXT = 1000, 200
@@ -39,8 +41,7 @@ _UNASKED = "tls-scanner does not report refusals"
 _NO_DETAIL = "tls-scanner reports {}, which does not say what answered"
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(Struct, frozen=True):
     """The number of ports, and names of suites and groups that no registry has."""
 
     ports: int

@@ -47,7 +47,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from hashlib import sha256
@@ -83,7 +83,7 @@ from scanner.model.rule import Case as Judged
 from scanner.model.saved_scan import Seen, encode
 from scanner.model.scan_policy import Policy
 from scanner.pki.rules import PKI_RULES
-from scanner.probe import dial
+from scanner.probe import dial, workers
 from scanner.probe.dial import NotResolved
 from scanner.probe.session import Question
 from scanner.report.explanation import explain as explanation
@@ -91,6 +91,7 @@ from scanner.report.rows import endpoint_row, finding_row
 from scanner.report.stream import dumps
 from scanner.tls.certificate import parsed_once
 from scanner.tls.codepoints import TLS10, TLS11, TLS12, TLS13, VERSIONS
+from scanner.values import replace
 from tests.e2e import assets, cel_cases, contour_gateway_stories, contour_stories, field_bases
 from tests.expect import stories
 from tests.judge import cases, scan_examples
@@ -390,7 +391,8 @@ async def _addresses(host: str, port: int) -> tuple[str, ...]:
 
 def dialling_nothing() -> None:
     """In place of what asks servers."""
-    vars(scan_story)["observe"] = _observe
+    for each in (scan_story, workers):
+        vars(each)["observe"] = _observe
     vars(dial)["addresses"] = _addresses
 
 
@@ -840,7 +842,9 @@ def certs() -> Iterator[Case]:
     for each in names_story.ROWS:
         namespace, _, name = (each.secret or f"openshift-kube-apiserver/kept-{each.name}").partition("/")
         held.append(secret(namespace, name, [_pem(names_story.certificate(each).der)]))
-    Path("names", "names.yaml").write_text(_dumped({"apiVersion": "v1", "kind": "Secret", **each} for each in held))
+    listed = Path("names", "names.yaml")
+    listed.write_text(_dumped({"apiVersion": "v1", "kind": "Secret", **each} for each in held))
+    os.utime(listed, (NOW.timestamp(), NOW.timestamp()))  # the time of the snapshot
     for title, options in {"names": (), "names, another PKI": ("--pki", "pki.yaml")}.items():
         yield certified(title, call("certs", "--snapshot", "names", "--secrets", *options, *BRIEF))
     Path("files").mkdir()

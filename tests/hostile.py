@@ -17,7 +17,6 @@ from base64 import b64encode, encodebytes
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, redirect_stderr, redirect_stdout
 from contextvars import ContextVar
-from dataclasses import replace
 from functools import cache, partial
 from io import StringIO
 from itertools import count
@@ -50,6 +49,7 @@ from scanner.tls.codepoints import TLS12
 from scanner.tls.flight import ServerHello, ServerKeyExchange
 from scanner.tls.records import HANDSHAKE, encode_records
 from scanner.tls.wire import Malformed
+from scanner.values import replace
 from tests.certs import Authority, private_key, slow_to_verify
 from tests.servers import drip, endless, ordinary, patient_clock
 

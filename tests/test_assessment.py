@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from scanner.assessment import Assessment, Viewpoint, assess, names_seen, surroundings
+from scanner.assessment import Assessment, Viewpoint, assess, cluster_row, names_seen, surroundings
 from scanner.demo.tls_server import TlsSettings
 from scanner.jobs import Job, Surroundings, TargetRequirements, at, of_targets
+from scanner.kube.kinds import API_SERVER
+from scanner.kube.objects import KubeObject
 from scanner.kube.profile_catalogue import load_profile
 from scanner.model.endpoint import Target
 from scanner.probe.limits import Gate, Limits
 from scanner.report.stream import RowFile
 from scanner.scan import Settings, scan
 from scanner.tls.codepoints import TLS10, TLS12
+from scanner.values import replace
 from tests.expect.stories import endpoint, load
 from tests.judge.cases import CONFORMING
 from tests.servers import ordinary, tls_listener
@@ -83,6 +85,25 @@ def test_of_several_clusters_each_certificate_says_whose_it_is() -> None:
     assert [each["cluster"] for each in found.rows()] == ["here", "there"]
     assert found.summary["certificates"] == 2
     assert [line.partition(":")[0] for line in found.summary["configurations"]] == ["here", "there"]
+
+
+@pytest.mark.parametrize(("age", "known"), [(timedelta(days=3), 1), (timedelta(minutes=-20), 0), (None, 0)])
+def test_the_report_has_the_time_of_the_last_change_of_the_profile(age: timedelta | None, known: int) -> None:
+    """Not if it is unknown or in the future: either would excuse components that do not follow."""
+    snapshot = load("modern-strict").snapshot
+    (server,) = snapshot.every(API_SERVER)
+    at = snapshot.taken_at - age if age else None
+    created = {"generation": 1, "creationTimestamp": at.strftime("%Y-%m-%dT%H:%M:%SZ")} if at else {}
+    held = KubeObject({**server.raw, "metadata": {"name": "cluster", **created}}, server.kind)
+    cluster = assess(replace(snapshot, objects={**snapshot.objects, API_SERVER: (held,)}), Viewpoint())
+    found = cluster_row(cluster).get("profile_changed")
+    assert found == (at.replace(microsecond=0).isoformat() if known and at else None)
+
+
+def test_a_profile_of_the_user_was_not_changed_in_the_cluster() -> None:
+    asked = Viewpoint(profile=load_profile("old"))
+    assert "profile_changed" not in cluster_row(assess(load("modern-strict").snapshot, asked))
+    assert "profile_changed" not in cluster_row(assess(load("kubeadm").snapshot, Viewpoint()))
 
 
 def test_a_list_of_targets_has_no_certificates_of_its_own() -> None:

@@ -4,7 +4,6 @@ nothing that is as it should be fails."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from typing import Any
@@ -22,6 +21,7 @@ from scanner.model.inventory import InventoryRow, NamesRow, certificate_report
 from scanner.model.scan_policy import Require, ScanPolicy
 from scanner.report.formats import html, json_document, junit, text
 from scanner.tls.certificate import parse_certificate
+from scanner.values import replace
 from tests.certs import Authority
 from tests.judge.cases import CONFORMING, ENDPOINT
 from tests.pki.objects import secret

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any, Literal
@@ -17,6 +17,7 @@ from scanner.kube.kinds import PKI, SECRET
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot
 from scanner.model.finding import Finding
+from scanner.values import replace
 from tests.certs import Authority
 from tests.pki.objects import coded, secret
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -15,6 +14,7 @@ from scanner.model.held_certificate import HeldCertificate, Place
 from scanner.model.inventory import certificate_report
 from scanner.model.pki_config import RSA_2048, Key, PkiConfig, Rule
 from scanner.pki.inventory import Entry, collect
+from scanner.values import replace
 from tests.pki.making import made
 from tests.pki.test_inventory import NOW, PKI_OBJECT, SECRET, inventory
 

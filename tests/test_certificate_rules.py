@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -16,6 +15,7 @@ from scanner.model.expectation import Expectation
 from scanner.model.scan_policy import CertificateMinimums, ScanPolicy
 from scanner.pki.rules import PKI_RULES
 from scanner.tls.certificate import parse_certificate
+from scanner.values import replace
 from tests.certs import Authority, weakly_signed
 from tests.judge.cases import CONFORMING, PROFILE
 from tests.pki.objects import secret

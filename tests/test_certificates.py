@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -22,6 +21,7 @@ from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding
 from scanner.model.held_certificate import HeldCertificate, Place
 from scanner.model.scan_policy import ScanPolicy
+from scanner.values import replace
 from tests.judge.cases import CONFORMING, PROFILE
 from tests.pki.making import made
 from tests.pki.test_inventory import GATE, PKI_OBJECT

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import chdir
 from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -31,6 +32,7 @@ PROGRAM = re.compile(r"(?:adhere|jq|kustomize|helm|docker|kubectl|oc|cd|make|git
 NOT_RUN = {
     r"make |\.venv/bin/python -m benchmarks": "sets up a development environment, or takes minutes",
     r"docker ": "needs Docker",
+    r"adhere serve ": "runs until it is stopped: tests/serve/test_exporter.py runs it",
     r"kubectl |cd deploy/kustomize": "changes a real cluster, or files of the checkout",
     r"(\.venv/bin/)?adhere demo --stay": "ends with Ctrl-C: tests/cli/test_demo.py runs it",
 }
@@ -201,6 +203,8 @@ def _here(arguments: list[str], *, scope: bool = True) -> list[str]:
     soon = (datetime.now(UTC) + timedelta(days=30)).date().isoformat()
     arguments = [soon if re.fullmatch(r"\d{4}-\d\d-\d\d", each) else each for each in arguments]
     arguments = ["manifests" if each.startswith("/etc/") else each for each in arguments]
+    store = f"{'file://' if find_spec('fsspec') else ''}{Path.cwd()}"  # the extra may not be installed
+    arguments = [each.replace("s3:/", store) for each in arguments]
     if arguments[0] == "scan":
         arguments += ["--timeout", "3", "--quiet"]
         if "--cluster" in arguments:

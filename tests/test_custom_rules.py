@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
@@ -30,6 +29,7 @@ from scanner.model.observation import Answers, Reach
 from scanner.model.scan_policy import ScanPolicy
 from scanner.report.formats.json_document import write_lint
 from scanner.tls.codepoints import TLS12
+from scanner.values import replace
 from tests.judge.cases import CONFORMING, ENDPOINT
 from tests.judge.cases import case as judged
 from tests.lint.examples import empty

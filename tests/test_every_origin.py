@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -19,6 +18,7 @@ from scanner.kube.snapshot import Origin, Snapshot
 from scanner.model.rule import Case
 from scanner.model.scan_policy import Policy, ScanPolicy
 from scanner.tls.certificate import parse_certificate
+from scanner.values import replace
 from tests.certs import Authority
 from tests.judge.cases import CONFORMING, PROFILE
 

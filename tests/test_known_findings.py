@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any, cast
@@ -26,6 +25,7 @@ from scanner.model.report import SCHEMA as SCAN
 from scanner.report import FORMATS, LINT_FORMATS
 from scanner.report.results import Results, of_scan
 from scanner.report.rows import finding_row
+from scanner.values import replace
 from tests.report import cluster_samples, lint_samples
 from tests.report.samples import finding
 

@@ -13,7 +13,8 @@ import pytest
 SCANNER = Path(__file__).parent.parent / "scanner"
 
 ROWS: tuple[frozenset[str], ...] = (
-    frozenset({"tls", "errors"}),
+    frozenset({"errors", "values"}),
+    frozenset({"tls"}),
     frozenset({"data", "files"}),
     frozenset({"kube"}),
     frozenset({"model"}),
@@ -22,13 +23,13 @@ ROWS: tuple[frozenset[str], ...] = (
     frozenset(
         {"scan", "jobs", "assessment", "cross_endpoint", "saved_scan", "doctor", "demo"}
         | {"port_forward_route", "certificates", "linting", "known_findings", "custom_rules", "tls_scanner_results"}
-        | {"recorded_observations", "sharding"}
+        | {"recorded_observations", "sharding", "node", "object_store"}
     ),
     frozenset({"cli", "serve", "__main__"}),
 )
 """From the bottom to the top (design, "Layout")."""
 
-APART = ROWS[5]
+APART = ROWS[6]
 """Stages of one row that never import each other."""
 
 HOMES: dict[str, frozenset[str]] = {
@@ -47,13 +48,13 @@ HOMES: dict[str, frozenset[str]] = {
             "pki",
         }
     ),
+    "fsspec": frozenset({"object_store"}),
     "h11": frozenset({"demo", "serve"}),
     "h2": frozenset({"probe/http2"}),
     "httpcore2": frozenset({"cluster"}),
     "httpx2": frozenset({"cluster"}),
     "idna": frozenset({"cli/targets"}),
     "jinja2": frozenset({"report"}),
-    "msgspec": frozenset({"cluster"}),
     "OpenSSL": frozenset({"probe/engine", "probe/handshake", "probe/http1", "demo"}),
     "prometheus_client": frozenset({"metrics", "serve"}),
     "pydantic_core": frozenset({"cluster", "config"}),

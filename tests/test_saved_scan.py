@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from scanner.model.report import EndpointRow
 from scanner.model.saved_scan import HEAD, Head, Seen
 from scanner.saved_scan import Rejudged, SavedScanWriter, load_head, outlook, rejudge
 from scanner.tls.codepoints import TLS12, TLS13
+from scanner.values import replace
 from tests.expect.stories import snapshot_of
 from tests.judge.cases import CONFORMING, ENDPOINT, PROFILE, TLS12_SUITES, all_suites, answers
 from tests.judge.test_network_policy import WEB

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import socket
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -29,7 +28,8 @@ from scanner.probe import sslyze_pool
 from scanner.probe.dial import Connection, Where, connect
 from scanner.probe.limits import Gate, Limits
 from scanner.report.stream import RowFile, read_rows
-from scanner.scan import STANDARD_TLS13, Settings, question, scan
+from scanner.scan import STANDARD_TLS13, Probing, Settings, question, scan
+from scanner.values import replace
 from tests.certs import Authority
 from tests.servers import closed_port, ordinary, say, scripted, silent, tls_listener
 
@@ -505,7 +505,9 @@ async def test_the_second_witness_is_not_sent_past_a_tunnel(tmp_path: Path, monk
         settings = replace(SETTINGS, deep=True, confirm=True)
         with RowFile(tmp_path / "rows") as rows:
             jobs = [Job(endpoint=here, owes=OWED)]
-            report = await scan(jobs, settings, rows, lambda _: None, Gate(settings.limits), way=lambda _: way)
+            report = await scan(
+                jobs, settings, rows, lambda _: None, Gate(settings.limits), probing=Probing(way=lambda _: way)
+            )
         (row,) = report.rows()
         assert row["observed"]["connections"] == server.connections
     assert row["verdict"] in ("inconclusive", "fail")

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from keyword import iskeyword
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
-from click.shell_completion import CompletionItem
 
 from scanner import __version__
 from scanner.cli.shared_options import long_name, quiet
@@ -22,8 +22,13 @@ from scanner.cli.streams import NO_SPACE, hush, mute, say
 from scanner.errors import ResourceError, ScannerError, UsageError
 from scanner.model.report import EXIT_INCOMPLETE, EXIT_INTERNAL, EXIT_OK, EXIT_USAGE
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 COMMANDS: dict[str, str] = {
     "scan": "Probe the TLS listeners of a cluster or a list, and report violations.",
+    "node": "Probe the listeners of a node that no object declares, or that are on loopback.",
+    "serve": "Scan a cluster repeatedly, and serve metrics and the report.",
     "lint": "Check the TLS settings in manifests or in a cluster's objects.",
     "diff": "List what is new, fixed or gone between two results.",
     "baseline": "Write the findings of a run as known ones, for --baseline.",
@@ -76,6 +81,8 @@ class Commands(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the commands that begin so, and the options of ``adhere``."""
+        from click.shell_completion import CompletionItem  # noqa: PLC0415 - only a shell's TAB needs it
+
         found = [CompletionItem(name, help=what) for name, what in COMMANDS.items() if name.startswith(incomplete)]
         return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 

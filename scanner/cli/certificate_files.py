@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from scanner.errors import InputError
 from scanner.files.regular_file import NOT_REGULAR, content
@@ -25,8 +26,7 @@ _MAX_PASSWORD = 4096
 Found = Iterator[Known[HeldCertificate]]
 
 
-@dataclass(slots=True)
-class Files:
+class Files(Struct):
     """Reader of certificates below paths."""
 
     passwords: Sequence[bytes] = ()

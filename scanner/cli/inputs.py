@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -24,6 +23,7 @@ from scanner.model.saved_scan import HEAD
 from scanner.model.scan_policy import ScanPolicy, Selector
 from scanner.report.escape import plain
 from scanner.report.rows import timestamp
+from scanner.values import replace
 
 _FIELDS: Mapping[str, str] = {
     "namespace": "namespaces",
@@ -51,7 +51,7 @@ def parse_selector(text: str, option: str) -> Selector:
         found.setdefault(field, []).append(_VALUES.get(field, _text)(value, option))
     if not found:
         raise UsageError(f"{option} is empty", hint=_HINT)
-    known = {each.name for each in fields(Selector)}
+    known = set(Selector.__struct_fields__)
     return Selector(**{name: tuple(values) for name, values in found.items() if name in known})  # type: ignore[arg-type]
 
 
@@ -212,10 +212,21 @@ def earlier(directories: Iterable[str]) -> tuple[Snapshot, ...]:
 
 def _in(directory: str) -> Iterator[Snapshot]:
     from scanner.cluster import load  # noqa: PLC0415 - the HTTP client takes longer than most commands
-    from scanner.pki import governing  # noqa: PLC0415
 
-    reads = union((governing.READS, cluster_facts.READS, (kinds.NAMESPACE,)))
+    reads = _of_earlier()
     return (load(place, reads) for place in _places(directory))
+
+
+def _of_earlier() -> tuple[Kind, ...]:
+    """Return the kinds of an earlier snapshot that are looked at."""
+    from scanner.pki import governing  # noqa: PLC0415 - few commands need it
+
+    return union((governing.READS, cluster_facts.READS, (kinds.NAMESPACE,)))
+
+
+def only_governing(found: Snapshot) -> Snapshot:
+    """Return a snapshot with what is looked at when it is an earlier one."""
+    return replace(found, objects={kind: found.objects[kind] for kind in _of_earlier() if kind in found.objects})
 
 
 def _places(directory: str) -> Iterator[Path]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
+
+from msgspec import Struct
 
 from scanner.cli.streams import colors, mute, note
 from scanner.errors import InputError, ResourceError, UsageError
@@ -19,13 +20,16 @@ from scanner.report import FORMATS as REPORTS
 from scanner.report.atomic import atomic_write
 from scanner.report.escape import plain
 from scanner.report.stream import read_rows
+from scanner.values import replace
 
 R = TypeVar("R")
 
 METRICS: Format[Report] = Format(name="metrics", file_name="adhere.prom", module="scanner.metrics", mode=0o644)
 """For node_exporter's textfile collector, which runs as another user and must be able to read it."""
+DETAIL = replace(METRICS, name="metrics-detail", function="write_detail")
+"""The same with a series for each endpoint."""
 
-FORMATS: dict[str, Format[Report]] = {**REPORTS, METRICS.name: METRICS}
+FORMATS: dict[str, Format[Report]] = {**REPORTS, METRICS.name: METRICS, DETAIL.name: DETAIL}
 """All formats of ``--format`` for a scan: the reports, and the metrics."""
 WRITERS: dict[str, Format[Report]] = {
     **FORMATS,
@@ -34,20 +38,13 @@ WRITERS: dict[str, Format[Report]] = {
 """These, and the formats of ``--compat``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Output:
+class Output(Struct, frozen=True, kw_only=True):
     """A report to write; without a path to standard output."""
 
     format: str
     path: Path | None = None
     brief: bool = False
     """JSON by its brief schema."""
-
-
-def either(formats: Iterable[str]) -> str:
-    """Join the names of formats for a help text: ``text, json or junit``."""
-    *first, last = formats
-    return f"{', '.join(first)} or {last}"
 
 
 def parse_output(value: str, formats: Mapping[str, Format[Any]] = FORMATS) -> Output:

@@ -7,9 +7,10 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from math import ceil
 from typing import Literal
+
+from msgspec import Struct, field
 
 from scanner.cli.streams import say
 from scanner.model.report import OUTCOMES, EndpointRow
@@ -50,8 +51,7 @@ def _verbose(row: EndpointRow) -> None:
     say(plain(f"{row['verdict']:<14} {row['instance']}  {row['reach']} {row['detail']}".rstrip()))
 
 
-@dataclass(slots=True)
-class _Count:
+class _Count(Struct):
     """Finished endpoints, and an estimate of the rest."""
 
     total: int | None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
 
 from scanner.assessment import Assessment, surroundings
 from scanner.cli.streams import note, say
@@ -19,14 +20,14 @@ from scanner.report.formats.policy_reports import APIS, MANAGED_BY, encoded, pla
 from scanner.report.page import counted
 from scanner.report.rows import finding_row
 from scanner.report.stream import dumps
+from scanner.values import replace
 
 _SHOWN = 10
 """Errors that are printed; the others are counted."""
 _KINDS = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Destination:
+class Destination(Struct, frozen=True, kw_only=True):
     """A scanned cluster that gets the reports of its objects."""
 
     cluster: Assessment

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
 
 from scanner.assessment import Viewpoint
 from scanner.cli.commands.whatif import viewpoint as as_then
@@ -23,10 +24,10 @@ from scanner.report import results as earlier
 from scanner.report.escape import plain
 from scanner.report.stream import read_findings, read_rows
 from scanner.saved_scan import load_head, rejudge, snapshot_places
+from scanner.values import replace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Results:
+class Results(Struct, frozen=True, kw_only=True):
     """A saved scan of clusters."""
 
     directory: str
@@ -91,8 +92,7 @@ def load_results(directory: str, asked: ClusterAsked, policy_file: str | None) -
     return Results(directory=directory, head=head, view=then)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
+class Subject(Struct, frozen=True, kw_only=True):
     """A selected cluster, and a saved scan of it."""
 
     snapshot: Snapshot

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from itertools import accumulate, chain
 from pathlib import Path
 from time import monotonic, sleep
+
+from msgspec import Struct, structs
 
 from scanner.assessment import Assessment, Viewpoint, surroundings
 from scanner.cli import scan_cluster
@@ -19,27 +21,47 @@ from scanner.cli.shared_options import ClusterAsked
 from scanner.cli.targets import public_anchors
 from scanner.errors import InputError, UsageError
 from scanner.files.regular_file import content, opened
-from scanner.jobs import Job, TargetRequirements, of_targets
+from scanner.jobs import Job, Surroundings, TargetRequirements, of_targets
+from scanner.kube.cluster_facts import identity
 from scanner.kube.tls_profile import Profile
 from scanner.model.endpoint import Target
 from scanner.model.saved_scan import HEAD, POLICY, SHARDS, TARGETS, Head
 from scanner.model.serialization import DecodeError, codec
+from scanner.node.node_listeners import REACHED, NodeListeners, jobs_of, node_surroundings, with_listeners
+from scanner.object_store import Mirror
 from scanner.probe.limits import Limits
 from scanner.recorded_observations import OfSeveralScans, RecordedObservations, recorded_files
-from scanner.saved_scan import assessed, component_files, earlier_places, load_head
+from scanner.saved_scan import assessed, component_files, earlier_places, load_head, load_nodes
 from scanner.scan import Recording, Settings
 from scanner.sharding import Shard, shard_of_directory
+from scanner.values import replace
 
 PER_LISTENER = "per listener, from the cluster"
 """Profile of a scan of a cluster, for the head of the report."""
 _POLL = 1.0
 """Seconds between two looks at a directory that another process fills."""
+_POLL_STORE = 5.0
+"""The same for an object store, where each of them lists the objects."""
 
 
-def resumed(directory: str, shard: Shard | None, limits: Limits, asked: ClusterAsked, wait: float) -> Work:
-    """Return the rest of the scan in ``directory``, or of one shard. Raises ``ScannerError``."""
-    until(lambda: Path(directory, HEAD).is_file(), wait)
+def resumed(
+    directory: str,
+    shard: Shard | None,
+    limits: Limits,
+    asked: ClusterAsked,
+    wait: float,
+    mirror: Mirror | None = None,
+) -> Work:
+    """Return the rest of the scan in ``directory``, or of one shard. ``mirror``: the object store that has it. Raises
+    ``ScannerError``."""
+    until(lambda: Path(directory, HEAD).is_file(), wait, [mirror] if mirror else [])
+    if mirror:
+        mirror.fetch(shard.name if shard else None)
     saved = _SavedScan.load(directory)
+    if saved.nodes:
+        raise UsageError(
+            f"{directory}: a scan of {_named(saved.nodes)} cannot be resumed", hint="run adhere node --save again"
+        )
     settings = replace(saved.settings, limits=scan_cluster.gentle(limits) if saved.clusters else limits)
     files = recorded_files(directory, saved.head.scan)
     work = _work([saved], settings, RecordedObservations(files))
@@ -57,20 +79,22 @@ def resumed(directory: str, shard: Shard | None, limits: Limits, asked: ClusterA
     return replace(work, jobs=jobs, total=None, settings=replace(settings, limits=limits), shard=shard)
 
 
-def merged(directories: Sequence[str], wait: float) -> Work:
-    """Return the scans in ``directories`` as one, from their recorded observations. Raises ``ScannerError``."""
-    for each in directories:
-        until(partial(_complete, each), wait)
-    saved = [_SavedScan.load(each) for each in directories]
+def merged(directories: Sequence[str], wait: float, mirrors: Sequence[Mirror] = ()) -> Work:
+    """Return the scans in ``directories`` as one, from their recorded observations. ``mirrors``: those of them that
+    are in an object store. Raises ``ScannerError``."""
+    until(partial(_all_complete, directories), wait, mirrors)
+    for each in mirrors:
+        each.fetch()
+    saved = [_SavedScan.load(each) for each in _scans_in(directories)]
     _check(saved)
     recorded = [RecordedObservations(recorded_files(each.directory, each.head.scan)) for each in saved]
     sizes = [each.size() for each in saved]
-    several = sum(len(each.clusters) for each in saved) > 1
+    several = sum(len(each.clusters) for each in saved) > 1 and not _nodes(saved)
     prefixes = [f"{each.clusters[0].facts.name}/" if several and len(each.clusters) == 1 else "" for each in saved]
     every = recorded[0] if len(saved) == 1 else OfSeveralScans(list(zip(recorded, sizes, prefixes, strict=True)))
     work = _work(saved, saved[0].settings, every)
     ends = [head.finished for each in saved for head in _heads(each) if head.finished]
-    why = " and ".join(filter(None, map(_shortfall, saved))) or None
+    why = " and ".join(filter(None, (*map(_shortfall, saved), _missing_nodes(_nodes(saved))))) or None
     return replace(
         work,
         recording=replace(work.recording, dials=False, interrupted=why),
@@ -89,6 +113,8 @@ def _inputs(saved: _SavedScan) -> dict[str, str]:
 
 def _work(saved: Sequence[_SavedScan], settings: Settings, recorded: RecordedObservations | OfSeveralScans) -> Work:
     clusters = [cluster for each in saved for cluster in each.clusters]
+    if nodes := _nodes(saved):
+        return _work_of_nodes(saved, nodes, settings, recorded)
     head = replace(saved[0].head, clusters=tuple(each.facts.name for each in clusters))
     work = Work(
         jobs=scan_cluster.jobs(clusters) if clusters else _jobs_of_targets(saved),
@@ -104,6 +130,55 @@ def _work(saved: Sequence[_SavedScan], settings: Settings, recorded: RecordedObs
     return replace(work, surroundings=surroundings(clusters), earlier=clusters[0].view.earlier)
 
 
+def _work_of_nodes(
+    saved: Sequence[_SavedScan],
+    nodes: tuple[NodeListeners, ...],
+    settings: Settings,
+    recorded: RecordedObservations | OfSeveralScans,
+) -> Work:
+    """Return the scans of the nodes of one cluster, and of the cluster itself, as one. An endpoint that two of them
+    have is that of the first."""
+    first, jobs, places = saved[0], dict[str, Job](), list[int]()
+    before = accumulate((each.size() for each in saved), initial=0)
+    for each, start in zip(saved, before, strict=False):
+        for job in each.jobs_of_nodes(first):
+            if job.endpoint.instance not in jobs:
+                jobs[job.endpoint.instance] = replace(job, place=len(jobs))
+                places.append(start + (job.place or 0))
+    endpoints = tuple(job.endpoint for job in jobs.values())
+    # As --save keeps them: the endpoints in the order of their places.
+    nodes = (replace(nodes[0], endpoints=endpoints), *(replace(each, endpoints=()) for each in nodes[1:]))
+    around = Surroundings()
+    if first.clusters:
+        left_out = Counter[str]()
+        for each in saved:
+            left_out.update(dict(each.clusters[0].discovery.left_out))
+        if not all(each.nodes for each in saved):  # a scan of the cluster has them
+            del left_out[REACHED]
+        discovery = replace(
+            first.clusters[0].discovery,
+            endpoints=endpoints,
+            turns=(0,) * len(jobs),
+            left_out=tuple(left_out.items()),
+            truncated=max(each.clusters[0].discovery.truncated for each in saved),
+        )
+        gaps = {kind: gap for each in saved for kind, gap in each.clusters[0].snapshot.unreadable.items()}
+        snapshot = replace(first.clusters[0].snapshot, unreadable=gaps)
+        around = surroundings([replace(first.clusters[0], snapshot=snapshot, discovery=discovery)])
+    return Work(
+        jobs=list(jobs.values()),
+        total=len(jobs),
+        settings=settings,
+        head=first.head,
+        snapshots=tuple(each.snapshot for each in first.clusters),
+        earlier=first.clusters[0].view.earlier if first.clusters else (),
+        nodes=nodes,
+        surroundings=node_surroundings(around, nodes),
+        recording=Recording(recorded=lambda place: recorded.at(places[place])),
+        started=min((each.head.started for each in saved if each.head.started), default=None),
+    )
+
+
 def _jobs_of_targets(saved: Sequence[_SavedScan]) -> Iterator[Job]:
     before = accumulate((each.size() for each in saved), initial=0)
     for each, first in zip(saved, before, strict=False):
@@ -111,8 +186,7 @@ def _jobs_of_targets(saved: Sequence[_SavedScan]) -> Iterator[Job]:
             yield replace(job, place=place)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _SavedScan:
+class _SavedScan(Struct, frozen=True, kw_only=True):
     """The input of a scan in a directory."""
 
     directory: str
@@ -120,6 +194,8 @@ class _SavedScan:
     settings: Settings
     clusters: list[Assessment]
     """None for a list of targets."""
+    nodes: tuple[NodeListeners, ...] = ()
+    """The listeners of its nodes, if their sockets were scanned."""
 
     @classmethod
     def load(cls, directory: str) -> _SavedScan:
@@ -128,7 +204,7 @@ class _SavedScan:
         if not head.scan:
             raise InputError(f"{directory}: an earlier release saved it", hint="scan again with --save")
         policy = kept_policy(Path(directory), head)
-        asked = ClusterAsked(**asdict(head.selection), components=tuple(_components(directory, head)))
+        asked = ClusterAsked(**structs.asdict(head.selection), components=tuple(_components(directory, head)))
         view = viewpoint(asked, policy, head.profile if head.clusters else None)
         view = replace(view, earlier=earlier(map(str, earlier_places(Path(directory), head.earlier))))
         settings = Settings(
@@ -140,15 +216,26 @@ class _SavedScan:
             active_http=head.active_http,
             arguments=head.arguments,
         )
-        clusters = list(_assessments(directory, head, view))
-        return cls(directory=directory, head=head, settings=settings, clusters=clusters)
+        clusters, nodes = list(_assessments(directory, head, view)), load_nodes(directory, head)
+        if nodes:
+            clusters = [with_listeners(each, nodes) for each in clusters]
+        return cls(directory=directory, head=head, settings=settings, clusters=clusters, nodes=nodes)
 
     def size(self) -> int:
         """Return the number of its jobs."""
         if self.clusters:
             return sum(len(each.discovery.endpoints) for each in self.clusters)
+        if self.nodes:
+            return sum(len(each.endpoints) for each in self.nodes)
         with opened(Path(self.directory, TARGETS), self.directory) as file:
             return sum(1 for _ in file)
+
+    def jobs_of_nodes(self, first: _SavedScan) -> Iterator[Job]:
+        """Yield the jobs of its nodes, or of its cluster; the certificates are collected for ``first``."""
+        if self.clusters:
+            yield from replace(self.clusters[0], certificates=first.clusters[0].certificates).jobs()
+        else:
+            yield from jobs_of(self.nodes, self.requirements())
 
     def targets(self) -> Iterator[Target]:
         """Yield the targets of its list. Raises ``InputError``."""
@@ -194,11 +281,15 @@ def saved_targets(directory: str) -> Iterator[Target]:
             yield found
 
 
-def until(ready: Callable[[], bool], seconds: float) -> None:
-    """Wait until another process has written a file; at most ``seconds``."""
+def until(ready: Callable[[], bool], seconds: float, mirrors: Sequence[Mirror] = ()) -> None:
+    """Wait until another process has written a file; at most ``seconds``. Raises ``ScannerError``."""
     end = monotonic() + seconds
-    while not ready() and monotonic() < end:
-        sleep(_POLL)
+    while True:
+        for each in mirrors:
+            each.fetch_heads()
+        if ready() or monotonic() >= end:
+            return
+        sleep(_POLL_STORE if mirrors else _POLL)
 
 
 def _heads(saved: _SavedScan) -> Iterator[Head]:
@@ -207,6 +298,40 @@ def _heads(saved: _SavedScan) -> Iterator[Head]:
     for each in Path(saved.directory, SHARDS, saved.head.scan).glob("*"):
         if (each / HEAD).is_file():
             yield load_head(str(each), unfinished=True)
+
+
+def _named(nodes: Iterable[NodeListeners]) -> str:
+    names = [each.node for each in nodes]
+    return f"node {names[0]}" if len(names) == 1 else f"{len(names)} nodes"
+
+
+def _nodes(saved: Iterable[_SavedScan]) -> tuple[NodeListeners, ...]:
+    return tuple(node for each in saved for node in each.nodes)
+
+
+def _missing_nodes(nodes: Sequence[NodeListeners]) -> str:
+    """Return the nodes of the cluster that were not scanned; "" if there are none."""
+    missing = sorted({name for each in nodes for name in each.beside} - {each.node for each in nodes})
+    more = f" and {len(missing) - 20} more" if len(missing) > 20 else ""
+    return f"missing nodes {', '.join(missing[:20])}{more}" if missing else ""
+
+
+def _scans_in(directories: Iterable[str]) -> list[str]:
+    """Return the saved scans: the directories, or those below one that is none, such as one for each node."""
+    found: list[str] = []
+    for each in directories:
+        below = [] if Path(each, HEAD).exists() else sorted(Path(each).glob(f"*/{HEAD}"))
+        found += [str(place.parent) for place in below] or [each]
+    return found
+
+
+def _all_complete(directories: Sequence[str]) -> bool:
+    """True if each of the scans is complete, and with scans of nodes one of each node is there."""
+    places = _scans_in(directories)
+    if not all(map(_complete, places)):
+        return False
+    heads = [(each, load_head(each, unfinished=True)) for each in places]
+    return not _missing_nodes([node for each, head in heads for node in load_nodes(each, head)])
 
 
 def _complete(directory: str) -> bool:
@@ -251,7 +376,9 @@ def _check(saved: Sequence[_SavedScan]) -> None:
     first, names = saved[0], [cluster.facts.name for each in saved for cluster in each.clusters]
     if len({bool(each.clusters) for each in saved}) > 1:
         raise UsageError("scans of clusters and of targets cannot be merged", hint="merge them apart")
-    if twice := next((name for name in names if names.count(name) > 1), None):
+    if nodes := _nodes(saved):
+        _check_nodes(saved, nodes, names)
+    elif twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"the cluster {twice} is in two of the scans", hint="merge one scan of each cluster")
     for each in saved[1:]:
         if _options(each) != _options(first):
@@ -259,6 +386,20 @@ def _check(saved: Sequence[_SavedScan]) -> None:
                 f"{each.directory} and {first.directory} were scanned with other options or another policy",
                 hint="use the same --mode, --confirm, --deep, --profile, --ca, --components and --policy",
             )
+
+
+def _check_nodes(saved: Sequence[_SavedScan], nodes: Sequence[NodeListeners], names: Sequence[str]) -> None:
+    """Raise ``UsageError`` for scans of nodes that cannot be one report."""
+    known = {identity(cluster.snapshot) for each in saved for cluster in each.clusters}
+    if len(known - {""}) > 1 or (len(set(names)) > 1 and "" in known):
+        raise UsageError("scans of nodes of several clusters cannot be merged", hint="merge those of one cluster")
+    if not names and not all(each.nodes for each in saved):
+        raise UsageError("scans of nodes and of targets cannot be merged", hint="merge them apart")
+    if len([each for each in saved if not each.nodes]) > 1:
+        raise UsageError(f"the cluster {names[0]} is in two of the scans", hint="merge one scan of the cluster")
+    called = [each.node for each in nodes]
+    if twice := next((name for name in called if called.count(name) > 1), None):
+        raise UsageError(f"the node {twice} is in two of the scans", hint="merge one scan of each node")
 
 
 def _options(saved: _SavedScan) -> tuple[object, ...]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import signal
 import tempfile
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager, nullcontext
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import trio
+from msgspec import Struct, field
 
 from scanner.cli.output import WRITERS, Output, rows_path, write_reports
 from scanner.cli.progress import Loudness, progress
@@ -24,23 +25,26 @@ from scanner.model.endpoint import Target
 from scanner.model.fingerprint import Baseline
 from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_OK, FailOn, Posture, Report, exit_code
 from scanner.model.saved_scan import SHARDS, Head, Seen
+from scanner.object_store import Mirror, is_url
 from scanner.probe.dial import Dialer
 from scanner.probe.limits import Gate
+from scanner.probe.workers import LEAST, NONE, Workers, cores, workers
 from scanner.report.page import counted, exit_text
 from scanner.report.stream import RowFile
-from scanner.scan import NOTHING_RECORDED, Progress, Record, Recording, Settings, scan
+from scanner.scan import NOTHING_RECORDED, Probing, Progress, Record, Recording, Settings, scan
 from scanner.sharding import Shard
+from scanner.values import replace
 
 if TYPE_CHECKING:
     from scanner.cli.publishing import Destination
     from scanner.cluster import Access
+    from scanner.node.node_listeners import NodeListeners
     from scanner.saved_scan import SavedScanWriter
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class Work(Struct, frozen=True, kw_only=True):
     """A scan to run."""
 
     jobs: Iterable[Job]
@@ -54,10 +58,16 @@ class Work:
     """Earlier snapshots of them, for ``--save``."""
     save: str | None = None
     """Directory of ``--save`` or ``--resume``, or None."""
+    mirror: Mirror | None = None
+    """The object store that this directory mirrors, if the option is a URL."""
+    workers: int | None = None
+    """Processes that probe; None: one for each core if there are many endpoints."""
     accesses: Mapping[str, Access] = field(default_factory=dict)
     """Access to the API servers by cluster name, if pods are dialled through port-forwards."""
     destinations: tuple[Destination, ...] = ()
     """Clusters that get the reports of their objects."""
+    push: str | None = None
+    """URL of the Pushgateway that gets the metrics."""
     head: Head = Head()
     """Description of the scan, for ``--save``."""
     inputs: Mapping[str, str] = field(default_factory=dict)
@@ -68,6 +78,10 @@ class Work:
     """Known findings. They are not saved: a saved scan is compared as it was."""
     targets: Iterable[Target] = ()
     """Targets of the list, for ``--save``."""
+    nodes: tuple[NodeListeners, ...] = ()
+    """Nodes whose listening sockets are the jobs, for ``--save``."""
+    way: Callable[[Job], Dialer | None] | None = None
+    """Connects to jobs that this machine cannot dial, if not through ``accesses``."""
     resumed: bool = False
     """True if the directory has the input of this scan."""
     shard: Shard | None = None
@@ -84,11 +98,14 @@ class Work:
 
 def run_and_report(work: Work, outputs: tuple[Output, ...], fail_on: FailOn, loudness: Loudness) -> int:
     """Scan, write every report, and return the exit code. Raises ``ScannerError``."""
-    with _scratch() as scratch:
+    with scratch_directory() as scratch:
         rows_file = rows_path(outputs, Path(scratch))
         with RowFile(rows_file) as rows:
-            with progress(loudness, work.total) as show_row, saved_scan_writer(work) as writer:
-                report = run_trio(partial(scan_until_signal, work, rows, show_row, _record(work, writer)))
+            with saved_scan_writer(work) as writer:
+                work, count = _workers(work)
+                with workers(count, work.settings.limits) as probing, progress(loudness, work.total) as show_row:
+                    keep = _record(work, writer)
+                    report = run_trio(partial(scan_until_signal, work, rows, show_row, keep, probing))
                 report = _dated(replace(report, fail_on=fail_on), work)
                 rows.close()
                 unsaved = _saved(writer, rows_file, report) if writer else None
@@ -98,12 +115,23 @@ def run_and_report(work: Work, outputs: tuple[Output, ...], fail_on: FailOn, lou
             if work.baseline:
                 report = scan_with_baseline(report, work.baseline)
             finish(report, outputs, loudness)
-            code = _published(report, work.destinations)
+            code = _pushed(report, work.push, _published(report, work.destinations))
             if unsaved:
                 raise unsaved
         if rows_file.parent != Path(scratch):
             rows_file.unlink(missing_ok=True)  # the complete document is written
     return code
+
+
+def _workers(work: Work) -> tuple[Work, int]:
+    """Return the number of processes that probe. It looks at the first jobs, and returns the scan with them."""
+    if not work.recording.dials or work.accesses:  # the connections to the API servers are this process's
+        return work, 1
+    if work.workers is not None or cores() == 1:
+        return work, work.workers or 1
+    jobs = iter(work.jobs)
+    first = list(islice(jobs, LEAST + 1))
+    return replace(work, jobs=chain(first, jobs)), cores() if len(first) > LEAST else 1
 
 
 def _published(report: Report, destinations: tuple[Destination, ...]) -> int:
@@ -115,8 +143,29 @@ def _published(report: Report, destinations: tuple[Destination, ...]) -> int:
 
     if run_trio(partial(publish_all, report, destinations)):
         return code
+    return _incomplete(code, "not all reports were published")
+
+
+def _pushed(report: Report, gateway: str | None, code: int) -> int:
+    """Push the metrics, and return the exit code. ``code``: the exit code without it."""
+    if gateway is None:
+        return code
+    from scanner.cli.push_gateway import push  # noqa: PLC0415 - few scans need it
+
+    try:
+        run_trio(partial(push, report, gateway))
+    except ResourceError as error:
+        say(f"adhere: {error.message}")
+        say(f"        {error.hint}")
+        return _incomplete(code, "the metrics were not pushed")
+    note("adhere: pushed the metrics")
+    return code
+
+
+def _incomplete(code: int, reason: str) -> int:
+    """Print the exit line for results that were not delivered; findings count more."""
     code = EXIT_FINDINGS if code == EXIT_FINDINGS else EXIT_INCOMPLETE
-    say(f"adhere: {exit_text(code, ['not all reports were published'])}")
+    say(f"adhere: {exit_text(code, [reason])}")
     return code
 
 
@@ -128,8 +177,27 @@ def saved_scan_writer(work: Work) -> AbstractContextManager[SavedScanWriter | No
 
     if work.resumed:
         part = f"{SHARDS}/{work.head.scan}/{work.shard.name}" if work.shard else ""
-        return SavedScanWriter(work.save, work.head, part=part, resumed=True)
-    return SavedScanWriter(work.save, work.head, work.snapshots, work.inputs, work.earlier, work.targets)
+        return SavedScanWriter(work.save, work.head, part=part, resumed=True, mirror=work.mirror)
+    inputs = work.snapshots, work.inputs, work.earlier, work.targets, work.nodes
+    return SavedScanWriter(work.save, work.head, *inputs, mirror=work.mirror)
+
+
+@contextmanager
+def mirrored(place: str | None) -> Iterator[Mirror | None]:
+    """Provide a directory for ``place`` if it is the URL of an object store, else None. Raises ``ScannerError``; a
+    message about the directory names the URL."""
+    if not place or not is_url(place):
+        yield None
+        return
+    with scratch_directory() as scratch:
+        mirror = Mirror(place, f"{scratch}/saved")
+        try:
+            yield mirror
+        except ScannerError as error:
+            error.message, error.hint = (
+                each.replace(mirror.directory, mirror.url) for each in (error.message, error.hint)
+            )
+            raise
 
 
 def _saved(writer: SavedScanWriter, rows: Path, report: Report) -> ResourceError | None:
@@ -165,7 +233,8 @@ def _shard_ended(work: Work, report: Report) -> int:
     stopped = report.coverage["interrupted"]
     code = EXIT_INCOMPLETE if stopped else EXIT_OK
     done = counted(report.coverage["endpoints"] - report.coverage.get("in_progress", 0), "endpoint")
-    reasons = [f"{done} of shard {work.shard.index} of {work.shard.count} recorded in {work.save}"]
+    place = work.mirror.url if work.mirror else work.save
+    reasons = [f"{done} of shard {work.shard.index} of {work.shard.count} recorded in {place}"]
     note(exit_text(code, [*reasons, f"stopped by {stopped}" if stopped else ""]))
     return code
 
@@ -174,10 +243,11 @@ def _forget(_: Seen) -> None:
     """Do not save the observation."""
 
 
-def _scratch() -> tempfile.TemporaryDirectory[str]:
-    """Raise ``ResourceError`` if no directory is writable, as in a container with a read-only root."""
+def scratch_directory(prefix: str = "adhere-") -> tempfile.TemporaryDirectory[str]:
+    """Return a directory for temporary files. Raises ``ResourceError`` if none is writable, as in a container with a
+    read-only root."""
     try:
-        return tempfile.TemporaryDirectory(prefix="adhere-")
+        return tempfile.TemporaryDirectory(prefix=prefix)
     except FileNotFoundError as error:
         raise ResourceError(
             f"no directory for temporary files: {error.strerror or error}",
@@ -212,21 +282,28 @@ def finish(report: Report, outputs: tuple[Output, ...], loudness: Loudness) -> N
     write_reports(report, outputs, WRITERS, width=width(), verbose=loudness == "verbose")
 
 
-async def scan_until_signal(work: Work, rows: RowFile, show_row: Progress, record: Record = _forget) -> Report:
+async def scan_until_signal(
+    work: Work, rows: RowFile, show_row: Progress, record: Record = _forget, others: Workers = NONE
+) -> Report:
     """Scan. The first SIGINT or SIGTERM ends it early, the second at once (``KeyboardInterrupt``)."""
-    gate = Gate(work.settings.limits)
+    limits = work.settings.limits
+    if others.links and limits.rate:  # for the hosts of a worker that is gone
+        limits = replace(limits, rate=limits.rate / len(others.links))
+    gate = Gate(limits)
     async with trio.open_nursery() as nursery:
         await nursery.start(_watch, gate)
-        async with _ways(work) as way:
+        async with ways(work) as way:
             keeping = replace(work.recording, record=record)
-            report = await scan(work.jobs, work.settings, rows, show_row, gate, work.surroundings, keeping, way)
+            probing = Probing(way=way, workers=others)
+            report = await scan(work.jobs, work.settings, rows, show_row, gate, work.surroundings, keeping, probing)
         nursery.cancel_scope.cancel()
     return report
 
 
-def _ways(work: Work) -> AbstractAsyncContextManager[Callable[[Job], Dialer | None]]:
+def ways(work: Work) -> AbstractAsyncContextManager[Callable[[Job], Dialer | None]]:
+    """Return the routes to listeners that cannot be dialled directly."""
     if not work.accesses:
-        return nullcontext(lambda _: None)
+        return nullcontext(work.way or (lambda _: None))
     from scanner.port_forward_route import tunnels  # noqa: PLC0415 - few scans need it, and the HTTP client behind it
 
     return tunnels(work.accesses)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from heapq import merge
 from itertools import accumulate
@@ -17,11 +16,13 @@ from scanner.cli.shared_options import ClusterAsked
 from scanner.cluster import Access
 from scanner.jobs import Job
 from scanner.kube.kinds import SECRET
+from scanner.kube.snapshot import Snapshot
 from scanner.kube.tls_profile import Profile
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.scan_policy import ScanPolicy
 from scanner.probe.limits import Limits
+from scanner.values import replace
 
 __all__ = ["assessments", "gentle", "jobs", "surroundings"]
 
@@ -32,11 +33,15 @@ RATE = 200.0
 GENTLY = frozenset({"etcd", "kube-apiserver", "openshift-apiserver", "oauth-apiserver"})
 
 
-def assessments(asked: ClusterAsked, policy: ScanPolicy, default_profile: Profile | None) -> list[Assessment]:
-    """Read and assess the selected clusters. Raises ``ScannerError``."""
+def assessments(
+    asked: ClusterAsked, policy: ScanPolicy, default_profile: Profile | None, before: tuple[Snapshot, ...] = ()
+) -> list[Assessment]:
+    """Read and assess the selected clusters. ``before``: earlier snapshots of them, beside those of ``--previous``.
+    Raises ``ScannerError``."""
     view = viewpoint(asked, policy, default_profile)
     found = snapshots(asked, (*READS, SECRET))
     check(view.earlier, found)
+    view = replace(view, earlier=(*view.earlier, *before))
     return [assess(snapshot, view, found) for snapshot in found]
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields, replace
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct
 
 from scanner.cli.inputs import load_policy
 from scanner.cli.output import briefly, compatible, parse_outputs
 from scanner.cli.progress import Loudness
-from scanner.cli.running import Work, run_and_report, saved_scan_writer
+from scanner.cli.running import Work, mirrored, run_and_report, saved_scan_writer
 from scanner.cli.shared_options import DEFAULT_PROFILE, ClusterAsked, refuse_empty
 from scanner.cli.streams import note, show
 from scanner.cli.targets import load_anchors, parse_server_name, parse_target, public_anchors, read_targets
@@ -27,6 +28,7 @@ from scanner.model.endpoint import Target, host_port
 from scanner.model.report import EXIT_INCOMPLETE, EXIT_NOTHING, EXIT_OK, SCHEMA, FailOn, Posture
 from scanner.model.saved_scan import COMPONENTS, POLICY, Head, Selection
 from scanner.model.scan_policy import Config, ScanPolicy
+from scanner.object_store import Mirror
 from scanner.probe import sslyze_pool
 from scanner.probe.limits import Limits
 from scanner.probe.session import Mode
@@ -34,12 +36,15 @@ from scanner.report.escape import plain
 from scanner.report.page import counted, exit_text
 from scanner.scan import Settings, is_missing
 from scanner.sharding import parse_shard
+from scanner.values import replace
+
+if TYPE_CHECKING:
+    from scanner.assessment import Assessment
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(Struct, frozen=True, kw_only=True):
     """The options as click passes them; None for an absent one, which ``--config`` may set."""
 
     targets: tuple[str, ...]
@@ -71,13 +76,19 @@ class Asked:
 
 def run(options: dict[str, Any]) -> int:
     """Run ``adhere scan`` with the options as click passes them; returns the exit code. Raises ``ScannerError``."""
-    save, dry_run = options.pop("save"), options.pop("dry_run")
+    with mirrored(options["save"] or options["resume"]) as mirror:
+        return _run(options, mirror)
+
+
+def _run(options: dict[str, Any], mirror: Mirror | None) -> int:
+    save, dry_run, push = options.pop("save"), options.pop("dry_run"), options.pop("push")
+    probing = options.pop("workers")
     resume, shard, wait = options.pop("resume"), options.pop("shard"), options.pop("wait")
     if resume is None and (shard or wait):
         raise UsageError(f"{'--shard' if shard else '--wait'} needs --resume", hint=_SHARDS)
     if resume is not None:
-        _refuse_others({**options, "save": save, "dry_run": dry_run}, shard)
-    cluster = ClusterAsked(**{each.name: options.pop(each.name) for each in fields(ClusterAsked)})
+        _refuse_others({**options, "save": save, "dry_run": dry_run, "push": push}, shard)
+    cluster = ClusterAsked(**{each: options.pop(each) for each in ClusterAsked.__struct_fields__})
     asked = Asked(**options)
     refuse_empty(
         {
@@ -92,6 +103,8 @@ def run(options: dict[str, Any]) -> int:
             "--resume": resume,
         }
     )
+    if mirror:
+        save, resume = save and mirror.directory, resume and mirror.directory
     config = config_of(asked)
     policy = policy_of(asked, config)
     known = load_baseline(asked.baseline, SCHEMA) if asked.baseline else None
@@ -105,7 +118,7 @@ def run(options: dict[str, Any]) -> int:
         from scanner.cli import resumed_scan  # noqa: PLC0415 - most scans are new
 
         part = parse_shard(shard, os.environ) if shard else None
-        work = resumed_scan.resumed(resume, part, limits_of(asked, config), cluster, wait or 0)
+        work = resumed_scan.resumed(resume, part, limits_of(asked, config), cluster, wait or 0, mirror)
     chosen = parse_outputs(asked.formats or config.formats or ())
     outputs = (
         *(briefly(chosen) if asked.brief else chosen),
@@ -116,28 +129,31 @@ def run(options: dict[str, Any]) -> int:
     work = replace(
         work,
         save=save or work.save,
+        mirror=mirror,
+        push=push,
+        workers=probing,
         head=replace(work.head, fail_on=fail_on),
         inputs=_inputs(asked, cluster),
         baseline=known,
     )
     if dry_run:
         with saved_scan_writer(work):  # it has the input of the scan
-            return _show(work)
+            return show_endpoints(work)
     work = replace(work, history=_history(asked.history, work.head.clusters))
     return run_and_report(work, outputs, fail_on, loudness)
 
 
 _SHARDS = "save the scan first: adhere scan ... --dry-run --save DIR; then adhere scan --resume DIR --shard 0/4"
 _WITH_RESUME = frozenset(
-    {"formats", "brief", "compat", "fail_on", "baseline", "history", "quiet", "verbose", "kubeconfig", "contexts"}
-    | {"timeout", "deadline", "concurrency", "per_host", "rate"}
+    {"formats", "brief", "compat", "fail_on", "baseline", "history", "push", "quiet", "verbose", "kubeconfig"}
+    | {"contexts", "timeout", "deadline", "concurrency", "per_host", "rate", "workers"}
 )
 """Options beside ``--resume``; the saved scan has the others."""
 
 
 def _refuse_others(options: dict[str, Any], shard: str | None) -> None:
     """Raise ``UsageError`` for an option beside ``--resume`` that the saved scan has, or that no shard needs."""
-    for name in ("format", "brief", "compat", "fail_on", "baseline", "history") if shard else ():
+    for name in ("format", "brief", "compat", "fail_on", "baseline", "history", "push") if shard else ():
         if options.get("formats" if name == "format" else name):
             option = f"--{name.replace('_', '-')}"
             raise UsageError(f"{option} is for the report, and a shard has none", hint=f"use adhere merge {option}")
@@ -157,7 +173,7 @@ def _work(asked: Asked, cluster: ClusterAsked, config: Config, policy: ScanPolic
     return target_work(asked, cluster, config, policy, save)
 
 
-def _show(work: Work) -> int:
+def show_endpoints(work: Work) -> int:
     """Print the endpoints of the scan with their profiles, and those that it leaves out."""
     jobs = list(work.jobs)
     for job in jobs:
@@ -230,8 +246,10 @@ def target_work(
     return Work(jobs=jobs, targets=targets, total=total, settings=settings, head=head)
 
 
-def cluster_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: ScanPolicy) -> Work:
-    """Read the clusters' APIs and return the scan. Raises ``ScannerError``."""
+def cluster_work(
+    asked: Asked, cluster: ClusterAsked, config: Config, policy: ScanPolicy, clusters: list[Assessment] | None = None
+) -> Work:
+    """Read the clusters' APIs, unless ``clusters`` has them assessed, and return the scan. Raises ``ScannerError``."""
     from scanner.cli import scan_cluster  # noqa: PLC0415 - it takes longer to import than a target to scan
 
     if asked.targets or asked.target_file:
@@ -246,7 +264,7 @@ def cluster_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: Sc
     settings = settings_of(asked, config, "per listener, from the cluster", policy)
     settings = replace(settings, limits=scan_cluster.gentle(settings.limits))
     default = load_profile(name) if name else None
-    clusters = scan_cluster.assessments(cluster, policy, default)
+    clusters = clusters or scan_cluster.assessments(cluster, policy, default)
     return Work(
         jobs=scan_cluster.jobs(clusters),
         total=sum(len(each.discovery.endpoints) for each in clusters),
@@ -268,7 +286,7 @@ def cluster_work(asked: Asked, cluster: ClusterAsked, config: Config, policy: Sc
             components=len(cluster.components),
             active_http=settings.active_http,
             arguments=settings.arguments,
-            selection=Selection(**{each.name: getattr(cluster, each.name) for each in fields(Selection)}),
+            selection=Selection(**{each: getattr(cluster, each) for each in Selection.__struct_fields__}),
         ),
     )
 

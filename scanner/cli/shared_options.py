@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
+from msgspec import Struct
 
 from scanner.cli import streams
 from scanner.errors import UsageError
@@ -24,8 +25,7 @@ def long_name(option: click.Parameter) -> str:
     return next((each for each in option.opts if each.startswith("--")), option.opts[0])
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """Options that belong together in a help text."""
 
     title: str
@@ -80,6 +80,24 @@ def completion(values: Callable[[click.Context], Iterable[str]]) -> Completion:
     return complete
 
 
+def either(formats: Iterable[str]) -> str:
+    """Join the names of formats for a help text: ``text, json or junit``."""
+    *first, last = formats
+    return f"{', '.join(first)} or {last}"
+
+
+def formats_option(formats: Iterable[str]) -> Callable[[Command], Command]:
+    """Return the option ``--format`` of a command that writes reports in these formats."""
+    return click.option(
+        "--format",
+        "formats",
+        metavar="FMT[=PATH]",
+        multiple=True,
+        shell_complete=completion(lambda _: formats),
+        help=f"{either(formats)}; repeatable.  [default: text]",
+    )
+
+
 def _profiles(_: click.Context) -> Iterable[str]:
     from scanner.kube.profile_catalogue import profiles  # noqa: PLC0415 - only completion needs it here
 
@@ -129,6 +147,23 @@ BASELINE = click.option(
 )
 
 
+def _gateway(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    if value is None:
+        return None
+    from scanner.cli.push_gateway import parse_gateway  # noqa: PLC0415 - few scans need it
+
+    given = context.get_parameter_source(parameter.name or "")
+    return parse_gateway(value, is_visible=given is ParameterSource.COMMANDLINE)
+
+
+PUSH = click.option(
+    "--push",
+    metavar="URL",
+    callback=_gateway,
+    help="Also send the metrics to the Prometheus Pushgateway at URL.",
+)
+
+
 SECRETS = click.option(
     "--secrets/--no-secrets",
     default=None,
@@ -155,8 +190,7 @@ COUNT = click.IntRange(min=1, max=100_000)
 Command = TypeVar("Command", bound=Callable[..., object])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterAsked:
+class ClusterAsked(Struct, frozen=True, kw_only=True):
     """The options as click passes them."""
 
     cluster: bool = False
@@ -182,14 +216,16 @@ class ClusterAsked:
 
     def refuse_cluster_options(self) -> None:
         """Raise ``UsageError`` for an option of clusters beside a list of targets."""
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if value != each.default:
-                option = f"--{'no-' if value is False else ''}{each.name.replace('_', '-')}"
+        usual = ClusterAsked()
+        for each in self.__struct_fields__:
+            value = getattr(self, each)
+            if value != getattr(usual, each):
+                option = f"--{'no-' if value is False else ''}{each.replace('_', '-')}"
                 raise UsageError(f"{option} needs a cluster, and none is selected", hint="add --cluster")
 
 
-def _split(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+def split(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    """Split each value of a repeatable option at its commas."""
     return tuple(filter(None, (name.strip() for part in value for name in part.split(","))))
 
 
@@ -201,7 +237,7 @@ _WHICH = (
         "contexts",
         metavar="NAME[,NAME]...",
         multiple=True,
-        callback=_split,
+        callback=split,
         shell_complete=CONTEXTS,
         help="Contexts of the kubeconfig; several clusters make one report.",
     ),
@@ -218,7 +254,7 @@ _HOW = (
         "--namespace",
         metavar="NS[,NS]...",
         multiple=True,
-        callback=_split,
+        callback=split,
         help="Scan these namespaces only: short for --include.",
     ),
     click.option("--exclude", metavar="SELECTOR", multiple=True, help="Skip what matches; same syntax as --include."),
@@ -255,6 +291,11 @@ def which_cluster(command: Command) -> Command:
 def dialled_cluster(command: Command) -> Command:
     """Add the options for ``scan``, which also dials."""
     return _add(command, _DIAL)
+
+
+def one_cluster(command: Command) -> Command:
+    """Add the options for ``node``, which reads the objects of its own cluster."""
+    return _add(command, (_CLUSTER, *_WHICH))
 
 
 def read_cluster(command: Command) -> Command:

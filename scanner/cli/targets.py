@@ -10,7 +10,6 @@ import warnings
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 from typing import Final
@@ -18,6 +17,7 @@ from typing import Final
 import idna
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
+from msgspec import Struct
 
 from scanner.errors import InputError, ResourceError, ScannerError
 from scanner.kube.hostnames import parse_zoned_address
@@ -30,8 +30,7 @@ FILE_LIMIT: Final = 64 * 1024 * 1024
 """Bytes of a target file, more than a million targets."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Scheme:
+class _Scheme(Struct, frozen=True):
     transport: Transport
     port: int
 

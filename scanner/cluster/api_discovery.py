@@ -8,12 +8,14 @@ the old one: a list of groups, then each version of the groups that matter. Sour
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
 
 from scanner.cluster.client import JSON, Client
 from scanner.errors import ClusterError
 from scanner.kube.kinds import Kind
 from scanner.kube.objects import Fields
+from scanner.values import replace
 
 _AGGREGATED = ",".join(
     [f"{JSON};g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList" for version in ("v2", "v2beta1")] + [JSON]
@@ -33,8 +35,7 @@ _BUILT_IN = frozenset(
 """Groups that every API server has. An answer without any of them is not from a Kubernetes API server."""
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
+class Served(Struct, frozen=True):
     """The result of discovery for the requested kinds."""
 
     versions: dict[Kind, str] = field(default_factory=dict)
@@ -58,8 +59,7 @@ class Served:
         return f"{kind.group}/{version}" if kind.group else version
 
 
-@dataclass(slots=True)
-class _Group:
+class _Group(Struct):
     """A group's versions, the preferred one first, each with its resources; or why they are unknown."""
 
     versions: list[tuple[str, frozenset[str]]] = field(default_factory=list)

@@ -11,14 +11,8 @@ import json
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from msgspec import Raw
 from pydantic_core import from_json
-
-try:
-    from msgspec import Raw
-except ImportError:
-
-    class Raw(bytes):  # type: ignore[no-redef]
-        """JSON text inside of a decoded value. Without msgspec there is none."""
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from scanner.cluster.api_connection import Credential, Pair
 from scanner.errors import ClusterError, InputError
 from scanner.files.source_positions import shown
 from scanner.kube.objects import Fields
+from scanner.values import replace
 
 FRESH = 60.0
 """Seconds for which a token from a file is used. The kubelet renews a projected token after 80 % of its lifetime

@@ -13,10 +13,11 @@ import ipaddress
 import os
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NoReturn
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from scanner.cluster.api_connection import (
     Access,
@@ -44,8 +45,7 @@ Section = Literal["contexts", "clusters", "users"]
 _BODY: dict[Section, str] = {"contexts": "context", "clusters": "cluster", "users": "user"}
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One named context, cluster or user."""
 
     document: Located
@@ -96,8 +96,7 @@ class Entry:
         return data
 
 
-@dataclass(frozen=True, slots=True)
-class Kubeconfig:
+class Kubeconfig(Struct, frozen=True):
     """The kubeconfig files in use, in their order."""
 
     files: tuple[Located, ...]

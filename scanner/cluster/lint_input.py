@@ -10,10 +10,11 @@ import re
 import stat
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from scanner.cluster.manifest_documents import Bad, Manifests, Objects, Skipped
 from scanner.cluster.manifests import SUFFIXES
@@ -25,6 +26,7 @@ from scanner.files.yaml_values import MAX_BYTES, load, scalars
 from scanner.kube.kinds import Kind
 from scanner.kube.objects import Fields
 from scanner.model.declared import DEFAULT, Place
+from scanner.values import replace
 
 _KEYS: Final = frozenset({"apiversion", "kind"})
 """Keys of an object. Their case is ignored: a wrong one is reported, not skipped."""
@@ -169,8 +171,7 @@ def _bad(name: str, error: InputError) -> Bad:
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 
-@dataclass(frozen=True, slots=True)
-class Kustomization:
+class Kustomization(Struct, frozen=True):
     """A kustomization with patches."""
 
     directory: str
@@ -212,8 +213,7 @@ _TEMPLATES = "templates"
 """Directory of templates in a Helm chart (helm.sh, "The Chart File Structure")."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unlisted:
+class Unlisted(Struct, frozen=True):
     """A directory that cannot be listed."""
 
     path: str

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from functools import lru_cache
 from types import GenericAlias, MappingProxyType
 from typing import Any, TypeAlias, TypedDict, cast
+
+import msgspec
+from msgspec import Struct, field
 
 from scanner.cluster.api_discovery import Served
 from scanner.cluster.client import JSON, PER_OBJECT, ApiError, Client, TooLarge
@@ -21,11 +23,6 @@ from scanner.errors import ClusterError
 from scanner.kube.kinds import Kind
 from scanner.kube.objects import Fields, KubeObject
 
-try:
-    import msgspec
-except ImportError:  # no wheel for s390x and ppc64le: there, all of a page is decoded
-    msgspec = None  # type: ignore[assignment]
-
 Decode: TypeAlias = Callable[[bytes], object]
 
 
@@ -33,7 +30,7 @@ Decode: TypeAlias = Callable[[bytes], object]
 def page_decoder(kind: Kind) -> Decode:
     """The decoder of a page of a list of ``kind``. It raises as ``decoded`` does."""
     shape = SHAPES.get(kind, OTHERS)
-    if msgspec is None or not isinstance(shape, Only):
+    if not isinstance(shape, Only):
         return decoded
     page = {"kind": Any, "metadata": Any, "items": GenericAlias(list, (_mapping(shape),)) | None}
     projected = msgspec.json.Decoder(_typed_dict("Page", page)).decode
@@ -84,8 +81,7 @@ class Short(Exception):
         self.error = error
 
 
-@dataclass(slots=True)
-class Lister:
+class Lister(Struct):
     """Lists and gets the objects of one cluster."""
 
     client: Client

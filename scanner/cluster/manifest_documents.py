@@ -6,10 +6,11 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import islice
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
 
 from scanner.cluster.api_versions import misnamed
 from scanner.cluster.key_removal import route_without_key
@@ -155,8 +156,7 @@ _KEYS: Final = 20
 _NONE: Final = ("", (frozenset[str](), ""))
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(Struct, frozen=True):
     """A path that was not read, though it may contain manifests."""
 
     path: str
@@ -164,8 +164,7 @@ class Skipped:
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Bad:
+class Bad(Struct, frozen=True):
     """An unreadable file, document or object."""
 
     place: Place
@@ -175,8 +174,7 @@ class Bad:
     """False for a document that is no Kubernetes object."""
 
 
-@dataclass(slots=True)
-class Manifests:
+class Manifests(Struct):
     """The objects to lint."""
 
     objects: list[LintSubject] = field(default_factory=list)
@@ -197,8 +195,7 @@ class Manifests:
     """Number of documents that are no Kubernetes objects: values of a chart, a pipeline."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Position:
+class _Position(Struct, frozen=True):
     """A position in a document, and the depth of lists that is left."""
 
     document: Located

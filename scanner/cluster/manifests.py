@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from scanner.cluster.retention import Pruner
 from scanner.cluster.snapshot_objects import kept
@@ -37,8 +38,7 @@ _LISTS = 3
 """Depth of nested lists."""
 
 
-@dataclass(slots=True)
-class Found:
+class Found(Struct):
     """The content of a directory."""
 
     objects: dict[Kind, dict[tuple[str | None, str], KubeObject]] = field(default_factory=dict)

@@ -19,13 +19,13 @@ import zlib
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field
 from functools import partial
 from math import inf
 from typing import Literal, Protocol
 
 import httpcore2
 import trio
+from msgspec import Struct, field
 from wsproto.frame_protocol import Opcode
 
 from scanner.cluster.client import ApiError, Client, clean
@@ -93,8 +93,7 @@ Event = tuple[Literal["data", "end", "ping", "gone"], int, bytes]
 """Type of the event, stream, bytes. ``ping``: the bytes are the answer."""
 
 
-@dataclass(slots=True)
-class Streams:
+class Streams(Struct):
     """The streams of one connection. Ours have odd numbers (section 2.3.2)."""
 
     _next: int = 1
@@ -159,8 +158,7 @@ def _control_frame(kind: int, payload: bytes) -> bytes:
 # --- connections ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class _WebSocket:
+class _WebSocket(Struct):
     """Binary messages to and from the API server."""
 
     wire: _Wire
@@ -214,8 +212,7 @@ class _WebSocket:
             raise _lost(error) from None
 
 
-@dataclass(slots=True)
-class _Single:
+class _Single(Struct):
     """The one connection of a WebSocket with channels."""
 
     socket: _WebSocket
@@ -252,8 +249,7 @@ class _Single:
             self._ready.append(content)
 
 
-@dataclass(slots=True)
-class _Pair:
+class _Pair(Struct):
     """One of several connections: its streams, and the received bytes."""
 
     session: _Session
@@ -284,8 +280,7 @@ class _Pair:
         return b""
 
 
-@dataclass(slots=True, eq=False)
-class _Session:
+class _Session(Struct, eq=False):
     """One WebSocket with all connections to a pod."""
 
     socket: _WebSocket

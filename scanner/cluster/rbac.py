@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from scanner.errors import UsageError
 from scanner.files.problems import did_you_mean
-from scanner.kube.kinds import LINTED, OPEN_REPORTS, OPERATORS, POLICY_REPORTS, Kind
+from scanner.kube.kinds import LINTED, OPEN_REPORTS, OPERATORS, POLICY_REPORTS, WATCHED, Kind
 from scanner.model.diagnosis import EVENT
 
 NAME = "adhere-scan"
@@ -27,8 +28,7 @@ Manifest: TypeAlias = dict[str, object]
 Rule: TypeAlias = dict[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(Struct, frozen=True):
     """An optional permission."""
 
     risk: str
@@ -39,9 +39,9 @@ def _rule(group: str, resources: Iterable[str], verbs: Iterable[str]) -> Rule:
     return {"apiGroups": [group], "resources": list(resources), "verbs": list(verbs)}
 
 
-def _reading(kinds: tuple[Kind, ...]) -> tuple[Rule, ...]:
+def _reading(kinds: tuple[Kind, ...], verbs: Iterable[str] = READING) -> tuple[Rule, ...]:
     groups = dict.fromkeys(kind.group for kind in kinds)
-    return tuple(_rule(group, [kind.plural for kind in kinds if kind.group == group], READING) for group in groups)
+    return tuple(_rule(group, [kind.plural for kind in kinds if kind.group == group], verbs) for group in groups)
 
 
 _WRITING = ("get", "list", "create", "patch", "delete")
@@ -94,6 +94,22 @@ OPTIONS: Mapping[str, Option] = {
         "Lists every Secret with its content, such as private keys and tokens. adhere reads those of type "
         "kubernetes.io/tls; the API server cannot limit the permission to those. --secrets works without it.",
         (_rule("", ["secrets"], ["list"]),),
+    ),
+    "serve": Option(
+        "Watches kinds that a scan also reads. Checks bearer tokens and the permissions of their users, because only "
+        "some users may read the report: its holder can list the permissions of every user. Only adhere serve "
+        "needs it.",
+        (
+            *_reading(WATCHED, ("watch",)),
+            _rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
+            _rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
+        ),
+    ),
+    "secrets-watch": Option(
+        "Lists and watches every Secret with its content, such as private keys and tokens. adhere asks for the "
+        "metadata only, to scan again when a certificate changes. Only adhere serve --secrets uses it, and works "
+        "without it.",
+        (_rule("", ["secrets"], ["list", "watch"]),),
     ),
 }
 """Values of ``--with``."""

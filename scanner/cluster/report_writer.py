@@ -8,14 +8,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
 import trio
+from msgspec import Struct, field
 
 from scanner.cluster.api_connection import Access
 from scanner.cluster.api_discovery import Served
-from scanner.cluster.client import JSON, ApiError, Client, Limits
+from scanner.cluster.client import METADATA, METADATA_LIST, ApiError, Client, Limits
 from scanner.cluster.listing import Lister, Short
 from scanner.errors import ClusterError, ScannerError
 from scanner.kube.kinds import Kind
@@ -30,8 +30,6 @@ Place: TypeAlias = tuple[str | None, str]
 _AT_ONCE = 8
 """Reports that are written at the same time."""
 _APPLY = {"fieldManager": "adhere", "force": "true", "fieldValidation": "Strict"}
-_METADATA = f"{JSON};as=PartialObjectMetadata;g=meta.k8s.io;v=v1,{JSON}"
-_METADATA_LIST = f"{JSON};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,{JSON}"
 _NAME = re.compile(r"adhere-[0-9a-f]{20}")
 """Names of our reports. A label alone is easily copied to an object of another tool."""
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -44,8 +42,7 @@ _HINTS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
+class Published(Struct, frozen=True, kw_only=True):
     """The result of writing the reports of one cluster."""
 
     written: int
@@ -73,7 +70,7 @@ async def publish(
     """
     async with Client(access, limits) as client:
         served = Served(versions=dict.fromkeys(kinds, version))
-        lister = Lister(client, served, accept=_METADATA_LIST)
+        lister = Lister(client, served, accept=METADATA_LIST)
         there = [each for kind in kinds for each in await _listed(lister, kind, label)]
         writer = _Writer(client, served, kinds, {(each.namespace, each.name) for each in there}, merge)
         written = await writer.each(reports, writer.write)
@@ -103,8 +100,7 @@ async def _listed(lister: Lister, kind: Kind, label: tuple[str, str]) -> list[Ku
     ]
 
 
-@dataclass(slots=True)
-class _Writer:
+class _Writer(Struct):
     client: Client
     served: Served
     kinds: tuple[Kind, Kind]
@@ -143,7 +139,7 @@ class _Writer:
                 report = self.merge(report, earlier if isinstance(earlier, dict) else {})
             body = json.dumps(report).encode()
             apply = "application/apply-patch+yaml"
-            await self.client.send("PATCH", path, body, _APPLY, accept=_METADATA, content_type=apply)
+            await self.client.send("PATCH", path, body, _APPLY, accept=METADATA, content_type=apply)
         except ScannerError as error:  # also if the credential cannot be read any more
             of = "/".join(filter(None, (scope.get("kind"), scope.get("namespace"), scope.get("name"))))
             raise _failure(f"the report of {of or 'the cluster'} was not written", error) from None

@@ -5,10 +5,11 @@ from __future__ import annotations
 import marshal
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from scanner.cluster.decoding import Raw
 from scanner.cluster.decoding import value as decoded
@@ -39,22 +40,19 @@ _INTERNED = 256
 """Characters up to which a text is stored once for all objects: names, labels, addresses, images."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Only:
+class Only(Struct, frozen=True, eq=False):
     """Only these fields of a mapping, or of each mapping of a list."""
 
     fields: Mapping[str, Shape]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class But:
+class But(Struct, frozen=True, eq=False):
     """All fields; these in their own shape."""
 
     fields: Mapping[str, Shape]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Shared:
+class Shared(Struct, frozen=True, eq=False):
     """A value that many objects have in common, such as the containers of replicas: converted and stored once."""
 
     shape: Shape
@@ -304,7 +302,6 @@ _SHORT_METADATA = Only(
     _whole("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp")
     | {"labels": _LABELS, "annotations": Shared(short_annotations, pruned=True), "ownerReferences": _OWNERS}
 )
-_POD_METADATA = Only({name: shape for name, shape in _SHORT_METADATA.fields.items() if name != "uid"})
 _NAMED_METADATA = Only(_whole("name", "namespace") | {"labels": _LABELS, "ownerReferences": _OWNERS})
 
 _READY = Shared(ready_condition, pruned=True)
@@ -378,9 +375,12 @@ _POD_SPEC = Only(
 _POD = Only(
     _whole("apiVersion", "kind")
     | {
-        "metadata": _POD_METADATA,
+        "metadata": _SHORT_METADATA,
         "spec": _POD_SPEC,
-        "status": Only(_whole("phase", "podIP", "podIPs", "hostIP") | {"conditions": _READY}),
+        "status": Only(
+            _whole("phase", "podIP", "podIPs", "hostIP")
+            | {"conditions": _READY, "containerStatuses": Shared(Only(_whole("name", "restartCount")))}
+        ),
     }
 )
 _WORKLOAD = Only(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
 from typing import TypeAlias
 
 import trio
+from msgspec import Struct, field
 
 from scanner.cluster.api_connection import Access
 from scanner.cluster.api_discovery import served
@@ -23,6 +23,7 @@ from scanner.kube.kinds import ACCESS_REVIEW, CONFIG_MAP, KUBELET_CONFIGZ, NODE,
 from scanner.kube.objects import Fields, KubeObject
 from scanner.kube.rbac import Review
 from scanner.kube.snapshot import Gap, Origin, Snapshot, Unreadable
+from scanner.values import replace
 
 _NODES_AT_ONCE = 8
 _KEPT = ("tlsMinVersion", "tlsCipherSuites", "serverTLSBootstrap", "featureGates")
@@ -98,8 +99,7 @@ _AT_ONCE = 4
 """Kinds and Secrets that are read at the same time: enough to hide the latency, few for an API server."""
 
 
-@dataclass(slots=True)
-class _Reading:
+class _Reading(Struct):
     """A snapshot that is being read."""
 
     lister: Lister

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
@@ -20,6 +19,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from msgspec import Struct
 
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
 KeyKind = Literal["rsa1024", "rsa2048", "rsa3072", "rsa4096", "p256", "p384", "p521", "ed25519"]
@@ -55,8 +55,7 @@ class Deviations(TypedDict, total=False):
     serial: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Credential:
+class Credential(Struct, frozen=True, kw_only=True):
     """A certificate with its key and the intermediates that a server sends."""
 
     certificate: x509.Certificate
@@ -230,8 +229,7 @@ _DAYS: dict[Signer, int] = {"etcd": 1824, "service-ca": 789, "kubelet": 29, "rou
 """Remaining days of the signers, where it is not ten years."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CertificateSpec:
+class CertificateSpec(Struct, frozen=True, kw_only=True):
     """The certificate of a listener. Names and subject may contain ``{node}`` and ``{address}``."""
 
     signer: Signer

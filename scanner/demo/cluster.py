@@ -13,12 +13,12 @@ import secrets
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import trio
+from msgspec import Struct
 
 from scanner.demo.api.request_handler import Api
 from scanner.demo.api.server import Connect, api_handler, nothing_to_forward
@@ -48,6 +48,7 @@ from scanner.demo.workload_types import (
 from scanner.errors import ResourceError
 from scanner.model.observation import Reach
 from scanner.model.report import EndpointRow
+from scanner.values import replace
 
 _CONTEXT = "adhere-demo"
 _MOST_BLOCKS = 3
@@ -62,8 +63,7 @@ Bound = dict[tuple[str, int], trio.SocketListener]
 """Sockets by address and port."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterListener:
+class ClusterListener(Struct, frozen=True, kw_only=True):
     """One listener under one server name, or a port without a listener."""
 
     address: str
@@ -77,8 +77,7 @@ class ClusterListener:
     """(namespace, pod), if only a port-forward connects to it; ``address`` is then internal."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DemoCluster:
+class DemoCluster(Struct, frozen=True, kw_only=True):
     """A running cluster."""
 
     server: str

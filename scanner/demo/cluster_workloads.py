@@ -7,9 +7,10 @@ serve TLS 1.3 only; for users' workloads that is no requirement.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal
+
+from msgspec import Struct
 
 from scanner.demo.certificates import CertificateSpec
 from scanner.demo.workload_types import (
@@ -37,8 +38,7 @@ from scanner.model.observation import Reach
 Termination = Literal["edge", "reencrypt", "passthrough"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RouteSpec:
+class RouteSpec(Struct, frozen=True, kw_only=True):
     """One Route."""
 
     namespace: str
@@ -52,8 +52,7 @@ class RouteSpec:
     """The certificate of ``externalCertificate``; None: the router's default certificate."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Router:
+class Router(Struct, frozen=True, kw_only=True):
     """One IngressController."""
 
     name: Literal["default", "legacy"]

@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
+
+from msgspec import Struct
 
 from scanner.demo.certificates import Signers
 from scanner.demo.cluster_workloads import WORKLOADS
@@ -21,8 +22,7 @@ BLOCKS = range(10, 100)
 """N, in the order of trying."""
 
 
-@dataclass(frozen=True, slots=True)
-class Addresses:
+class Addresses(Struct, frozen=True):
     """Addresses of one block."""
 
     block: int
@@ -61,8 +61,7 @@ class Addresses:
         return f"127.{self.block}.254.{10 + NODES.index(node)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replica:
+class Replica(Struct, frozen=True, kw_only=True):
     """One pod."""
 
     workload: Workload
@@ -84,8 +83,7 @@ class Replica:
         return port.last_outcome if self.last and port.last_outcome else port.outcome
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class Layout(Struct, frozen=True, kw_only=True):
     """The input of both the objects and the listeners."""
 
     addresses: Addresses

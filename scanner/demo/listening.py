@@ -7,10 +7,10 @@ import select
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from functools import partial
 
 import trio
+from msgspec import Struct
 
 Handler = Callable[[trio.SocketStream], Awaitable[None]]
 """Serves one connection. It need not close it, nor catch errors of a peer that disconnects."""
@@ -20,8 +20,7 @@ _LONGEST = 120.0
 _BACKLOG = 512
 
 
-@dataclass(slots=True)
-class Listening:
+class Listening(Struct):
     """An open socket."""
 
     address: str

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 
 import trio
+from msgspec import Struct, field
 
 from scanner.demo import behaviours
 from scanner.demo.certificates import Authority, Credential, Deviations
@@ -32,8 +32,7 @@ _TLS = partial(TlsSettings, groups=_GROUPS)
 UnservedPort = Callable[[str], AbstractContextManager[tuple[str, int] | None]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListenerSpec:
+class ListenerSpec(Struct, frozen=True, kw_only=True):
     """One listener of the demo. Exactly one of ``tls``, ``handler`` and ``port`` is set."""
 
     name: str
@@ -311,8 +310,7 @@ LISTENERS = (
 """In the order in which the demo lists them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listener:
+class Listener(Struct, frozen=True, kw_only=True):
     """An open listener."""
 
     spec: ListenerSpec

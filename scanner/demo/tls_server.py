@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
@@ -16,6 +15,7 @@ import trio
 from cryptography import x509
 from cryptography.hazmat.bindings.openssl.binding import Binding
 from cryptography.hazmat.primitives.asymmetric import ec
+from msgspec import Struct
 from OpenSSL import SSL, crypto
 
 from scanner.demo.behaviours import UNRECOGNIZED_NAME, alert, finish
@@ -36,8 +36,7 @@ _VERIFY = {
 _CURVES = {"P-256": ec.SECP256R1(), "P-384": ec.SECP384R1(), "P-521": ec.SECP521R1()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TlsSettings:
+class TlsSettings(Struct, frozen=True, kw_only=True):
     """The configuration of a server, in the syntax of OpenSSL."""
 
     credential: Credential

@@ -7,9 +7,10 @@ they cannot disagree.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
+
+from msgspec import Struct, field
 
 from scanner.demo.certificates import CertificateSpec
 from scanner.demo.tls_server import TlsSettings, can_choose_groups
@@ -64,8 +65,7 @@ TLS: dict[Serves, Callable[..., TlsSettings]] = {
 ControllerKind = Literal["StaticPod", "DaemonSet", "Deployment"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(Struct, frozen=True, kw_only=True):
     """The expected result of a scan for one listener."""
 
     verdict: Verdict = "pass"
@@ -84,8 +84,7 @@ EXCLUDED_PLAINTEXT = Outcome(verdict="not_applicable", reach=Reach.PLAINTEXT, st
 """Plaintext that the component catalogue lists."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Port:
+class Port(Struct, frozen=True, kw_only=True):
     """One port of each pod of a workload."""
 
     number: int
@@ -109,8 +108,7 @@ class Port:
     """True if the kubelet probes it by HTTPS."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceSpec:
+class ServiceSpec(Struct, frozen=True, kw_only=True):
     """A Service in front of a workload."""
 
     name: str
@@ -121,8 +119,7 @@ class ServiceSpec:
     """Secret into which service-ca writes a certificate."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workload:
+class Workload(Struct, frozen=True, kw_only=True):
     """One workload."""
 
     namespace: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from scanner.discover import index, scope
 from scanner.discover.endpoint_selection import AddressConflicts, shares
@@ -26,8 +27,7 @@ READS: tuple[Kind, ...] = union((index.READS, *(source.reads for source in SOURC
 """All kinds that discovery reads."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Discovery:
+class Discovery(Struct, frozen=True, kw_only=True):
     """The result of discovery."""
 
     endpoints: tuple[Endpoint, ...]

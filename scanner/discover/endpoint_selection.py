@@ -10,8 +10,9 @@ Services of silent addresses would delay all others.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from operator import itemgetter
+
+from msgspec import Struct
 
 from scanner.discover.listener_claims import ClaimAuthority
 from scanner.discover.merged_claims import rank
@@ -19,6 +20,7 @@ from scanner.discover.truncation import Omission
 from scanner.discover.workloads import Workloads
 from scanner.model.components import API_SERVICE
 from scanner.model.endpoint import Endpoint, owner_order
+from scanner.values import replace
 
 MAX_CANDIDATES = 20
 Where = tuple[object, ...]
@@ -80,8 +82,7 @@ def _each_with_the_others(kept: list[Endpoint]) -> Iterable[Endpoint]:
         yield replace(each, candidates=(*each.candidates, *others)[:MAX_CANDIDATES]) if others else each
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shares:
+class Shares(Struct, frozen=True, kw_only=True):
     """Endpoints with their turns."""
 
     kept: list[Endpoint]

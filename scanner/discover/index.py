@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from scanner.discover import services, workloads
 from scanner.discover.listener_claims import Claim, ClaimAuthority, Found, PlacedClaim, untrusted_claim
@@ -21,8 +22,7 @@ from scanner.model.endpoint import Origin, Owner
 _ROUTER_READS = (INGRESS_CONTROLLER,)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Router:
+class Router(Struct, frozen=True, kw_only=True):
     """One IngressController and the places where it listens for TLS."""
 
     controller: IngressController
@@ -213,8 +213,7 @@ def _untrusted(draft: PlacedClaim) -> PlacedClaim:
     return PlacedClaim(untrusted_claim(draft.claim), draft.place, ready)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class Source(Struct, frozen=True, kw_only=True):
     """A source of listeners in the cluster's objects."""
 
     name: str

@@ -8,10 +8,11 @@ Claims of such objects on other namespaces' listeners are recorded, but decide n
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from scanner.discover.services import Service
 from scanner.discover.truncation import Omission
@@ -20,6 +21,7 @@ from scanner.kube.objects import KubeObject
 from scanner.model.components import API_SERVICE, Catalogue, Listener
 from scanner.model.endpoint import Certainty, Origin, Segment
 from scanner.model.observation import ClientCertificate
+from scanner.values import replace
 
 Naming = Literal["soft", "also", "only"]
 """Effect of a server name on a listener. ``soft``: clients verify it, and it is sent if nothing better is known; the
@@ -28,8 +30,7 @@ name; in a claim without a name: what is served without one matters, so no soft 
 probed with this name, and without one only if another claim says so."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Claim:
+class Claim(Struct, kw_only=True):
     """The claim of a source on one or several places."""
 
     certainty: Certainty
@@ -116,8 +117,7 @@ def untrusted_claim(claim: Claim) -> Claim:
     return Claim(certainty="candidate", origin=replace(claim.origin, foreign=True), guess=True, untrusted=True)
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimAuthority:
+class ClaimAuthority(Struct, frozen=True):
     """The authority of claims."""
 
     workloads: Workloads

@@ -7,7 +7,8 @@ listener is probed without a name only if that shows something else.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from scanner.discover.listener_claims import Claim, Naming, PlacedClaim
 from scanner.discover.workloads import Place, Pod
@@ -29,8 +30,7 @@ _FEW = 8
 _RANK: dict[Certainty, int] = {"declared": 0, "hinted": 1, "candidate": 2}
 
 
-@dataclass(slots=True, eq=False)
-class MergedClaims:
+class MergedClaims(Struct, eq=False):
     """The merged claims on a listener, or on one of its server names."""
 
     certainty: Certainty = "candidate"
@@ -84,8 +84,7 @@ class MergedClaims:
                 self.known = set(map(id, self.origins))
 
 
-@dataclass(slots=True, eq=False)
-class Listener:
+class Listener(Struct, eq=False):
     """One port of a pod, a node or an address."""
 
     place: Place

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from scanner.discover.truncation import Cuts
 from scanner.discover.workloads import Place, Workloads
@@ -51,8 +52,7 @@ class Backend(NamedTuple):
     ready: bool
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class Service:
+class Service(Struct, kw_only=True, eq=False):
     """A Service and its slices."""
 
     raw: RawService

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar, TypeVarTuple
 
+from msgspec import Struct
+
 from scanner.discover.truncation import Cuts
 from scanner.kube.hostnames import address, port, valid_names
 from scanner.kube.kinds import NAMESPACE, NODE, POD
@@ -37,8 +39,7 @@ class ContainerPort(NamedTuple):
     """Address of the node for that port, if the object has one."""
 
 
-@dataclass(slots=True, eq=False)
-class Container:
+class Container(Struct, eq=False):
     """A container that runs as long as its pod, parsed once for all replicas."""
 
     raw: RawContainer
@@ -84,8 +85,7 @@ class Pod:
         return resolve_port(target, self.ports)
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class Node:
+class Node(Struct, kw_only=True, eq=False):
     raw: RawNode
     name: str
     addresses: tuple[str, ...]

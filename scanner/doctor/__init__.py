@@ -7,7 +7,8 @@ operators between. ``STEPS`` is the table; a step is a function of a ``Component
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
 
 from scanner.assessment import Assessment
 from scanner.doctor import diagnosed_component, events, kubeadm, operators
@@ -20,6 +21,7 @@ from scanner.kube.snapshot import union
 from scanner.model.diagnosis import Answer, Diagnosis, Events, Step
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
+from scanner.values import replace
 
 __all__ = [
     "INJECTED_MAPS",
@@ -39,8 +41,7 @@ ReadEvents = Callable[[Sequence[str]], Known[Events]]
 """Reads the events of these namespaces; Unknown with the reason if they cannot be read."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class Check(Struct, frozen=True, kw_only=True):
     """One step of the procedure."""
 
     name: str

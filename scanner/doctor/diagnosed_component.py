@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from shlex import quote
 from typing import Literal
+
+from msgspec import Struct
 
 from scanner.certificates import Certificates
 from scanner.expect.authority import Authority
@@ -29,8 +30,7 @@ _EVIDENCE = 2
 """Lines of evidence for each listener that does not follow."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Served:
+class Served(Struct, frozen=True, kw_only=True):
     """One address of a listener in a saved scan."""
 
     id: str
@@ -57,8 +57,7 @@ def served(row: EndpointRow) -> Served:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Component:
+class Component(Struct, frozen=True, kw_only=True):
     """A component of one control plane."""
 
     facts: Facts

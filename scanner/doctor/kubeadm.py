@@ -7,7 +7,8 @@ kubeadm writes the manifests of the control plane from ``kubeadm-config`` (Clust
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from scanner.doctor.diagnosed_component import Component
 from scanner.expect.process_flags import (
@@ -55,8 +56,7 @@ _MOST = 5
 """Most processes in a list."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ControlPlanePart:
+class ControlPlanePart(Struct, frozen=True, kw_only=True):
     """A component of kubeadm's control plane."""
 
     steps: tuple[str, ...]

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from shlex import quote
+
+from msgspec import Struct
 
 from scanner.doctor.diagnosed_component import Component
 from scanner.errors import InputError
@@ -32,6 +33,7 @@ from scanner.model.diagnosis import Answer, Outcome
 from scanner.model.expectation import Because
 from scanner.tls.codepoints import TLS13
 from scanner.tls.names import is_tls13, suite_name, suite_named, version_code, version_name
+from scanner.values import replace
 
 INJECT = "config.openshift.io/inject-tls"
 _WORST_FIRST: tuple[Outcome, ...] = ("stopped", "unknown", "ok")
@@ -41,8 +43,7 @@ _MOST = 5
 _SERVING = ("spec", "observedConfig", "servingInfo")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Observer:
+class Observer(Struct, frozen=True, kw_only=True):
     """The object in which an operator stores its observed configuration."""
 
     kind: Kind

@@ -7,7 +7,7 @@ more; ``RESOLVERS`` lists them in order. The limits of the implementation are ap
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from datetime import datetime
 from functools import cached_property
 
 from scanner.expect import (
@@ -44,6 +44,7 @@ from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation, UnknownAdherence
 from scanner.model.observation import ClientCertificate
 from scanner.model.scan_policy import ScanPolicy
+from scanner.values import replace
 
 __all__ = ["READS", "RESOLVERS", "Expectations"]
 
@@ -148,6 +149,11 @@ class Expectations:
     def adherence(self) -> Adherence | None:
         """The meaning of ``tlsAdherence`` for the cluster's own components; None without an APIServer object."""
         return self._facts.cluster.adherence
+
+    @property
+    def changed(self) -> datetime | None:
+        """Time of the last change of the cluster's profile or adherence; None if unknown, or in the future."""
+        return rollout.started(self._facts, self._facts.cluster.changed())[0]
 
     @cached_property
     def _through(self) -> Through:

@@ -14,9 +14,10 @@ file. A snapshot that has it (``local_files.MICROSHIFT_CONFIG``) is judged by it
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
+
+from msgspec import Struct
 
 from scanner.expect.partial_expectation import Partial
 from scanner.expect.release import Releases, asked_for, meaning, of_cluster, of_history
@@ -54,12 +55,12 @@ from scanner.kube.tls_profile import (
 )
 from scanner.tls.codepoints import TLS12
 from scanner.tls.names import TLS13_SUITES, is_tls13, suite_name, suite_named
+from scanner.values import replace
 
 _NOTHING = Fields({})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Authority:
+class Authority(Struct, frozen=True, kw_only=True):
     """The source of a cluster's profile."""
 
     source: str
@@ -137,8 +138,7 @@ def _without_groups(found: Declared) -> Declared:
 _FIELD = ".".join(PROFILE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class Wishes(Struct, frozen=True, kw_only=True):
     """Options of the user that replace settings of the cluster; None keeps the cluster's."""
 
     default: Profile | None = None

@@ -8,8 +8,9 @@ An HTTPProxy has ``validation`` in its services.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from scanner.expect.facts import Facts, led
 from scanner.files.source_positions import dotted
@@ -79,8 +80,7 @@ def _client(who: str, source: str, anchors: tuple[bytes, ...], names: list[str],
         yield Client(who=who, source=source, anchors=anchors, name=name, others=tuple(others), missing=missing)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _TrustBundle:
+class _TrustBundle(Struct, frozen=True, kw_only=True):
     """A bundle of CAs."""
 
     where: str

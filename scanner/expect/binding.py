@@ -7,7 +7,6 @@ enforced. The overrides of the policy file come last: another profile for some e
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
 
@@ -35,6 +34,7 @@ from scanner.model.components import Governor
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Because, Binding, Lever, Standing
 from scanner.model.scan_policy import Override
+from scanner.values import replace
 
 _ALWAYS: Mapping[Governor, str] = {
     "apiserver": "follows the cluster's profile whatever tlsAdherence says",

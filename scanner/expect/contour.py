@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
 
 from scanner.errors import InputError
 from scanner.expect.facts import Facts, gateway_listeners, gateways
@@ -39,6 +40,7 @@ from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Lever
 from scanner.tls.codepoints import TLS12, TLS13
 from scanner.tls.names import TLS13_SUITES, group_code, suite_named, version_name
+from scanner.values import replace
 
 _VHOST = "spec.virtualhost.tls"
 _NOTHING = Settings({})
@@ -49,8 +51,7 @@ _NAMED = re.compile(r"--contour-config-name[= ]([a-z0-9.-]{1,253})(?:\s|\Z)")
 _FILE = re.compile(r"--config-path[= ]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Limits:
+class _Limits(Struct, frozen=True, kw_only=True):
     """Minimum and maximum version of one object."""
 
     floor: int = TLS12
@@ -191,8 +192,7 @@ def _groups(found: Everywhere) -> tuple[int, ...] | None:
 # --- Settings for all virtual hosts ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Everywhere:
+class Everywhere(Struct, frozen=True, kw_only=True):
     """Settings for all virtual hosts."""
 
     source: str = ""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 from scanner.config.certificate_names import load_names
 from scanner.expect.contour import everywhere, fallback_users
@@ -37,6 +38,7 @@ from scanner.model.expectation import DeclaredCertificates, DeclaredIssuer, Decl
 from scanner.model.pem import decoded_text, trusted_certificates
 from scanner.model.well_known import fits
 from scanner.tls.certificate import parsed_once
+from scanner.values import replace
 
 _FIELD: Final = "tls.crt"
 _MOST: Final = 200
@@ -221,8 +223,7 @@ Name: TypeAlias = tuple[str, str]
 """Namespace and name of a Secret."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reference:
+class Reference(Struct, frozen=True, kw_only=True):
     """A reference to one Secret."""
 
     who: str
@@ -304,8 +305,7 @@ _READERS: Mapping[Kind, Callable[[Facts, KubeObject, str | None], Iterator[Refer
 _KINDS: Mapping[str, Kind] = {each.name: each for each in _READERS}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeclaredSecrets:
+class DeclaredSecrets(Struct, frozen=True, kw_only=True):
     """The certificates that objects declare for a listener."""
 
     secrets: tuple[Name, ...] = ()

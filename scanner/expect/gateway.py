@@ -7,8 +7,6 @@ IngressController's profile never reaches a Gateway, although its pods run in th
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from scanner.expect.facts import Facts
 from scanner.expect.partial_expectation import Partial
 from scanner.files.source_positions import shown
@@ -16,6 +14,7 @@ from scanner.kube.gateway import CONTOUR, GATEWAY_NAME, OPENSHIFT, Gateway, clas
 from scanner.kube.kinds import GATEWAY, GATEWAY_CLASS
 from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Binding, Lever
+from scanner.values import replace
 
 _OPTIONS = "spec.listeners[].tls.options"
 """The Gateway API has no field for versions and suites; these options are implementation-specific."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from itertools import islice
 from typing import Literal, NamedTuple
 
@@ -28,6 +27,7 @@ from scanner.kube.service import EndpointSlice, service_of
 from scanner.kube.snapshot import Snapshot
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import PlainPort
+from scanner.values import replace
 
 HTTP = 80
 

@@ -7,8 +7,9 @@ cluster-ingress-operator ``deployment.go``, hypershift ``support/config/cipher.g
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
 
 from scanner.expect.facts import Facts
 from scanner.expect.partial_expectation import Partial
@@ -43,10 +44,10 @@ from scanner.tls.names import (
     suite_name,
     version_name,
 )
+from scanner.values import replace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Implementation:
+class Implementation(Struct, frozen=True, kw_only=True):
     """The limits of one TLS implementation."""
 
     called: str
@@ -76,8 +77,7 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = {
 """Limits by the resolvers' name of the implementation; ``other`` is an unknown one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Effective:
+class Effective(Struct, frozen=True, kw_only=True):
     """The effective profile, and one clause for each change."""
 
     profile: Profile

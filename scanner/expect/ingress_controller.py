@@ -9,8 +9,6 @@ MicroShift's router: ``ingress.tlsSecurityProfile`` of its file (microshift ``pk
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from scanner.expect.authority import MICROSHIFT_FILE, microshift_file
 from scanner.expect.facts import Facts
 from scanner.expect.implementations import effective
@@ -39,6 +37,7 @@ from scanner.kube.tls_profile import (
 )
 from scanner.model.expectation import Lever
 from scanner.tls.codepoints import TLS13
+from scanner.values import replace
 
 STATS_PORT = 1936
 _STEPS = ("spec", "tlsSecurityProfile")

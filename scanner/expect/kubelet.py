@@ -11,7 +11,6 @@ one of the same scan.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import TypeAlias
 
@@ -50,6 +49,7 @@ from scanner.kube.secrets import ConfigMap
 from scanner.kube.snapshot import Snapshot
 from scanner.kube.tls_profile import MACHINE_CONFIG, PROFILE, Declared, Profile, declared
 from scanner.model.expectation import Because, Lever
+from scanner.values import replace
 
 _FIELD = ".".join(PROFILE)
 _RAW = "spec.kubeletConfig"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.tls_profile import Declared, Profile
@@ -13,6 +14,7 @@ from scanner.model.components import Listener
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Because, Binding, Lever, PassedOn, Standing
 from scanner.model.observation import ClientCertificate
+from scanner.values import replace
 
 NO_PROFILE = Unknown("no object sets a profile for it (--profile, or 'profile:' in the policy file)")
 _NO_RELEASE = Unknown("the release is unknown")
@@ -21,8 +23,7 @@ Reading: TypeAlias = Callable[[Known[str]], Declared]
 """Function from a release to an object's declaration with the meaning of that release."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Partial:
+class Partial(Struct, frozen=True, kw_only=True):
     """The expectation of one endpoint, so far."""
 
     endpoint: Endpoint

@@ -7,8 +7,9 @@ Passthrough with its TLSRoutes, and listeners that forward connections by the ca
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from itertools import islice
+
+from msgspec import Struct
 
 from scanner.expect.facts import Facts, Follow, gateway_listeners, routes
 from scanner.expect.partial_expectation import Partial
@@ -23,6 +24,7 @@ from scanner.kube.objects import KubeObject
 from scanner.kube.service import Service
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import PassedOn
+from scanner.values import replace
 
 _LONGEST = 8
 """Most listeners in a chain."""
@@ -30,8 +32,7 @@ _MOST = 500
 """Most backends that are compared."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Backend:
+class Backend(Struct, frozen=True, kw_only=True):
     """A port of a Service. ``port`` is the Service's or the pods' port number or name, or None for any."""
 
     namespace: str
@@ -39,8 +40,7 @@ class Backend:
     port: int | str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Passage:
+class Passage(Struct, frozen=True, kw_only=True):
     """An object that passes TLS connections through."""
 
     source: str

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
 
 from scanner.expect.facts import Facts
 from scanner.expect.partial_expectation import Partial
@@ -21,6 +22,7 @@ from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Lever
 from scanner.tls.codepoints import TLS12
 from scanner.tls.names import GO_SUITES, TLS13_SUITES, is_tls13, suite_named, version_code, version_name
+from scanner.values import replace
 
 _ECDHE = (0xC02B, 0xC02F, 0xC02C, 0xC030, 0xCCA9, 0xCCA8, 0xC009, 0xC013, 0xC00A, 0xC014)
 """Go's default suites since 1.22 (crypto/tls ``cipher_suites.go``)."""
@@ -34,8 +36,7 @@ _MOST = 200
 """Most flags and suites that are read."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessSettings:
+class ProcessSettings(Struct, frozen=True, kw_only=True):
     """TLS settings of a process; empty if not set."""
 
     minimum: str = ""
@@ -54,8 +55,7 @@ class ProcessSettings:
         return f"{shown(self.minimum).strip(chr(39)) if self.minimum else 'no minimum version'}, {suites}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flags:
+class Flags(Struct, frozen=True, kw_only=True):
     """Flag names of a program."""
 
     minimum: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
+
+from msgspec import Struct
 
 from scanner.errors import UsageError
 from scanner.files.source_positions import shown
@@ -16,14 +17,14 @@ from scanner.kube.profile_catalogue import TYPES, load_profile, profile_names
 from scanner.kube.snapshot import Snapshot
 from scanner.kube.tls_profile import Meaning, Profile
 from scanner.model.expectation import Because
+from scanner.values import replace
 
 _KUBERNETES = re.compile(r"v1\.([0-9]{1,3})\b", re.ASCII)
 _MINORS_APART = 13
 """OpenShift 4.N is built on Kubernetes 1.(N+13): 4.21 on 1.34."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Releases:
+class Releases(Struct, frozen=True, kw_only=True):
     """The release of a control plane."""
 
     desired: Known[str]

@@ -11,8 +11,9 @@ nodes may have different profiles.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from scanner.expect.binding import operator
 from scanner.expect.facts import Facts
@@ -22,6 +23,7 @@ from scanner.kube.kinds import CLUSTER_OPERATOR, Kind
 from scanner.kube.meta import Condition, condition
 from scanner.kube.openshift import OperatorConfig
 from scanner.kube.tls_profile import Profile
+from scanner.values import replace
 
 OPERATORS: Mapping[str, Kind] = {
     "kube-apiserver": kinds.KUBE_API_SERVER_OPERATOR,
@@ -47,8 +49,7 @@ _CLOCKS = timedelta(minutes=10)
 """Accepted difference between the clocks of a cluster and of its reader."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Revision:
+class Revision(Struct, frozen=True, kw_only=True):
     """The installed revision of one node."""
 
     source: str
@@ -164,16 +165,16 @@ def settling(
         return partial.step(source, field, text)
     if partial.decided_by.startswith(ASSUMED):
         return partial.step(source, field, f"{text}; but an assumed profile is not rolled out")
-    started, doubt = _started(facts, since)
-    if started is None:
+    start, doubt = started(facts, since)
+    if start is None:
         return partial.step(source, field, f"{text}; but {doubt}, so the profile is enforced")
     known = tuple(dict.fromkeys((*partial.alternatives, *before)))
-    ends = max(started + takes, partial.settles_by or started)
+    ends = max(start + takes, partial.settles_by or start)
     partial = replace(partial, binding="settling", alternatives=known, settles_by=ends).step(source, field, text)
     return partial if known else partial.remark(_UNKNOWN_BEFORE)
 
 
-def _started(facts: Facts, since: datetime | None) -> tuple[datetime | None, str]:
+def started(facts: Facts, since: datetime | None) -> tuple[datetime | None, str]:
     """Start of a rollout, at most now; or the reason why it is unknown."""
     now = facts.snapshot.taken_at
     if since is None:

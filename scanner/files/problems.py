@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from difflib import get_close_matches
+
+from msgspec import Struct, field
 
 from scanner.errors import InputError
 from scanner.files.source_positions import Document, Mark, Steps, dotted, shown
@@ -13,8 +14,7 @@ MOST = 20
 """Most errors to report."""
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """One error."""
 
     mark: Mark
@@ -22,8 +22,7 @@ class Problem:
     hint: str
 
 
-@dataclass(slots=True)
-class Problems:
+class Problems(Struct):
     """The errors of one file."""
 
     document: Document

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
 
 from scanner.judge import transition
 from scanner.judge.certificates import CA_AS_LEAF, EXPIRED, EXPIRING, KEY_SIZE, NAME, NOT_YET_VALID, SIGNATURE
@@ -31,6 +32,7 @@ from scanner.model.finding import SEVERITIES, Finding, Status, Verdict
 from scanner.model.observation import JUDGEABLE
 from scanner.model.report import NEVER_FAILS
 from scanner.model.rule import Case, Rule, ScanRule
+from scanner.values import replace
 
 __all__ = ["CROSS_ENDPOINT_RULES", "RULES", "SCAN_RULES", "WAIVABLE", "Judgement", "judge", "judgement", "rule"]
 
@@ -76,8 +78,7 @@ WAIVABLE: tuple[str, ...] = tuple(each.id for each in (*RULES, *DEEP_RULES, *CRO
 """Ids of the rules that a waiver may name. Requirements of the policy (``require``) are waived by removing them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
+class Judgement(Struct, frozen=True, kw_only=True):
     """The result of all rules for one endpoint."""
 
     verdict: Verdict

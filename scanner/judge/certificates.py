@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -24,6 +23,7 @@ from scanner.model.certificate_faults import (
 from scanner.model.finding import SEVERITIES, Finding, Severity
 from scanner.model.rule import Case, Rule
 from scanner.tls.certificate import CertificateFacts
+from scanner.values import replace
 
 
 def check_name(rule: Rule, case: Case) -> Iterator[Finding]:

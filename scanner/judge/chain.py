@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from ipaddress import ip_address
@@ -15,6 +14,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import dsa, ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509 import verification
+from msgspec import Struct
 
 from scanner.judge import remediation, served
 from scanner.judge.served import unreadable
@@ -27,6 +27,7 @@ from scanner.model.rule import Case, Rule
 from scanner.tls.certificate import LONGEST, CertificateFacts
 from scanner.tls.der import Parts, parts
 from scanner.tls.wire import Malformed
+from scanner.values import replace
 
 MOST = 16
 """Most issuers of one chain that are verified; a real chain has two or three."""
@@ -189,8 +190,7 @@ def chain_objection(
     return path if isinstance(path, Unknown) else path.objection
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Path:
+class _Path(Struct, frozen=True, kw_only=True):
     """Result of verifying a chain."""
 
     objection: str | None = None

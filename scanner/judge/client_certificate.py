@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
 from scanner.judge import remediation
@@ -13,6 +12,7 @@ from scanner.kube.maybe import Known, Unknown
 from scanner.model.finding import Finding, Severity
 from scanner.model.observation import ClientCertificate, Observation, Reach
 from scanner.model.rule import Case, Rule
+from scanner.values import replace
 
 _STRENGTH: tuple[ClientCertificate, ...] = ("none", "requested", "required")
 

@@ -6,8 +6,9 @@ Collects the server names, ALPN and certificates of the endpoints at one address
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final, TypeAlias
+
+from msgspec import Struct, field
 
 from scanner.judge import remediation
 from scanner.judge.verdicts import listed
@@ -25,8 +26,7 @@ _Where: TypeAlias = tuple[str, int]
 """Address and port."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Shown:
+class _Shown(Struct, frozen=True, kw_only=True):
     """The certificate of one server name."""
 
     endpoint: str
@@ -39,8 +39,7 @@ class _Shown:
     """Command line of ``adhere scan``."""
 
 
-@dataclass(slots=True)
-class _Place:
+class _Place(Struct):
     names: dict[str, bool] = field(default_factory=dict)
     """Server names that objects configure here; True if clients need a certificate."""
     routed: bool = False

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
+
+from msgspec import Struct
 
 from scanner.judge import remediation, served
 from scanner.judge.verdicts import Tally, Words, conclude, inconclusive, listed, promised, remark, status_of_failure
@@ -14,6 +15,7 @@ from scanner.model.expectation import DeclaredCertificates, DeclaredIssuer, Decl
 from scanner.model.finding import Finding, Severity
 from scanner.model.rule import Case, Rule
 from scanner.tls.certificate import CertificateFacts
+from scanner.values import replace
 
 _ROLLOUT: Final = timedelta(minutes=10)
 """Time after a renewal: a kubelet needs a minute or two to write a Secret's new content into a pod, and processes that
@@ -205,8 +207,7 @@ def check_declared_chain(rule: Rule, case: Case) -> Iterator[Finding]:
     yield promised(found) if declared.exact else found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Difference:
+class _Difference(Struct, frozen=True, kw_only=True):
     """The difference between the declared and the sent chain."""
 
     declared: DeclaredLeaf

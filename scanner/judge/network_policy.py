@@ -8,7 +8,8 @@ whether the scanner is one of them. If any policy opens the port to all clients,
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
 
 from scanner.kube.kinds import NETWORK_POLICY, Kind
 from scanner.kube.meta import LabelSelector, selects
@@ -17,6 +18,7 @@ from scanner.kube.view import Number, Part, Parts, Present, Text, Texts, View
 from scanner.model.endpoint import Endpoint
 from scanner.model.finding import Finding
 from scanner.model.observation import Observation, Reach
+from scanner.values import replace
 
 
 class PolicyPort(View):
@@ -75,8 +77,7 @@ _NAMED = 3
 """Most policies named for one listener, and most peers for one policy; users control how many there are."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Closing:
+class Closing(Struct, frozen=True, kw_only=True):
     """A policy that closes a port to at least some clients."""
 
     policy: Reference
@@ -90,8 +91,7 @@ class Closing:
         return f"{self.policy} admits to this port only {', '.join(self.admits[:_NAMED])}{more}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explained:
+class Explained(Struct, frozen=True, kw_only=True):
     """Findings with policies as evidence, and these policies."""
 
     findings: tuple[Finding, ...]

@@ -7,9 +7,10 @@ scan; the finding is about the passthrough endpoint.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple, TypeAlias
+
+from msgspec import Struct, field
 
 from scanner.judge import remediation
 from scanner.judge.verdicts import listed
@@ -24,8 +25,7 @@ _NAMED = 5
 """Endpoints that a finding names."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PassthroughEndpoint:
+class PassthroughEndpoint(Struct, frozen=True, kw_only=True):
     """One instance of an endpoint that passes TLS through."""
 
     endpoint: str
@@ -53,8 +53,7 @@ _Name: TypeAlias = tuple[str, str | None]
 """An endpoint's id and the requested server name."""
 
 
-@dataclass(slots=True)
-class PassthroughBackends:
+class PassthroughBackends(Struct):
     """The leaves of a scan by endpoint id and server name, and the endpoints that pass TLS through."""
 
     _shown: dict[str, dict[str | None, set[str]]] = field(default_factory=dict)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 from scanner.judge import remediation
@@ -13,6 +12,7 @@ from scanner.model.endpoint import Endpoint
 from scanner.model.finding import Finding, Severity, Status, Verdict
 from scanner.model.observation import JUDGEABLE, Reach
 from scanner.model.rule import Case, Rule
+from scanner.values import replace
 
 _SHOWS_NOTHING = frozenset({Reach.CLOSED, Reach.HUNG_UP, Reach.RESET, Reach.REJECTED, Reach.NAME_REQUIRED})
 """Outcomes that prove that no listener serves the name. Silence proves nothing."""
@@ -112,6 +112,8 @@ def _not_dialled(rule: Rule, case: Case) -> Finding:
 
 def _may_be_closed(endpoint: Endpoint) -> bool:
     """True for a port that need not have a listener: a mere container port, or a Service's without ready endpoints."""
+    if endpoint.network is not None:  # its socket was seen to listen
+        return False
     return endpoint.certainty == "candidate" or (not endpoint.ready and endpoint.certainty == "hinted")
 
 

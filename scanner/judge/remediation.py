@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from scanner.kube.hostnames import request_path
 from scanner.model.endpoint import Endpoint, host_port
@@ -13,6 +12,7 @@ from scanner.model.expectation import Because, Expectation, Lever
 from scanner.model.observation import HttpVersion
 from scanner.tls import names
 from scanner.tls.codepoints import TLS10, TLS11, TLS12, TLS13
+from scanner.values import replace
 
 VERSION_ARGUMENTS = {TLS10: "1.0", TLS11: "1.1", TLS12: "1.2", TLS13: "1.3"}
 """Short spellings of ``adhere ask --version``; other versions are spelled with their names."""

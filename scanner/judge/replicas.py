@@ -7,7 +7,8 @@ names.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from scanner.judge.verdicts import listed
 from scanner.kube.maybe import Unknown
@@ -24,8 +25,7 @@ _KINDS = 20
 """Most different behaviours of one workload that a finding describes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leaf:
+class Leaf(Struct, frozen=True, kw_only=True):
     """The certificate of one replica."""
 
     sha256: str
@@ -33,8 +33,7 @@ class Leaf:
     """Subject alternative names; None if they cannot be read."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Behaviour:
+class Behaviour(Struct, frozen=True, kw_only=True):
     """Accepted and refused parameters of one listener. Equal for most replicas."""
 
     answers: tuple[tuple[str, frozenset[int], frozenset[int]], ...]
@@ -42,8 +41,7 @@ class Behaviour:
     leaf: Leaf | None
 
 
-@dataclass(slots=True)
-class _Workload:
+class _Workload(Struct):
     bindings: set[Binding] = field(default_factory=set)
     replicas: dict[Behaviour, list[str]] = field(default_factory=dict)
 

@@ -7,7 +7,8 @@ components do not enforce the profile.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.finding import Finding
@@ -18,8 +19,7 @@ from scanner.model.scan_policy import Require
 _FIELD = "APIServer/cluster spec.tlsAdherence"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(Struct, frozen=True, kw_only=True):
     """The results of a scan that ``require`` checks."""
 
     endpoints: int

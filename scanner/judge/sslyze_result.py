@@ -7,7 +7,8 @@ accept something. The finding contains the evidence of both scanners.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
 
 from scanner.judge.reach import unfinished
 from scanner.judge.tls_parameters import TLS13_ALWAYS
@@ -19,6 +20,7 @@ from scanner.model.report import NEVER_FAILS
 from scanner.model.rule import Case, Rule
 from scanner.tls import names
 from scanner.tls.codepoints import SSL2
+from scanner.values import replace
 
 
 def vulnerability_findings(case: Case) -> tuple[Finding, ...]:
@@ -136,8 +138,7 @@ Seen = tuple[int, int]
 """A version, and a suite or group that was accepted in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class SslyzeEvidence:
+class SslyzeEvidence(Struct, frozen=True):
     """sslyze's results for the items of one finding."""
 
     confirmed: tuple[str, ...] = ()

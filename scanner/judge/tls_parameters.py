@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Final
 
@@ -18,6 +17,7 @@ from scanner.model.rule import Case, Rule
 from scanner.model.weak_suites import weakness
 from scanner.tls import codepoints, names
 from scanner.tls.codepoints import TLS12, TLS13
+from scanner.values import replace
 
 _SEVERE: Mapping[int, Severity] = {codepoints.SSL2: "critical", codepoints.SSL3: "critical"}
 """SSLv2 and SSLv3 let others read the traffic (DROWN, POODLE; RFC 6176 and RFC 7568 prohibit both)."""

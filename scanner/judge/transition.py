@@ -8,7 +8,6 @@ its status shows that the controller has not processed its latest generation.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 from scanner.judge.client_certificate import CLIENT_CERTIFICATE, UNTRUSTED_CLIENT
 from scanner.judge.declared_certificate import DECLARED_CERTIFICATE
@@ -19,6 +18,7 @@ from scanner.kube.tls_profile import Profile
 from scanner.model.finding import Finding
 from scanner.model.rule import Case, Rule
 from scanner.tls.codepoints import TLS10
+from scanner.values import replace
 
 PROFILE_RULES: tuple[Rule, ...] = (VERSION, SUITE, GROUP)
 """The rules on the profile: only their failures can be explained by a rollout."""
@@ -37,7 +37,7 @@ Check = Callable[[Rule, Case], Iterable[Finding]]
 
 def findings(rule: Rule, case: Case, check: Check) -> Iterable[Finding]:
     """The findings of ``rule``, changed where a rollout or an upgrade explains a failure."""
-    if rule in OBJECT_DECLARATIONS and case.expectation.stale_status:
+    if case.expectation.stale_status and rule in OBJECT_DECLARATIONS:
         return [_too_early(case, each) if each.verdict == "fail" else each for each in check(rule, case)]
     if rule not in PROFILE_RULES:
         return check(rule, _binding(case))

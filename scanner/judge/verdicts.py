@@ -8,14 +8,16 @@ inconclusive. It passes only if every forbidden item is known to be absent. No r
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Generic, Literal, TypeVar
+
+from msgspec import Struct
 
 from scanner.model.expectation import Binding
 from scanner.model.finding import Finding, Severity, Status, Verdict
 from scanner.model.observation import Answers
 from scanner.model.rule import Case, Rule
+from scanner.values import replace
 
 T = TypeVar("T")
 
@@ -23,8 +25,7 @@ LISTED = 50
 """Most items that a finding lists; a server controls the length, for example with its certificate's names."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tally(Generic[T]):
+class Tally(Struct, Generic[T], frozen=True, kw_only=True):
     """Forbidden items, observed or unknown."""
 
     seen: tuple[T, ...] = ()
@@ -40,8 +41,7 @@ class Tally(Generic[T]):
         return "inconclusive" if self.unknown else "pass"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Split:
+class Split(Struct, frozen=True, kw_only=True):
     """The code points that must not be accepted: those that were, and those that may have been."""
 
     accepted: tuple[int, ...]
@@ -84,8 +84,7 @@ def promised(finding: Finding, otherwise: Status = "violation") -> Finding:
     return replace(finding, status=otherwise) if finding.status == "readiness" else finding
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
+class Words(Struct, frozen=True, kw_only=True):
     """A finding's message for each verdict, without the items that ``expected`` and ``observed`` list."""
 
     passed: str

@@ -7,19 +7,20 @@ pass. Endpoints that cannot be reached are excluded with the policy's ``scope`` 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from datetime import date
 from fnmatch import fnmatchcase
+
+from msgspec import Struct, field
 
 from scanner.model.endpoint import Endpoint
 from scanner.model.finding import Finding
 from scanner.model.report import NEVER_FAILS
 from scanner.model.rule import ScanRule
 from scanner.model.scan_policy import Waiver
+from scanner.values import replace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waived:
+class Waived(Struct, frozen=True, kw_only=True):
     """Findings after the waivers, and the waivers that matched."""
 
     findings: tuple[Finding, ...]
@@ -84,8 +85,7 @@ def waiver_text(waiver: Waiver) -> str:
     return f"{waiver.owner or 'ignored'} until {waiver.expires.isoformat()}: {waiver.reason} ({waiver.source})"
 
 
-@dataclass(slots=True)
-class _Use:
+class _Use(Struct):
     """Counters of one waiver."""
 
     selected: int = 0

@@ -11,14 +11,16 @@ release alone does not show which fields exist; FeatureGate/cluster and the sche
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from scanner.files.source_positions import shown
 from scanner.kube.kinds import CUSTOM_RESOURCE_DEFINITION, FEATURE_GATE, HOSTED_CLUSTER, HOSTED_CONTROL_PLANE
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
 from scanner.kube.view import Parts, Text, Texts, Value, View
+from scanner.values import replace
 
 
 class NamedCertificate(View):
@@ -54,8 +56,7 @@ GROUPS_GATE: Final = ("TLSGroupPreferences", "TLSCurvePreferences")
 """The gate's name, and its former name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gates:
+class Gates(Struct, frozen=True, kw_only=True):
     """Feature gates of one release, from FeatureGate/cluster."""
 
     enabled: frozenset[str] = frozenset()
@@ -118,8 +119,7 @@ SPELLINGS: Final[Mapping[str, str]] = {
 """Every spelling of a value, and its current name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Adherence:
+class Adherence(Struct, frozen=True, kw_only=True):
     """``tlsAdherence`` of one object, and its effect."""
 
     means: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from scanner.errors import InputError
 from scanner.files.yaml_values import load
@@ -28,8 +29,7 @@ _SERVED = ("forbidden", "failed", "not-asked")
 """Gaps of a kind that the cluster serves. A kind that was not saved proves nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterFacts:
+class ClusterFacts(Struct, frozen=True, kw_only=True):
     """Identity and environment of a cluster; a fact that its objects do not show is empty."""
 
     name: str

@@ -9,8 +9,9 @@ file's keys are the object's fields in another spelling (``pkg/config/parameters
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final, TypeAlias
+
+from msgspec import Struct, field
 
 from scanner.errors import InputError
 from scanner.files import yaml_values
@@ -24,8 +25,7 @@ from scanner.tls.codepoints import TLS12, TLS13
 # --- Names of Secrets ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class SecretName:
+class SecretName(Struct, frozen=True):
     """A Secret as Contour's references name it."""
 
     namespace: str | None
@@ -249,8 +249,7 @@ class CertificateDelegation(KubeObject):
         return self.every[:_MOST]
 
 
-@dataclass(slots=True)
-class Delegated:
+class Delegated(Struct):
     """All delegations of one Secret, merged: a lookup must not walk through 10,000 objects."""
 
     namespaces: set[str] = field(default_factory=set)

@@ -9,9 +9,10 @@ an object's own version are read.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 from scanner.kube.gateway import (
     HOLDER_NAMES,
@@ -139,8 +140,7 @@ class GatewayRoute(KubeObject):
                 yield from each.backends
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parent:
+class Parent(Struct, frozen=True, kw_only=True):
     """A reference to a Gateway or ListenerSet, with the API's defaults applied."""
 
     steps: Steps
@@ -188,8 +188,7 @@ def _parent(route: KubeObject, reference: ParentRef) -> Parent | None:
 # --- By the spec ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Attached:
+class Attached(Struct, frozen=True):
     """A listener that accepts the route, with the common hostnames."""
 
     route: KubeObject
@@ -198,8 +197,7 @@ class Attached:
     """Hostnames that both match; an empty one is every name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attachment:
+class Attachment(Struct, frozen=True):
     """The listeners of one parent that accept a route, or the reason why none does."""
 
     parent: Parent

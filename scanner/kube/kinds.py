@@ -7,11 +7,11 @@ Versions are not here: the cluster's own discovery lists the ones that it serves
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class Kind(Struct, frozen=True, kw_only=True):
     """One kind of object, identified without its version."""
 
     group: str
@@ -235,6 +235,9 @@ KINDS: tuple[Kind, ...] = _all()
 """Every kind above, in this order."""
 LINTED: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind.opt_in == "lint")
 """Kinds that only lint reads: ``adhere rbac --with lint``."""
+WATCHED: tuple[Kind, ...] = (API_SERVER, PKI, INGRESS_CONTROLLER, KUBELET_CONFIG, GATEWAY, ROUTE)
+"""Kinds whose changes ``adhere serve`` watches: ``adhere rbac --with serve``. Secrets are watched with ``--secrets``
+only."""
 
 # --- No API lists these; a saved snapshot can hold them beside the API's objects -------------------------------------
 
@@ -252,6 +255,9 @@ ACCESS_REVIEW = _kind(
     "authorization.k8s.io", "subjectaccessreviews", "SubjectAccessReview", namespaced=False, opt_in="sar"
 )
 """A question to the API server, with its answer."""
+
+NODE_SOCKETS = _kind("", "listening sockets", "ListeningSockets", namespaced=False)
+"""No objects of the API: the sockets that adhere node reads on a node, for what it could not read there."""
 
 LOCAL_KINDS: tuple[Kind, ...] = (MICROSHIFT_CONFIG, KUBELET_CONFIGZ, ACCESS_REVIEW)
 

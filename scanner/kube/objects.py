@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Self, TypeAlias
 
+from msgspec import Struct
+
 from scanner.kube.kinds import Kind
 
 Steps: TypeAlias = tuple[str | int, ...]
@@ -88,8 +90,7 @@ class Fields:
         return {key: word for key, word in found if isinstance(key, str) and isinstance(word, str)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reference:
+class Reference(Struct, frozen=True, kw_only=True):
     """The name of an object in findings and reasons."""
 
     kind: str

@@ -11,6 +11,8 @@ from scanner.kube.view import Flag, Number, Part, Parts, Present, Text, Texts, V
 
 MIRROR: Final = "kubernetes.io/config.mirror"
 """Annotation of the kubelet on the API object of a static pod, which it runs from a file (pkg/kubelet/types)."""
+_HASH: Final = "kubernetes.io/config.hash"
+"""Annotation with the hash of a static pod's configuration, which is its UID on the node (pkg/kubelet/types)."""
 WORKLOADS: Final[tuple[Kind, ...]] = (POD, DEPLOYMENT, STATEFUL_SET, DAEMON_SET)
 
 
@@ -178,6 +180,17 @@ class Pod(KubeObject):
             isinstance(each, dict) and each.get("type") == "Ready" and each.get("status") == "False"
             for each in (every if isinstance(every, list) else ())
         )
+
+    @property
+    def uids(self) -> tuple[str, ...]:
+        """The UIDs that its cgroup on the node may have."""
+        return tuple(filter(None, (self.uid, self.annotation(_HASH))))
+
+    @property
+    def restarts(self) -> tuple[tuple[str, int | None], ...]:
+        """The number of restarts of each container."""
+        every = self.each("status", "containerStatuses")
+        return tuple((each.text("name"), each.number("restartCount")) for each in every)
 
     @property
     def is_static(self) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache, partial
 from pathlib import Path
 from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 from scanner import data
 from scanner.errors import UsageError
@@ -32,6 +33,7 @@ from scanner.kube.tls_profile import (
     refused_problems,
 )
 from scanner.tls.names import GO_SUITES, group_code, openssl_name, suite_code, version_code
+from scanner.values import replace
 
 TYPES: Final = ("old", "intermediate", "modern")
 FAMILIES: Final = ("openshift", "mozilla")
@@ -43,8 +45,7 @@ _SUFFIXES: Final = (".yaml", ".yml", ".json")
 _LIST: Final = "'adhere profiles' lists them all"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Table:
+class _Table(Struct, frozen=True, kw_only=True):
     """One file of ``profiles/``."""
 
     first: _Release

@@ -5,8 +5,9 @@ RBAC."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
+
+from msgspec import Struct
 
 from scanner.kube.kinds import ACCESS_REVIEW
 from scanner.kube.meta import LabelSelector
@@ -52,8 +53,7 @@ class Binding(KubeObject):
 # --- What the API server answers --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Review:
+class Review(Struct, frozen=True, kw_only=True):
     """One question about a user's permission. The user is in no other groups than ``groups``."""
 
     user: str

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from scanner.kube import kinds
 from scanner.kube.contour import HTTPProxy, secret_name
 from scanner.kube.ingress import TLS_CERT_NAMESPACE, IngressTLS, Route
 from scanner.kube.kinds import CONFIG_MAP, SECRET, Kind
 from scanner.kube.objects import Fields, KubeObject, Steps
+from scanner.values import replace
 
 ReferenceRole = Literal[
     "certificate",
@@ -36,8 +38,7 @@ MOST: Final = 20_000
 """Maximum number of referenced objects of one kind. Each needs a request to the API server."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Field:
+class _Field(Struct, frozen=True):
     """A field that refers to an object."""
 
     subject: Kind
@@ -51,8 +52,7 @@ class _Field:
     """Fixed namespace; None: that of the reference, else the subject's own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
+class Link(Struct, frozen=True, kw_only=True):
     """One reference of an object to a Secret or ConfigMap."""
 
     source: KubeObject

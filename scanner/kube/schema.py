@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final, TypeAlias
+
+from msgspec import Struct
 
 from scanner.data import data
 from scanner.kube.kinds import Kind
@@ -25,8 +26,7 @@ _MIN, _MAX = -(1 << 63), (1 << 63) - 1
 # --- What a field holds ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextShape:
+class TextShape(Struct, frozen=True, kw_only=True):
     """Text, or one of several words."""
 
     enum: tuple[str, ...] = ()
@@ -51,8 +51,7 @@ class TextShape:
         return fits and (not self.pattern or _compiled(self.pattern).search(value) is not None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NumberShape:
+class NumberShape(Struct, frozen=True, kw_only=True):
     """A whole number."""
 
     enum: tuple[int, ...] = ()
@@ -67,21 +66,18 @@ class NumberShape:
         return fits and not value % self.multiple_of and (not self.enum or value in self.enum)
 
 
-@dataclass(frozen=True, slots=True)
-class NumberOrText:
+class NumberOrText(Struct, frozen=True):
     """A port by its number or its name (Kubernetes ``IntOrString``)."""
 
     number: NumberShape
     text: TextShape
 
 
-@dataclass(frozen=True, slots=True)
-class Boolean:
+class Boolean(Struct, frozen=True):
     """True or false."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextMap:
+class TextMap(Struct, frozen=True, kw_only=True):
     """A mapping of free names to text."""
 
     max_properties: int | None = None
@@ -89,16 +85,14 @@ class TextMap:
     """Characters of a value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Anything:
+class Anything(Struct, frozen=True):
     """A field that no TLS rule reads."""
 
     former: bool = False
     """True if only earlier releases or proposals have the field: another rule reports it, and no hint suggests it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Array:
+class Array(Struct, frozen=True):
     """A list of items of one shape."""
 
     items: Shape
@@ -110,8 +104,7 @@ class Array:
     """Field that must differ in every item."""
 
 
-@dataclass(frozen=True, slots=True)
-class Constraint:
+class Constraint(Struct, frozen=True):
     """A condition on several fields, in a definition in CEL or in an API server in Go."""
 
     violated: Callable[[Fields], object]
@@ -124,18 +117,17 @@ class Constraint:
     """True if the API server accepts the object, although it does not do what its author intends."""
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """A mapping with exactly these fields."""
 
     fields: Mapping[str, Shape]
     required: tuple[str, ...] = ()
-    reported: tuple[str, ...] = field(default=(), kw_only=True)
+    reported: tuple[str, ...] = ()
     """Fields whose wrong or missing values another rule reports."""
-    constraints: tuple[Constraint, ...] = field(default=(), kw_only=True)
+    constraints: tuple[Constraint, ...] = ()
     """Constraints that no other rule reports."""
-    min_properties: int = field(default=0, kw_only=True)
-    others: bool = field(default=False, kw_only=True)
+    min_properties: int = 0
+    others: bool = False
     """True if it has more fields, which the schema does not describe."""
 
     @property
@@ -165,8 +157,7 @@ Change: TypeAlias = Callable[[str, Schema], Schema]
 """Function that returns the schema to use for the one at a path (``spec.listeners[].port``)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(Struct, frozen=True):
     """The schemas of one kind."""
 
     module: str
@@ -262,8 +253,7 @@ _SCALARS: Final[Mapping[str, Callable[[Schema], Shape]]] = {
 # --- How a value differs ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownField:
+class UnknownField(Struct, frozen=True):
     """A field that the mapping around it does not have."""
 
     at: Steps
@@ -271,8 +261,7 @@ class UnknownField:
     known: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class WrongType:
+class WrongType(Struct, frozen=True):
     """A value of another type than its field's."""
 
     at: Steps
@@ -285,8 +274,7 @@ class WrongType:
         return _TYPES[type(self.shape)][0]
 
 
-@dataclass(frozen=True, slots=True)
-class WrongValue:
+class WrongValue(Struct, frozen=True):
     """A value of the right type that an API server refuses, or that has no meaning."""
 
     at: Steps
@@ -294,8 +282,7 @@ class WrongValue:
     shape: TextShape | NumberShape
 
 
-@dataclass(frozen=True, slots=True)
-class WrongCount:
+class WrongCount(Struct, frozen=True):
     """A list or mapping with more or fewer entries than allowed."""
 
     at: Steps
@@ -304,24 +291,21 @@ class WrongCount:
     most: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class MissingField:
+class MissingField(Struct, frozen=True):
     """A required field that is missing."""
 
     at: Steps
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Violated:
+class Violated(Struct, frozen=True):
     """A constraint that does not hold."""
 
     at: Steps
     constraint: Constraint
 
 
-@dataclass(frozen=True, slots=True)
-class Duplicate:
+class Duplicate(Struct, frozen=True):
     """An item with the key of an earlier one."""
 
     at: Steps

@@ -7,8 +7,9 @@ targets of ServiceMonitors, PodMonitors, Probes and ScrapeConfigs (monitoring.co
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from scanner.kube.kinds import (
     API_SERVICE,
@@ -77,8 +78,7 @@ class APIService(KubeObject):
     client_config = Part(ClientConfig, "spec")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(Struct, frozen=True, kw_only=True):
     """One call of the API server."""
 
     client: ClientConfig

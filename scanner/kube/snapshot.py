@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from msgspec import Struct
+
 from scanner.kube.kinds import LOCAL_KINDS, Kind
 from scanner.kube.objects import KubeObject
+from scanner.values import replace
 
 Gap = Literal["forbidden", "failed", "not-asked", "not-saved"]
 """Reason why a kind could not be read. ``not-asked``: it needs an opt-in permission (Secrets). ``not-saved``: the
@@ -23,8 +26,7 @@ YEARS = range(1970, 9000)
 """Possible years of a snapshot: files may contain any year, and Python's calendar has an end."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unreadable:
+class Unreadable(Struct, frozen=True, kw_only=True):
     """A kind whose objects may exist but were not read."""
 
     kind: Kind
@@ -35,8 +37,7 @@ class Unreadable:
     """Opt-in permission (``adhere rbac --with``) that would show the rest; empty: the kind's own, if it has one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class Origin(Struct, frozen=True, kw_only=True):
     """Source of a snapshot, before any object is interpreted."""
 
     name: str

@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from scanner.files.problems import did_you_mean
 from scanner.files.source_positions import dotted, shown
@@ -35,6 +37,7 @@ from scanner.tls.names import (
     suite_named,
     version_code,
 )
+from scanner.values import replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,8 +168,7 @@ Default = Literal["intermediate", "inherit", "refused", "undefined"]
 the previous profile. ``undefined``: the reader crashes, or its behaviour is not documented."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reader:
+class Reader(Struct, frozen=True, kw_only=True):
     """An implementation that reads the field: its defaults and its cipher suites."""
 
     name: str
@@ -305,8 +307,7 @@ _NOT_WITH_TLS13: Final = (
 """The enhancement's words; the admission that shipped has a shorter message."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class Problem(Struct, frozen=True, kw_only=True):
     """One thing that is wrong with a profile."""
 
     id: ProblemId
@@ -645,8 +646,7 @@ Meaning: TypeAlias = Callable[[str], Known[Profile]]
 """Function from ``old``, ``intermediate`` or ``modern`` to its profile in the release of the cluster."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Declared:
+class Declared(Struct, frozen=True, kw_only=True):
     """The profile of one object, as one reader interprets it."""
 
     said: str
@@ -815,8 +815,7 @@ def _groups(custom: CustomProfile, notes: list[str], *, known: bool) -> tuple[in
     return tuple(group_code(name) for name in custom.groups[:_MOST] if name in GROUPS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CustomUse:
+class CustomUse(Struct, frozen=True, kw_only=True):
     """A profile of type Custom in an object, as each of its readers interprets it."""
 
     reference: Reference

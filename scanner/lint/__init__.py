@@ -7,8 +7,9 @@ not known, the finding is inconclusive, never a pass.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
+
+from msgspec import Struct
 
 from scanner.files.source_positions import dotted
 from scanner.kube.kinds import Kind
@@ -36,8 +37,7 @@ MOST = 200
 """Findings of one rule on one object: its author chooses how many there are."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Placed:
+class Placed(Struct, frozen=True, kw_only=True):
     """A finding and its place in the object."""
 
     finding: Finding
@@ -48,8 +48,7 @@ class Placed:
     unseen: Unseen | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Linted:
+class Linted(Struct, frozen=True, kw_only=True):
     """The findings of all rules on one object."""
 
     subject: LintSubject

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain, islice
 from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 from scanner.kube.kinds import CLUSTER_ROLE, CLUSTER_ROLE_BINDING, ROLE, ROLE_BINDING, Kind
 from scanner.kube.meta import selects
@@ -33,16 +34,14 @@ _FEW: Final = 50
 """Largest number of object names in a role that are indexed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Identity:
+class Identity(Struct, frozen=True, kw_only=True):
     """The user or service account of a request."""
 
     name: str
     groups: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     """One request to the API server."""
 
     verb: str
@@ -55,8 +54,7 @@ class Request:
     """The object's name; empty for a request without one, such as ``create`` and most of ``list``."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
+class _Rule(Struct, frozen=True):
     """A PolicyRule with sets, for fast lookups."""
 
     verbs: frozenset[str]
@@ -89,8 +87,7 @@ def _rule(each: PolicyRule) -> _Rule:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Bound:
+class _Bound(Struct, frozen=True, kw_only=True):
     binding: KubeObject
     role: KubeObject | None
     rules: tuple[_Rule, ...] = ()
@@ -148,8 +145,7 @@ class _BoundRoles:
         return self._wide[key]
 
 
-@dataclass(frozen=True, slots=True)
-class Index:
+class Index(Struct, frozen=True):
     """Bindings by subject; the namespace "*" is that of cluster-wide bindings."""
 
     by_subject: Mapping[tuple[str, str | None], Mapping[str, _BoundRoles]]
@@ -233,8 +229,7 @@ def account(namespace: str, name: str) -> Identity:
     return Identity(name=f"{ACCOUNT}{namespace}:{name}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grant:
+class Grant(Struct, frozen=True, kw_only=True):
     """A binding and its role that allow a request."""
 
     binding: KubeObject
@@ -251,8 +246,7 @@ class Grant:
         return f"{self.role.reference} by {self.binding.reference}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Access:
+class Access(Struct, frozen=True, kw_only=True):
     """The bindings and roles that allow a request, and those that were not read and may allow it."""
 
     grants: tuple[Grant, ...]

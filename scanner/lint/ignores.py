@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
 from datetime import date
 from itertools import islice
 from typing import Final
+
+from msgspec import Struct, field
 
 from scanner.files.problems import did_you_mean
 from scanner.files.source_positions import shown
@@ -35,8 +36,7 @@ _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 _WRITE = "write ignore[RULE] REASON until 2027-01-31"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ignore:
+class Ignore(Struct, frozen=True, kw_only=True):
     """One comment, or one line of an annotation."""
 
     place: Place | None
@@ -54,8 +54,7 @@ class Ignore:
     """True for a comment without a value in its line."""
 
 
-@dataclass(slots=True)
-class Ignores:
+class Ignores(Struct):
     """All ignores of the objects to lint."""
 
     rules: Collection[str]

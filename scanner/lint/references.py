@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Final
 
 from scanner.files.source_positions import Steps, dotted, shown
@@ -22,6 +21,7 @@ from scanner.model.declared import Declared, Missing
 from scanner.model.object_rule import Flaw, Subject, undecided
 from scanner.model.pem import broken
 from scanner.tls.certificate import CertificateFacts
+from scanner.values import replace
 
 READS: Final[tuple[Kind, ...]] = (SECRET, CERTIFICATE)
 """Kinds that a rule must read to look up Secrets."""

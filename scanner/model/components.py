@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Literal
 
+from msgspec import Struct
+
 from scanner.model.endpoint import Owner
 from scanner.model.observation import ClientCertificate
 
@@ -26,8 +28,7 @@ Speaks = Literal["tls", "plain", "both", "nothing", "unknown"]
 the component is known but not its protocol, so it is probed like any other open port."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listener:
+class Listener(Struct, frozen=True, kw_only=True):
     """One known listener: an entry of the catalogue."""
 
     component: str
@@ -68,8 +69,7 @@ class Listener:
     """Place of the entry: ``profiles/components/openshift.yaml:40:7``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Component:
+class Component(Struct, frozen=True, kw_only=True):
     """One component, with facts about all its listeners."""
 
     name: str

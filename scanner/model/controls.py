@@ -7,9 +7,10 @@ forbids. What is unknown is never a pass.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Literal
+
+from msgspec import Struct
 
 from scanner.data import data
 from scanner.errors import InputError, ResourceError
@@ -24,8 +25,7 @@ _SCOPE: Final = {"components", "ports"}
 _OTHERS: Final = {"title", "related", "not_tested"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Control:
+class Control(Struct, frozen=True, kw_only=True):
     """One clause of a publication."""
 
     id: str
@@ -56,8 +56,7 @@ class Control:
         return "fail" if "fail" in answers else "unknown" if "unknown" in answers or not answers else "pass"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Catalogue:
+class Catalogue(Struct, frozen=True, kw_only=True):
     """The controls of one publication."""
 
     title: str

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast
 
+from msgspec import Struct
+
 from scanner.files.source_positions import Located, Mark, Steps
 from scanner.kube.kinds import NAMESPACE, Kind
 from scanner.kube.objects import KubeObject
@@ -54,8 +56,7 @@ class Place(NamedTuple):
         return f"{self.file}:{self.line}:{self.column}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LintSubject:
+class LintSubject(Struct, frozen=True, kw_only=True):
     """One object to lint."""
 
     object: KubeObject
@@ -89,8 +90,7 @@ def listed(several: Iterable[LintSubject]) -> str:
     return ", ".join(places[:_SHOWN]) + (" and others" if len(places) > _SHOWN else "")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Missing:
+class Missing(Struct, frozen=True, kw_only=True):
     """A missing object."""
 
     name: str

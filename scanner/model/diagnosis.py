@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from scanner.kube.kinds import Kind
 from scanner.kube.objects import KubeObject
@@ -14,8 +15,7 @@ EVENT = Kind(group="", plural="events", name="Event", opt_in="doctor")
 every user can write them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Events:
+class Events(Struct, frozen=True, kw_only=True):
     """Warnings of some namespaces."""
 
     found: tuple[KubeObject, ...] = ()
@@ -30,8 +30,7 @@ Outcome = Literal["ok", "stopped", "unknown", "not-read", "not-applicable"]
 Conclusion = Literal["ok", "stopped", "unknown"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Struct, frozen=True, kw_only=True):
     """The result of one step."""
 
     outcome: Outcome
@@ -39,8 +38,7 @@ class Answer:
     """Sentences for people, unescaped: a format escapes them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Struct, frozen=True, kw_only=True):
     """One step of the procedure."""
 
     name: str
@@ -51,8 +49,7 @@ class Step:
     """True if a correct listener proves this step: TLS versions and suites prove nothing about keys."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diagnosis:
+class Diagnosis(Struct, frozen=True, kw_only=True):
     """All steps for one component."""
 
     component: str

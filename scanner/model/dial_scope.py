@@ -7,8 +7,9 @@ So addresses from objects are dialled only if they belong to the cluster, or if 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+
+from msgspec import Struct
 
 from scanner.kube.hostnames import parse_zoned_address
 from scanner.model.endpoint import Owner
@@ -38,8 +39,7 @@ _ISATAP = 0x5EFE
 """The first half of an interface identifier whose other half is an IPv4 address (RFC 5214, section 6.1)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DialScope:
+class DialScope(Struct, frozen=True, kw_only=True):
     """Addresses of the cluster."""
 
     networks: tuple[Network, ...] = ()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from scanner.kube.objects import Reference
 from scanner.model.observation import ClientCertificate
@@ -16,8 +17,7 @@ Certainty = Literal["declared", "hinted", "candidate"]
 only an open port, where plaintext is not applicable, not a failure."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Owner:
+class Owner(Struct, frozen=True, kw_only=True):
     """The object that owns the listener; for a target list, the target itself."""
 
     kind: str
@@ -47,14 +47,14 @@ Role = Literal[
     "well-known",
     "catalogue",
     "user",
+    "socket",
 ]
 """The relation of an ``Origin``'s object to the listener. ``frontend``: clients connect there. ``backend``: a router
 or gateway connects to it. ``well-known`` and ``catalogue``: from adhere's own tables; ``user``: from the command line
-or a list of targets."""
+or a list of targets; ``socket``: a listening socket of a node."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class Origin(Struct, frozen=True, kw_only=True):
     """One source of an endpoint: the object, and the part of it."""
 
     role: Role
@@ -80,8 +80,7 @@ Segment = Literal["Frontend", "Backend"]
 to the backend."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tunnel:
+class Tunnel(Struct, frozen=True, kw_only=True):
     """A route through the API server's port-forward, for a listener that cannot be dialled directly."""
 
     namespace: str
@@ -89,8 +88,7 @@ class Tunnel:
     port: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True, kw_only=True):
     """One listener at one address."""
 
     id: str
@@ -138,6 +136,8 @@ class Endpoint:
     """Route through the API server."""
     expects: ClientCertificate | None = None
     """Client certificate that the listener requests, by the component catalogue or the object."""
+    network: str | None = None
+    """The network namespace where its connections start: ``node worker-1``, ``pod shop/web-1``; None: the scanner's."""
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -165,8 +165,7 @@ def owner_order(owner: Owner) -> tuple[str, str, str]:
     return owner.namespace or "", owner.kind, owner.name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class Target(Struct, frozen=True, kw_only=True):
     """One ``TARGET`` of the command line or of a target file."""
 
     host: str

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
+
+from msgspec import Struct
 
 from scanner.kube.maybe import Known
 from scanner.kube.tls_profile import Profile
@@ -20,8 +21,7 @@ Standing = Literal["platform", "layered", "user", "listed"]
 deviate with a justification); ``user`` workloads (readiness, unless the policy says otherwise); ``listed``: targets."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Because:
+class Because(Struct, frozen=True, kw_only=True):
     """One step of the reasoning: an object or argument, its field, the value, and what it overrides."""
 
     source: str
@@ -37,8 +37,7 @@ class Because:
         return f"{' '.join(filter(None, (self.source, self.field)))}: {self.said}{beat}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lever:
+class Lever(Struct, frozen=True, kw_only=True):
     """The setting that decides a listener's TLS: named in a fix."""
 
     where: str
@@ -63,8 +62,7 @@ class Lever:
     """The component whose operator applies the setting; empty: the process reads it itself."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeclaredIssuer:
+class DeclaredIssuer(Struct, frozen=True, kw_only=True):
     """A certificate after the first one of a Secret."""
 
     sha256: str
@@ -77,8 +75,7 @@ class DeclaredIssuer:
         return self.subject is not None and self.subject == self.issuer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeclaredLeaf:
+class DeclaredLeaf(Struct, frozen=True, kw_only=True):
     """The certificate in a Secret that a listener serves."""
 
     place: str
@@ -95,8 +92,7 @@ class DeclaredLeaf:
     """The certificates after it, in order, which are sent with it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeclaredCertificates:
+class DeclaredCertificates(Struct, frozen=True, kw_only=True):
     """Certificates in Secrets or in an object; the listener serves one of them."""
 
     leaves: tuple[DeclaredLeaf, ...] = ()
@@ -113,8 +109,7 @@ class DeclaredCertificates:
     """Condition in the status of that object."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MissingGrant:
+class MissingGrant(Struct, frozen=True, kw_only=True):
     """A Secret of another namespace that an object names for a listener, without a grant from its owner."""
 
     who: str
@@ -129,8 +124,7 @@ class MissingGrant:
     """The reason why it may be allowed; empty: it is not."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Client:
+class Client(Struct, frozen=True, kw_only=True):
     """A client that verifies a listener, by an object with its trust."""
 
     who: str
@@ -147,8 +141,7 @@ class Client:
     """The reason for missing anchors, if the object with them was not read."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CertificateExpectation:
+class CertificateExpectation(Struct, frozen=True, kw_only=True):
     """Requirements on the served certificate."""
 
     names: tuple[str, ...] = ()
@@ -167,8 +160,7 @@ class CertificateExpectation:
     """With ``ungranted``: SHA-256 of the certificates for other names of the same listener."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Upstream:
+class Upstream(Struct, frozen=True, kw_only=True):
     """A Gateway that must connect to a backend by TLS, because of a policy."""
 
     gateway: str
@@ -185,8 +177,7 @@ class Upstream:
     """True for a controller that connects without TLS if it cannot apply a policy."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PassedOn:
+class PassedOn(Struct, frozen=True, kw_only=True):
     """An endpoint that only leads to others, whose results it shows."""
 
     source: str
@@ -199,8 +190,7 @@ class PassedOn:
     """The server name that comes through: under another one a backend may show another certificate."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OtherName:
+class OtherName(Struct, frozen=True, kw_only=True):
     """Another server name, and the required behaviour for it."""
 
     name: str | None
@@ -213,8 +203,7 @@ class OtherName:
     """The object and field that say so."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Neighbour:
+class Neighbour(Struct, frozen=True, kw_only=True):
     """Another name at the same place, whose content does not belong into a connection that was made for this one."""
 
     name: str
@@ -226,8 +215,7 @@ class Neighbour:
     """True if the wildcard hostname of this one covers the name too: the answer may be its own content."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlainPort:
+class PlainPort(Struct, frozen=True, kw_only=True):
     """The port at the same address for those who come without TLS."""
 
     port: int
@@ -242,8 +230,7 @@ class PlainPort:
     without a requirement, if there may be other paths."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expectation:
+class Expectation(Struct, frozen=True, kw_only=True):
     """The requirements on an endpoint."""
 
     profile: Known[Profile]
@@ -299,8 +286,7 @@ class Expectation:
     """Effective value of the cluster's ``tlsAdherence`` (``StrictAllComponents``), if it applies."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnknownAdherence:
+class UnknownAdherence(Struct, frozen=True, kw_only=True):
     """One unknown value of ``tlsAdherence``."""
 
     source: str

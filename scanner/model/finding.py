@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Verdict = Literal["pass", "fail", "inconclusive", "not_applicable"]
 Severity = Literal["info", "low", "medium", "high", "critical"]
@@ -54,8 +55,7 @@ def outcome(verdict: str, status: str) -> Outcome:
 SecondOpinion = Literal["confirmed", "contradicted", "not-visible-to-sslyze"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(Struct, frozen=True, kw_only=True):
     """The result of one rule for one endpoint."""
 
     rule: str

@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final, TypedDict
+
+from msgspec import Struct
 
 from scanner.model.finding import SEVERITIES
 from scanner.model.row import FindingRow
@@ -68,8 +69,7 @@ def covers(known: KnownRow, now: KnownRow) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Baseline:
+class Baseline(Struct, frozen=True, kw_only=True):
     """The known findings of a scan, or of lint."""
 
     source: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from scanner.kube.objects import Reference
 from scanner.tls.certificate import CertificateFacts
@@ -13,8 +14,7 @@ Role = Literal["leaf", "issuer", "trusted", "client", "request"]
 bundle of CAs. ``client``: of a kubeconfig or another client. ``request``: of a CertificateSigningRequest."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(Struct, frozen=True, kw_only=True):
     """The place of a certificate."""
 
     role: Role
@@ -39,8 +39,7 @@ class Place:
         return " ".join(filter(None, (str(self.reference or ""), self.field, self.endpoint, self.file)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeldCertificate:
+class HeldCertificate(Struct, frozen=True, kw_only=True):
     """One certificate in one place."""
 
     facts: CertificateFacts

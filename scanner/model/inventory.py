@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, TypedDict
+
+from msgspec import Struct, field
 
 from scanner.model.row import FindingRow, KeyRow
 
@@ -148,8 +149,7 @@ def moment(text: str | None) -> datetime | None:
     return None if found is None or found.tzinfo is None else found
 
 
-@dataclass(slots=True)
-class InventoryTally:
+class InventoryTally(Struct):
     """The sums, counted row by row."""
 
     now: datetime
@@ -219,8 +219,7 @@ def _step(left: timedelta) -> int:
     return next((step for step, days in enumerate(HORIZONS) if left < timedelta(days=days)), len(HORIZONS))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CertificateReport:
+class CertificateReport(Struct, frozen=True, kw_only=True):
     """The certificates of a report."""
 
     summary: InventorySummary

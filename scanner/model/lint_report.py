@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TypedDict
+
+from msgspec import Struct, field
 
 from scanner.model.finding import SEVERITIES
 from scanner.model.fingerprint import is_requirement
@@ -95,8 +96,7 @@ class LintScannerRow(TypedDict):
     arguments: list[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LintReport:
+class LintReport(Struct, frozen=True, kw_only=True):
     """Everything that a format needs."""
 
     scanner: LintScannerRow

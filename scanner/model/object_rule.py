@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from msgspec import Struct, field
 
 from scanner.files.source_positions import Steps
 from scanner.kube.kinds import Kind
@@ -16,8 +18,7 @@ ANY = Kind(group="*", plural="*", name="*")
 """Subject of a rule on all kinds: objects of other kinds with a ``tlsSecurityProfile``, from manifests only."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unseen:
+class Unseen(Struct, frozen=True, kw_only=True):
     """A missing object that a rule needs."""
 
     name: str
@@ -30,8 +31,7 @@ class Unseen:
     """Another object says what it will be, and is judged for that: the question is answered there."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flaw:
+class Flaw(Struct, frozen=True, kw_only=True):
     """One finding of a rule about an object."""
 
     message: str
@@ -82,8 +82,7 @@ class Subject(Once):
         return self.declared.find(kind, name, namespace if namespace is not None else self.object.namespace)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObjectRule(AnyRule):
+class ObjectRule(AnyRule, frozen=True, kw_only=True):
     """One requirement on declared objects. Tests run the examples on its page."""
 
     subjects: tuple[Kind, ...]

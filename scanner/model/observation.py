@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal
+
+from msgspec import Struct, field
 
 from scanner.kube.maybe import Known, Unknown
 from scanner.tls.certificate import CertificateFacts
@@ -47,8 +48,7 @@ class Reach(StrEnum):
 JUDGEABLE = frozenset({Reach.TLS, Reach.CLIENT_CERTIFICATE_REQUIRED})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answers:
+class Answers(Struct, frozen=True, kw_only=True):
     """Three-valued knowledge about a set of code points: accepted, refused, and the rest, unasked."""
 
     accepted: tuple[int, ...] = ()
@@ -65,8 +65,7 @@ class Answers:
         return "refused" if code in self.refused else "unknown"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class Attempt(Struct, frozen=True, kw_only=True):
     """One connection: the offer, the reply, the duration. No bytes."""
 
     offer: str
@@ -74,8 +73,7 @@ class Attempt:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Negotiated:
+class Negotiated(Struct, frozen=True, kw_only=True):
     """The result of the one full handshake, as code points."""
 
     version: int
@@ -88,8 +86,7 @@ ClientCertificate = Literal["none", "requested", "required"]
 _NOT_TESTED = Unknown("not tested")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stray:
+class Stray(Struct, frozen=True, kw_only=True):
     """The answer of a listener to another server name, or to none."""
 
     name: str | None
@@ -104,8 +101,7 @@ HttpVersion = Literal["http/1.1", "h2"]
 """ALPN protocol names."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class Answered(Struct, frozen=True, kw_only=True):
     """The answer to one HEAD request."""
 
     server_name: str
@@ -117,8 +113,7 @@ class Answered:
     protocol: HttpVersion = "http/1.1"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Observation:
+class Observation(Struct, frozen=True, kw_only=True):
     """The results of probing an endpoint. Versions in ``suites`` are supported; ``versions`` has all that were
     offered."""
 
@@ -190,8 +185,7 @@ Flaw = Literal[
 _NOT_ASKED = Unknown("not asked")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inquiry:
+class Inquiry(Struct, frozen=True, kw_only=True):
     """The requests to sslyze, which also reports requests for client certificates."""
 
     versions: frozenset[int] = frozenset()
@@ -201,8 +195,7 @@ class Inquiry:
     flaws: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opinion:
+class Opinion(Struct, frozen=True, kw_only=True):
     """The result of sslyze. It uses a full handshake for each suite, and knows fewer code points."""
 
     witness: str

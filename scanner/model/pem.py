@@ -6,7 +6,6 @@ import base64
 import binascii
 from base64 import b64decode
 from collections.abc import Callable, Iterator
-from dataclasses import fields
 from hashlib import sha256
 from typing import Final
 
@@ -36,7 +35,7 @@ _STANDARD = frozenset({"CERTIFICATE"})
 _MOST_TRUSTED = 300
 """Certificates of a CA bundle: twice the number of public roots, which some bundles contain besides their own CA."""
 _FIELDS = tuple(
-    each.name for each in fields(CertificateFacts) if each.name not in ("der", "sha256", "unreadable", "other_names")
+    each for each in CertificateFacts.__struct_fields__ if each not in ("der", "sha256", "unreadable", "other_names")
 )
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal
 
+from msgspec import Struct
+
 from scanner.files.source_positions import Steps, dotted
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.expectation import Because
@@ -23,8 +25,7 @@ CURVES = tuple(_CURVES.values())
 """Curves of the API."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Key:
+class Key(Struct, frozen=True, kw_only=True):
     """Algorithm and size, as in ``config.openshift.io``."""
 
     algorithm: str
@@ -84,8 +85,7 @@ configured, and this one is stronger, which is only a remark."""
 FITS: Final[tuple[Fit, ...]] = ("unrequired", "met", "stronger", "unknown", "violated")
 
 
-@dataclass(frozen=True, slots=True)
-class Complaint:
+class Complaint(Struct, frozen=True):
     """An error of the API."""
 
     steps: Steps
@@ -97,8 +97,7 @@ class Complaint:
         return f"{dotted(self.steps)}: {self.message}" if self.steps else self.message
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(Struct, frozen=True, kw_only=True):
     """One configured key."""
 
     key: Known[Key]
@@ -152,8 +151,7 @@ class PkiConfig:
         return self.reason is None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Required:
+class Required(Struct, frozen=True, kw_only=True):
     """The requirement on the key of one certificate, and its source.
 
     At most one of ``key``, ``unknown``, ``all_of`` and ``one_of`` is set; none of these: nothing is required.

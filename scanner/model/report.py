@@ -7,9 +7,10 @@ format. Rows are written to a file during the scan, so that a report of 10,000 e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NotRequired, TypedDict
+
+from msgspec import Struct, field
 
 from scanner.model.component_tally import ComponentTally, component_of
 from scanner.model.finding import NEVER_FAILS, OUTCOMES, SEVERITIES, Outcome, Severity, Verdict, outcome
@@ -60,6 +61,7 @@ __all__ = [
     "VersionRow",
     "counts",
     "exit_code",
+    "post_quantum",
 ]
 
 SCHEMA = "adhere.scan/v1"
@@ -176,8 +178,7 @@ class Coverage(TypedDict):
     """Coverage of a cluster; absent or null for a list of targets."""
 
 
-@dataclass(slots=True)
-class Summary:
+class Summary(Struct):
     """Counts over all rows, added one by one."""
 
     endpoints: int = 0
@@ -267,6 +268,15 @@ def _unjudged(row: EndpointRow, rule: str) -> bool:
     return any(one["rule"] == rule and one["verdict"] == "not_applicable" for one in row["findings"])
 
 
+def post_quantum(row: EndpointRow) -> bool | None:
+    """True if the endpoint accepts a post-quantum group; None if that is not known."""
+    finding = next((one for one in row["findings"] if one["rule"] == "tls-pq-readiness"), None)
+    if finding is None or finding["verdict"] == "inconclusive":
+        return None
+    required = bool(finding["expected"])
+    return finding["verdict"] == "pass" if required else bool(finding["observed"])
+
+
 def counts(finding: FindingRow) -> bool:
     """True for a failure that the exit code may count."""
     return finding["verdict"] == "fail" and finding["status"] not in NEVER_FAILS
@@ -281,8 +291,7 @@ def _unsettled(finding: FindingRow) -> bool:
 FailOn = Literal["low", "medium", "high", "critical", "never"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Posture:
+class Posture(Struct, frozen=True, kw_only=True):
     """The outcomes of a complete scan."""
 
     at: datetime
@@ -291,8 +300,7 @@ class Posture:
     """Endpoints by outcome."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Report(Struct, frozen=True, kw_only=True):
     """Input of a format. ``rows`` can be called several times."""
 
     scanner: ScannerRow

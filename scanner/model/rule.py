@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from scanner.data import data
 from scanner.errors import InputError, ResourceError
@@ -18,8 +19,7 @@ from scanner.model.observation import Observation, Opinion
 from scanner.model.scan_policy import Policy
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class Case(Struct, frozen=True, kw_only=True):
     """The input of a rule. A value: judging does no I/O and reads no clock."""
 
     endpoint: Endpoint
@@ -31,8 +31,7 @@ class Case:
     """The result of sslyze, if it was used."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RulePage:
+class RulePage(Struct, frozen=True, kw_only=True):
     """The document ``docs/rules/<id>.md``: front matter in YAML, then the explanation in Markdown."""
 
     title: str
@@ -73,8 +72,7 @@ def rule_page(rule_id: str) -> RulePage:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnyRule:
+class AnyRule(Struct, frozen=True, kw_only=True):
     """The common part of all kinds of rules: id, check and page."""
 
     id: str
@@ -102,8 +100,7 @@ class AnyRule:
         return rule_page(self.id).text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule(AnyRule):
+class Rule(AnyRule, frozen=True, kw_only=True):
     """One requirement on an endpoint."""
 
     check: Callable[[Rule, Case], Iterable[Finding]]
@@ -111,8 +108,7 @@ class Rule(AnyRule):
     """Kinds of cluster objects that it reads."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScanRule(AnyRule):
+class ScanRule(AnyRule, frozen=True, kw_only=True):
     """A requirement on a complete scan, or across endpoints; its findings belong to no endpoint.
 
     ``check`` is called with the input of the rule.

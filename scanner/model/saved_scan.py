@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeVar, cast
+
+from msgspec import Struct
 
 from scanner.errors import InputError
 from scanner.files.regular_file import opened
@@ -26,7 +27,9 @@ from scanner.model.serialization import DecodeError, codec
 SCHEMA = "adhere.saved/v1"
 EARLIER = "earlier"
 """Directory of the ``--previous`` snapshots."""
-HEAD, ROWS, FINDINGS, OBSERVATIONS, POLICY, COMPONENTS, TARGETS, SHARDS = (
+PARTS = "observations*.jsonl"
+"""The files of observations; in an object store they have several."""
+HEAD, ROWS, FINDINGS, OBSERVATIONS, POLICY, COMPONENTS, TARGETS, SHARDS, NODES = (
     "scan.json",
     "rows.jsonl",
     "findings.jsonl",
@@ -35,11 +38,11 @@ HEAD, ROWS, FINDINGS, OBSERVATIONS, POLICY, COMPONENTS, TARGETS, SHARDS = (
     "components",
     "targets.jsonl",
     "shards",
+    "nodes.json",
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class Selection(Struct, frozen=True, kw_only=True):
     """The options that decide which listeners of the clusters are probed, as on the command line."""
 
     include: tuple[str, ...] = ()
@@ -50,8 +53,7 @@ class Selection:
     allow_loopback: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Head:
+class Head(Struct, frozen=True, kw_only=True):
     """The input of the scan: all that judging it again, and going on with it, needs."""
 
     schema: str = SCHEMA
@@ -96,6 +98,8 @@ class Head:
     """Option or file that chose the profile of the targets."""
     active_http: bool = False
     selection: Selection = Selection()
+    nodes: tuple[str, ...] = ()
+    """Nodes whose listening sockets were scanned; none for a scan of a cluster's objects or of targets."""
 
 
 def cluster_of(endpoint: str, clusters: Collection[str]) -> str | None:
@@ -121,8 +125,7 @@ MOST_BYTES = 16 * 2**20
 _HINT = "use a complete file of adhere scan --save"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class Seen(Struct, frozen=True, kw_only=True):
     """One endpoint with its results."""
 
     endpoint: Endpoint

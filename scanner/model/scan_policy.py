@@ -7,22 +7,24 @@ import, and most scans have no file.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from scanner.kube.objects import KubeObject
 from scanner.model.endpoint import Endpoint
 from scanner.model.finding import Finding, Severity, Status
 from scanner.model.report import FailOn
+from scanner.values import replace
 
 MOST_DAYS = 36_500
 """Days until expiry: more is no useful threshold."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class Policy(Struct, frozen=True, kw_only=True):
     """Thresholds of the rules, with the defaults of ``adhere scan`` without ``--config``."""
 
     expires_within_days: int = 30
@@ -40,8 +42,7 @@ class Policy:
     """Result of plaintext on a merely discovered port."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selector:
+class Selector(Struct, frozen=True, kw_only=True):
     """All set fields must match, each with one of its alternatives. Patterns have ``*`` and ``?``."""
 
     namespaces: tuple[str, ...] = ()
@@ -101,8 +102,7 @@ def _any(patterns: tuple[str, ...], values: set[str]) -> bool:
 MOST_OF_NAMESPACE = 2_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Override:
+class Override(Struct, frozen=True, kw_only=True):
     """Another profile for some endpoints."""
 
     selector: Selector
@@ -115,8 +115,7 @@ class Override:
     """True if a deviation is a violation; False: readiness."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waiver:
+class Waiver(Struct, frozen=True, kw_only=True):
     """A temporary acceptance of findings, with its owner."""
 
     rule: str
@@ -165,8 +164,7 @@ class CustomRule:
         return (self.source,)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class Scope(Struct, frozen=True, kw_only=True):
     """The endpoints to scan."""
 
     include: tuple[Selector, ...] = ()
@@ -178,8 +176,7 @@ class Scope:
     """Most listeners of one namespace of users."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Require:
+class Require(Struct, frozen=True, kw_only=True):
     """Requirements on the complete scan; each violated one is a finding without an endpoint."""
 
     min_endpoints: int | None = None
@@ -192,8 +189,7 @@ class Require:
     severity: Severity = "high"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CertificateMinimums:
+class CertificateMinimums(Struct, frozen=True, kw_only=True):
     """Requirements on certificates without a PKI object. None and (): no requirement."""
 
     rsa_bits: int | None = None
@@ -206,8 +202,7 @@ class CertificateMinimums:
     """Longest lifetime of certificates other than CAs."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScanPolicy:
+class ScanPolicy(Struct, frozen=True, kw_only=True):
     """The content of the file; the defaults are those of a scan without one."""
 
     source: str = ""
@@ -251,8 +246,7 @@ class ScanPolicy:
         return tuple(each for each in self.custom_rules if not each.kinds)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
+class Config(Struct, frozen=True, kw_only=True):
     """The settings of ``--config FILE``. None is "not set": the option's default applies. The command line wins."""
 
     profile: str | None = None

@@ -1,6 +1,6 @@
 """Conversion of values of the model to JSON and back, by their types: exact, and strict about edited files.
 
-Every field of a dataclass is a member; a tuple or set is a list, a mapping an object, an enumeration its value, a time
+Every field of a class is a member; a tuple or set is a list, a mapping an object, an enumeration its value, a time
 RFC 3339, bytes base64, and ``Unknown`` is ``{"unknown": "the reason"}``. A missing member gets its default, so that
 files of older releases can be read; an unknown one is refused, for it may matter. Rows (``TypedDict``) are JSON
 already: they are checked, and unknown members stay.
@@ -13,13 +13,15 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from binascii import Error as NotBase64
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from datetime import datetime
 from enum import Enum
 from functools import cache
 from math import isfinite
 from types import NoneType, UnionType
 from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+from msgspec import Struct, structs
 
 from scanner.kube.maybe import Unknown
 from scanner.model.row import ObservedRow
@@ -42,8 +44,7 @@ class DecodeError(ValueError):
         return DecodeError(self.problem, joined)
 
 
-@dataclass(frozen=True, slots=True)
-class Codec:
+class Codec(Struct, frozen=True):
     """The conversion of one type."""
 
     encode: Callable[[Any], object]
@@ -71,8 +72,8 @@ def _made(kind: Any) -> Codec:  # noqa: ANN401 - as above
         return _row(kind)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return Codec(lambda value: value.value, _one_of({each.value: each for each in kind}))
-    if isinstance(kind, type) and is_dataclass(kind):
-        return _dataclass(kind)
+    if isinstance(kind, type) and (issubclass(kind, Struct) or is_dataclass(kind)):
+        return _class(kind)
     raise TypeError(f"no codec for {kind}")
 
 
@@ -241,10 +242,11 @@ def _key(kind: type, name: str) -> object:
     return int(name)
 
 
-def _dataclass(kind: type) -> Codec:
+def _class(kind: type) -> Codec:
     types = get_type_hints(kind)
-    codecs = {each.name: codec(types[each.name]) for each in fields(kind)}
-    defaults = {each.name: each for each in fields(kind) if _has_default(each)}
+    required = _fields(kind)
+    codecs = {name: codec(types[name]) for name in required}
+    defaults = {name for name, must in required.items() if not must}
 
     def encode(value: object) -> dict[str, object]:
         return {name: each.encode(getattr(value, name)) for name, each in codecs.items()}
@@ -254,7 +256,7 @@ def _dataclass(kind: type) -> Codec:
             raise DecodeError("not an object")
         if unknown := value.keys() - codecs.keys():
             raise DecodeError(f"unknown member: {min(unknown)[:40]}")
-        if missing := codecs.keys() - value.keys() - defaults.keys():
+        if missing := codecs.keys() - value.keys() - defaults:
             raise DecodeError(f"{min(missing)} is missing")
         found = {}
         for name, item in value.items():
@@ -289,5 +291,9 @@ def _row(kind: Any) -> Codec:  # noqa: ANN401 - a type
     return Codec(_same, decode)
 
 
-def _has_default(each: Field[Any]) -> bool:
-    return each.default is not MISSING or each.default_factory is not MISSING
+def _fields(kind: type) -> dict[str, bool]:
+    """Return the names of the fields, and whether a value is required."""
+    if issubclass(kind, Struct):
+        return {each.name: each.required for each in structs.fields(kind)}
+    every = fields(kind)  # type: ignore[arg-type] # a dataclass: the caller has looked
+    return {each.name: each.default is MISSING and each.default_factory is MISSING for each in every}

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from scanner.model.finding import Severity
 from scanner.tls.names import key_exchange, suite_name
 
 
-@dataclass(frozen=True, slots=True)
-class Weakness:
+class Weakness(Struct, frozen=True):
     """One weakness of suites."""
 
     severity: Severity

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase, translate
 from functools import lru_cache
 from typing import Literal
+
+from msgspec import Struct
+
+from scanner.values import replace
 
 Category = Literal["signer", "serving", "client", "peer"]
 """``peer``: used at both ends of a connection. The enhancement has no such category, the shipped API has."""
@@ -19,8 +23,7 @@ Origin = Literal["enhancement", "shipped", "unnamed", "registered"]
 none, so that the name is ours; a PKICertificateDefinition of the cluster, whose names an override may use too."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Owner:
+class Owner(Struct, frozen=True, kw_only=True):
     """An issuer of certificates."""
 
     name: str
@@ -37,8 +40,7 @@ class Owner:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recognition:
+class Recognition(Struct, frozen=True, kw_only=True):
     """Criteria that identify a certificate of a name. Patterns have ``*`` and ``?``; () is no requirement."""
 
     secrets: tuple[str, ...] = ()
@@ -61,8 +63,7 @@ class Recognition:
     """True if subject and issuer also identify it in users' namespaces."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WellKnown:
+class WellKnown(Struct, frozen=True, kw_only=True):
     """One name, and the facts about it."""
 
     name: str
@@ -134,8 +135,7 @@ class Index:
             yield from ((pattern, each) for pattern, each in self._loose if fnmatchcase(value, pattern))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outside:
+class Outside(Struct, frozen=True, kw_only=True):
     """Certificates in places of the platform that it did not issue."""
 
     secrets: tuple[str, ...] = ()
@@ -143,8 +143,7 @@ class Outside:
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inside:
+class Inside(Struct, frozen=True, kw_only=True):
     """Places whose unnamed certificates one owner issues."""
 
     secrets: tuple[str, ...] = ()

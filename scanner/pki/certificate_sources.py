@@ -4,7 +4,8 @@ read is there as unreadable."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from scanner.files.source_positions import dotted
 from scanner.kube.ingress import Route
@@ -35,8 +36,7 @@ _MOST = 1000
 """Most certificates of one field, because users may create objects with large bundles."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Search:
+class _Search(Struct, frozen=True):
     """Inputs of every source."""
 
     snapshot: Snapshot

@@ -7,7 +7,6 @@ last change of the configuration counts as correct when it was issued, unless an
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import get_args
@@ -24,6 +23,7 @@ from scanner.pki.renewal import fix_of, renewal
 from scanner.pki.resolution import Category, required
 from scanner.pki.subject import Subject, finding
 from scanner.tls.certificate import CertificateFacts
+from scanner.values import replace
 
 BACK_DATED = timedelta(hours=1)
 """Most time by which a signer sets notBefore into the past because of clock differences (library-go ``pkg/crypto``: one

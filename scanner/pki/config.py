@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Final
+
+from msgspec import Struct
 
 from scanner.files.problems import MOST, Problems
 from scanner.files.source_positions import Document, Located, Steps, dotted, shown
@@ -36,6 +37,7 @@ from scanner.pki.config_schemas import (
     without_nulls,
 )
 from scanner.pki.definitions import registered
+from scanner.values import replace
 
 PLATFORM: Final[Mapping[Usage, Key]] = dict.fromkeys(USAGES, RSA_2048)
 """Keys of components without a configuration (the enhancement, "Configuration Resolution Order")."""
@@ -120,8 +122,7 @@ def _shipped(config: PkiConfig, custom: Mapping[str, object], steps: Steps) -> P
     return replace(config, defaults=defaults, categories=categories)
 
 
-@dataclass(frozen=True, slots=True)
-class _Lists:
+class _Lists(Struct, frozen=True):
     """``defaults``, ``categories`` and ``overrides``, as the document has them."""
 
     raw: Mapping[str, object]
@@ -180,8 +181,7 @@ _APPLIED: Final = frozenset({".", "kubectl.kubernetes.io/last-applied-configurat
 """Metadata that ``kubectl apply`` writes together with the spec."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Struct, frozen=True, kw_only=True):
     """The last change of a spec."""
 
     since: datetime | None = None

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
 from functools import cache
 from typing import Final
 
@@ -41,6 +40,7 @@ from scanner.kube.schema import (
 from scanner.kube.view import View
 from scanner.model.pki_config import CURVES, Complaint, Usage
 from scanner.model.pki_config import Shape as PkiShape
+from scanner.values import replace
 
 CATEGORIES: Final[Mapping[str, Usage]] = {
     "SignerCertificate": "signer",

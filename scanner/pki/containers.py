@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from hashlib import sha256
+
+from msgspec import Struct, field
 
 from scanner.errors import InputError
 from scanner.files.yaml_values import load
@@ -15,6 +16,7 @@ from scanner.model.pem import MOST, Parser, decoded, inside, looks_like_a_key, p
 from scanner.pki.keystores import JKS_MAGICS, jks_entries, pkcs12_bags
 from scanner.tls.certificate import CertificateFacts
 from scanner.tls.wire import Malformed
+from scanner.values import replace
 
 _LONGEST_CHAIN = 10
 
@@ -71,8 +73,7 @@ _SEQUENCE = 0x30
 _KUBECONFIG = (b"certificate-authority", b"client-certificate")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contained:
+class Contained(Struct, frozen=True, kw_only=True):
     """One certificate of a file."""
 
     facts: CertificateFacts
@@ -82,8 +83,7 @@ class Contained:
     chain: tuple[CertificateFacts, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+class Named(Struct, frozen=True, kw_only=True):
     """Another file to which a kubeconfig refers, relative to itself."""
 
     path: str
@@ -91,8 +91,7 @@ class Named:
     role: Role
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contents:
+class Contents(Struct, frozen=True, kw_only=True):
     """Contents of a file, including what could be read before a problem."""
 
     format: str
@@ -193,8 +192,7 @@ def _labelled(found: Iterable[Contained], label: str, *, keyed: bool = True) -> 
 # --- kubeconfig (kubernetes.io, "Organizing Cluster Access Using kubeconfig Files") -----------------------------------
 
 
-@dataclass(slots=True)
-class _Kubeconfig:
+class _Kubeconfig(Struct):
     certificates: list[Contained] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     files: list[Named] = field(default_factory=list)

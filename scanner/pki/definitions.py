@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Final
+
+from msgspec import Struct, field
 
 from scanner.files.source_positions import shown
 from scanner.kube.kinds import PKI_CERTIFICATE_DEFINITION
@@ -17,6 +18,7 @@ from scanner.model.finding import Severity
 from scanner.model.pki_config import Usage
 from scanner.model.well_known import Names, Owner, Recognition, WellKnown
 from scanner.pki.config_schemas import CATEGORIES, WELL_KNOWN
+from scanner.values import replace
 
 NAMESPACE: Final = "openshift-config"
 _MOST: Final = 1000
@@ -27,8 +29,7 @@ _NAME: Final = re.compile(r"[a-z0-9][a-z0-9.-]{0,252}")
 _FIELD: Final = "spec.certificates"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flaw:
+class Flaw(Struct, frozen=True, kw_only=True):
     """A fault of one definition."""
 
     about: str
@@ -42,8 +43,7 @@ class Flaw:
         return f"{self.about} {self.text}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Registered:
+class Registered(Struct, frozen=True, kw_only=True):
     """Registered certificate names."""
 
     categories: Mapping[str, Usage] = field(default_factory=dict)

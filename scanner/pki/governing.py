@@ -11,10 +11,11 @@ ever judged by the other's.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Final
+
+from msgspec import Struct
 
 from scanner.kube.cluster_facts import hosted_namespaces, is_guest
 from scanner.kube.kinds import (
@@ -41,8 +42,7 @@ INSTALLATION: Final = timedelta(days=1)
 operators replace what else it made within a day (the enhancement, "Initial Cluster Installation")."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Past:
+class Past(Struct, frozen=True, kw_only=True):
     """A configuration that was in force before."""
 
     config: PkiConfig
@@ -106,8 +106,7 @@ _ELSEWHERE: Final = (
 """Control plane namespaces, which a hosted cluster has in the management cluster."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Governed:
+class Governed(Struct, frozen=True, kw_only=True):
     """A configuration, and the reason why it governs."""
 
     config: PkiConfig
@@ -117,8 +116,7 @@ class Governed:
     """Known previous configurations."""
 
 
-@dataclass(frozen=True)
-class Governing:
+class Governing(Struct, frozen=True, dict=True):
     """The configurations that a snapshot knows of."""
 
     snapshot: Snapshot

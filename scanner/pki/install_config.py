@@ -7,7 +7,6 @@ signers, and all that it makes where ``pki`` is not set, has the platform's own 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import Final
 
 from scanner.errors import InputError
@@ -25,6 +24,7 @@ from scanner.model.rule import ScanRule
 from scanner.pki.config_schemas import ALGORITHMS, complaints, unknown_fields, without_nulls
 from scanner.pki.object_rules import Configuration
 from scanner.pki.resolution import required
+from scanner.values import replace
 
 READS: tuple[Kind, ...] = (CONFIG_MAP,)
 _PLACE: Final = ("cluster-config-v1", "kube-system")

@@ -9,9 +9,10 @@ from __future__ import annotations
 from bisect import insort
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fnmatch import fnmatchcase
+
+from msgspec import Struct, field
 
 from scanner.kube.kinds import INFRASTRUCTURE, NAMESPACE, SECRET
 from scanner.kube.maybe import Unknown
@@ -31,13 +32,13 @@ from scanner.pki.resolution import required
 from scanner.pki.rules import of_all, of_certificate
 from scanner.pki.subject import Subject
 from scanner.tls.certificate import CertificateFacts
+from scanner.values import replace
 
 PLACES = 5
 """Most places that are listed for one certificate; all are counted."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Entry:
+class Entry(Struct, kw_only=True):
     """One certificate."""
 
     sha256: str

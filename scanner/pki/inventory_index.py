@@ -6,9 +6,10 @@ Little is stored for each of 50,000 certificates; for the few signers everything
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
 
 from scanner.kube.maybe import Unknown
 from scanner.model.held_certificate import HeldCertificate
@@ -16,6 +17,7 @@ from scanner.model.pki_config import Key, key_of
 from scanner.model.well_known import Names
 from scanner.pki.recognition import Classified, inside, user_provided
 from scanner.tls.certificate import CertificateFacts
+from scanner.values import replace
 
 _SIGNERS: Final = 20_000
 """Most stored CAs; bundles of public roots have a few hundred."""
@@ -28,8 +30,7 @@ PLATFORM: Final = "the platform"
 _IN_USE: Final = frozenset({"leaf", "client"})
 
 
-@dataclass(slots=True)
-class Signed:
+class Signed(Struct):
     """Certificates with the same issuer name, kind of key and signature algorithm."""
 
     facts: CertificateFacts
@@ -53,34 +54,39 @@ class _Hold(NamedTuple):
     served: bool
 
 
-@dataclass(slots=True)
-class Use:
+class Use(Struct):
     """A key in several places, or with several certificates."""
 
     holds: dict[tuple[str, str, bool], _Hold] = field(default_factory=dict)
 
     def add(self, hold: _Hold) -> None:
         """Add a place."""
-        if len(self.holds) < _HOLDS:
-            self.holds.setdefault((hold.holder, hold.sha256, hold.served), hold)
+        key = hold.holder, hold.sha256, hold.served
+        if len(self.holds) < _HOLDS or key in self.holds:
+            self.holds[key] = min(hold, self.holds.get(key, hold), key=lambda each: each.where)
+
+    @property
+    def _ordered(self) -> list[_Hold]:
+        """By place, because listeners answer in any order."""
+        return sorted(self.holds.values(), key=lambda each: (each.holder, each.where, each.sha256))
 
     @property
     def holders(self) -> dict[str, str]:
         """Namespaces whose objects contain the key, each with its first place."""
-        return _places(each for each in self.holds.values() if not each.served)
+        return _places(each for each in self._ordered if not each.served)
 
     @property
     def serving(self) -> dict[str, str]:
         """Namespaces whose listeners serve a certificate with it that no object was seen to hold, likewise. One of them
         may merely pass connections through to another; the platform's routers and gateways often do."""
         stored = {each.sha256 for each in self.holds.values() if not each.served}
-        served = (each for each in self.holds.values() if each.served and each.holder != PLATFORM)
+        served = (each for each in self._ordered if each.served and each.holder != PLATFORM)
         return _places(each for each in served if each.sha256 not in stored)
 
     @property
     def made_out(self) -> tuple[str, ...]:
         """The subjects of its certificates, each once."""
-        return tuple({each.made_out: each.called for each in self.holds.values()}.values())
+        return tuple({each.made_out: each.called for each in self._ordered}.values())
 
 
 def _places(holds: Iterable[_Hold]) -> dict[str, str]:
@@ -90,8 +96,7 @@ def _places(holds: Iterable[_Hold]) -> dict[str, str]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Signer:
+class _Signer(Struct, frozen=True):
     facts: CertificateFacts
     named: bool
     """True if it is a well-known signer of the platform."""

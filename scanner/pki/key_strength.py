@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import timedelta
 from typing import Final, TypeAlias
 
@@ -18,6 +17,7 @@ from scanner.pki.object_rules import Configuration
 from scanner.pki.resolution import required
 from scanner.pki.subject import Subject, finding
 from scanner.tls.certificate import CertificateFacts
+from scanner.values import replace
 
 _YEARS: Final = timedelta(days=2 * 366)
 """A life of years: longer than that of what the service CA makes for Services."""

@@ -7,14 +7,14 @@ is not read.
 
 from __future__ import annotations
 
+import struct
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from struct import Struct
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12Certificate, PKCS12KeyAndCertificates, load_pkcs12
+from msgspec import Struct
 
 from scanner.tls.wire import Malformed, Reader
 
@@ -26,8 +26,7 @@ _DEEPEST = 24
 _INTEGER, _OCTETS, _CONSTRUCTED = 0x02, 0x04, 0x20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bag:
+class Bag(Struct, frozen=True, kw_only=True):
     """One certificate of the file."""
 
     der: bytes
@@ -127,11 +126,10 @@ _DIGEST = 20
 _KEY, _TRUSTED = 1, 2
 """Kinds of entries. JCEKS also has 3, a serialized Java object without a length."""
 _LONGEST_CHAIN = 100
-_U32 = Struct(">I")
+_U32 = struct.Struct(">I")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Struct, frozen=True, kw_only=True):
     """One entry: the chain of a key, its own certificate first, or one trusted certificate."""
 
     alias: str

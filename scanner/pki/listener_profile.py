@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from scanner.kube.maybe import Unknown
 from scanner.kube.tls_profile import Profile
@@ -27,8 +28,7 @@ _AUTHENTICATES: Final = {
 """Algorithm of a certificate's key, and of the suites up to TLS 1.2 with which it can be used. None for any other."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Serving:
+class Serving(Struct, frozen=True, kw_only=True):
     """One listener."""
 
     endpoint: str

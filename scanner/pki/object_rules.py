@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
+
+from msgspec import Struct
 
 from scanner.files.source_positions import Steps, dotted, shown
 from scanner.kube.kinds import (
@@ -53,8 +54,7 @@ _FIELDS: Final = (
 """Fields that a shape has, for hints."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Configuration:
+class Configuration(Struct, frozen=True, kw_only=True):
     """The objects and the resulting configuration."""
 
     config: PkiConfig

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final, Literal
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.x509 import load_der_x509_certificate
+from msgspec import Struct
 
 from scanner.files.source_positions import shown
 from scanner.model.held_certificate import HeldCertificate, Place
@@ -279,8 +279,7 @@ def suits(name: WellKnown, facts: CertificateFacts) -> bool:
     return facts.is_ca is None or name.category in _SUITS[use_of(facts)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Classified:
+class Classified(Struct, frozen=True, kw_only=True):
     """Classification of one certificate."""
 
     names: tuple[WellKnown, ...] = ()

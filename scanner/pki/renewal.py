@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
 
 from scanner.model.certificate_faults import expiry_severity, expiry_text
 from scanner.model.finding import Finding, Severity
@@ -18,8 +19,7 @@ DAY_ONE = timedelta(days=1)
 Installation")."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Renewal:
+class Renewal(Struct, frozen=True, kw_only=True):
     """Kind and latest time of a renewal."""
 
     rotates: Rotation

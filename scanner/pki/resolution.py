@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from scanner.files.source_positions import shown
 from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Because
 from scanner.model.pki_config import USAGES, Key, PkiConfig, Required, Rule, Usage
 from scanner.pki.config_schemas import WELL_KNOWN
+from scanner.values import replace
 
 Category = Literal["signer", "serving", "client", "peer", "unknown"]
 """``peer``: for servers and clients. ``unknown``: may be any."""
@@ -125,8 +127,7 @@ def _rank(each: Required) -> tuple[int, bool]:
 # --- One certificate, one category ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Level:
+class _Level(Struct, frozen=True, kw_only=True):
     """One level of the configuration."""
 
     field: str

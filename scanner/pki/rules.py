@@ -53,5 +53,10 @@ def of_listener(serving: Serving) -> Iterator[Finding]:
 def of_all(index: InventoryIndex) -> Iterator[Finding]:
     """Findings across all certificates."""
     for rule in TOGETHER_RULES:
-        yield from rule.check(rule, index)
-    yield from impossible_signatures(index)
+        yield from sorted(rule.check(rule, index), key=_order)
+    yield from sorted(impossible_signatures(index), key=_order)
+
+
+def _order(finding: Finding) -> tuple[object, ...]:
+    """Sort key, because listeners answer in any order."""
+    return finding.message, finding.evidence, finding.observed, finding.about or ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import chain, islice
 from typing import TypeAlias
 
@@ -35,6 +34,7 @@ from scanner.kube.references import MOST, Link, links
 from scanner.kube.secrets import CERTIFICATE_NAME, OF_SERVICE, service_ca_secret
 from scanner.kube.snapshot import Snapshot
 from scanner.model.well_known import Names
+from scanner.values import replace
 
 PLATFORM: tuple[Kind, ...] = (API_SERVER, INGRESS_CONFIG, INGRESS_CONTROLLER)
 """Kinds whose Secrets replace generated ones."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
+
+from msgspec import Struct, field
 
 from scanner.kube.kinds import SECRET
 from scanner.model.finding import Finding, Severity, Status, Verdict
@@ -21,8 +22,7 @@ _NAMES = 5
 """Most names of one certificate that a finding lists."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
+class Subject(Struct, frozen=True, kw_only=True):
     """One certificate, with everything that rules need."""
 
     held: HeldCertificate

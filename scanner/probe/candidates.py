@@ -94,14 +94,27 @@ def is_obsolete(code: int) -> bool:
 def by_likelihood(codes: Iterable[int], last: str = "RSA") -> list[int]:
     """Sort suites as they are offered: certificates of the type ``last`` after other types, and obsolete ones at the
     end."""
+    return list(_by_likelihood(frozenset(codes), last))
+
+
+@lru_cache(maxsize=1024)
+def _by_likelihood(codes: frozenset[int], last: str) -> tuple[int, ...]:
+    """Cached, because most listeners of a scan accept the same suites; so are the other orders."""
     rank = {code: place for place, code in enumerate(LIKELY, start=1)}
-    return sorted(codes, key=lambda code: (is_obsolete(code), authentication(code) == last, rank.get(code, 0), code))
+    key = {code: (is_obsolete(code), authentication(code) == last, rank.get(code, 0), code) for code in codes}
+    return tuple(sorted(codes, key=key.__getitem__))
 
 
 def in_other_order(codes: Sequence[int]) -> list[int]:
     """The suites that are not obsolete, with the certificate types in reverse order."""
-    kinds = list(dict.fromkeys(authentication(code) for code in reversed(codes) if not is_obsolete(code)))
-    return sorted((code for code in codes if not is_obsolete(code)), key=lambda code: kinds.index(authentication(code)))
+    return list(_in_other_order(tuple(codes)))
+
+
+@lru_cache(maxsize=1024)
+def _in_other_order(codes: tuple[int, ...]) -> tuple[int, ...]:
+    current = [code for code in codes if not is_obsolete(code)]
+    kinds = list(dict.fromkeys(map(authentication, reversed(current))))
+    return tuple(sorted(current, key=lambda code: kinds.index(authentication(code))))
 
 
 def by_certificate(codes: Iterable[int]) -> list[list[int]]:

@@ -13,11 +13,11 @@ import socket
 import struct
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Protocol
 
 import trio
+from msgspec import Struct
 
 from scanner.errors import ResourceError
 from scanner.probe.offers import Ending
@@ -55,8 +55,7 @@ Pace = Callable[[], Awaitable[None]]
 """Waits until the next connection may start."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Where:
+class Where(Struct, frozen=True, kw_only=True):
     """Address to connect to. ``address`` is an IP address; ``timeout`` in seconds is for the entire connection."""
 
     address: str
@@ -140,11 +139,21 @@ async def connect(where: Where, first: bytes = b"") -> Connection:
         if first:
             await connected.send(first)
         return connected
-    family = socket.AF_INET6 if ":" in where.address else socket.AF_INET
     try:
-        connecting = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
+        connecting = new_socket(where.address)
     except OSError as error:
         raise _broken(error) from None
+    return await connect_with(connecting, where, first)
+
+
+def new_socket(address: str) -> socket.socket:
+    """Return a socket for a connection to ``address``, in the network namespace of this thread. Raises ``OSError``."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    return socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
+
+
+async def connect_with(connecting: socket.socket, where: Where, first: bytes = b"") -> Connection:
+    """Connect this socket, and close it if that fails. Raises as ``connect``."""
     line = TcpConnection(connecting, asked=bool(first))
     try:
         sent = await _connect(connecting, where, first)

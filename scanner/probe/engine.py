@@ -1,16 +1,15 @@
 """OpenSSL on memory BIOs (pyOpenSSL), and the client certificate that the probe presents.
 
-The server chooses the cost of a handshake, so it is computed in a worker thread: OpenSSL releases Python's lock, and
-the event loop continues (docs/decisions/0019-handshakes-in-threads.md). The cost is bounded: no chain is verified,
-nothing is renegotiated, finite-field Diffie-Hellman is offered only to a listener that accepts nothing else, and then
-with a modulus of at most ``MOST_BITS``. A step therefore ends soon, and cancellation waits for it.
+The server chooses the cost of a handshake. It is bounded: no chain is verified, nothing is renegotiated, finite-field
+Diffie-Hellman is offered only to a listener that accepts nothing else, its modulus with at most ``MOST_BITS``.
+A step that may take long is computed in a worker thread: OpenSSL releases Python's lock, and the event loop continues
+(docs/decisions/0019-handshakes-in-threads.md). It ends soon, and cancellation waits for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Final, NamedTuple
@@ -21,6 +20,7 @@ from cryptography.hazmat.bindings.openssl.binding import Binding
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from msgspec import Struct, field
 from OpenSSL import SSL
 
 from scanner.probe.dial import Broken, Connection
@@ -86,12 +86,16 @@ _CIPHERS: Final[dict[EngineSuites, bytes]] = {
     "all": b"ALL:COMPLEMENTOFALL:@SECLEVEL=0",
 }
 
+INLINE: Final = 16384
+"""Bytes from the server without finite-field Diffie-Hellman whose step is computed in the event loop. The costliest is
+one signature by an RSA key with an exponent of 3,071 bits: 15 ms. Usual chains have 3,000 to 6,000 bytes, and a thread
+costs as much as the handshake."""
+
 STEPS: Final = trio.CapacityLimiter(50)
 """Worker threads, as many as endpoints are probed at once: with fewer, hostile listeners would delay others."""
 
 
-@dataclass(slots=True)
-class HandshakeEvents:
+class HandshakeEvents(Struct):
     """Events of one connection, from OpenSSL's callbacks."""
 
     requested: bool = False
@@ -104,6 +108,11 @@ class HandshakeEvents:
     closed: bool = field(default=False)
     flight: ServerFlight | None = None
     """Parser of the unencrypted messages, if the server may choose finite-field Diffie-Hellman."""
+
+    @property
+    def is_costly(self) -> bool:
+        """True if OpenSSL may compute for long with the received bytes."""
+        return self.received > INLINE or (self.received > 0 and self.flight is not None)
 
     def check(self, data: bytes) -> None:
         """Check received bytes. Raises ``Broken`` for what OpenSSL must not compute with."""
@@ -122,8 +131,8 @@ class HandshakeEvents:
 
 
 async def do_handshake(line: Connection, engine: SSL.Connection, events: HandshakeEvents) -> None:
-    """Complete a handshake. What follows from the server's bytes is computed in a worker thread."""
-    await pump(line, engine, events, engine.do_handshake, in_thread=True)
+    """Complete a handshake."""
+    await pump(line, engine, events, engine.do_handshake, is_handshake=True)
 
 
 async def pump(
@@ -132,12 +141,12 @@ async def pump(
     events: HandshakeEvents,
     step: Callable[[], object],
     *,
-    in_thread: bool = False,
+    is_handshake: bool = False,
 ) -> None:
     """Run ``step``, transferring bytes between OpenSSL and the connection until it succeeds."""
     while True:
         try:
-            if in_thread and events.received:
+            if is_handshake and events.is_costly:
                 await trio.to_thread.run_sync(step, limiter=STEPS)
             else:
                 step()

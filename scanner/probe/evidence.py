@@ -5,14 +5,14 @@ Plans add answers as they are received, so that a deadline loses nothing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from itertools import chain
+from types import TracebackType
 from typing import Literal, TypeAlias
 
 import trio
+from msgspec import Struct, field
 
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.observation import (
@@ -64,19 +64,25 @@ _NOT_TESTED = Unknown("not tested")
 NO_REQUEST = Unknown("not tested (--active-http)")
 
 
-@contextmanager
-def cut_off(offer: str, attempts: list[Attempt]) -> Iterator[None]:
+class cut_off(Struct):  # noqa: N801 - a context manager, written out: one for each connection
     """Record an attempt whose connection is cancelled from outside."""
-    started = trio.current_time()
-    try:
-        yield
-    except trio.Cancelled:
-        attempts.append(Attempt(offer=offer, reply="cut off", seconds=trio.current_time() - started))
-        raise
+
+    offer: str
+    attempts: list[Attempt]
+    started: float = 0.0
+
+    def __enter__(self) -> None:
+        self.started = trio.current_time()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, trio.Cancelled):
+            seconds = trio.current_time() - self.started
+            self.attempts.append(Attempt(offer=self.offer, reply="cut off", seconds=seconds))
 
 
-@dataclass(slots=True)
-class Evidence:
+class Evidence(Struct):
     """The answers of one endpoint. Mutable, private to one observation."""
 
     versions: Tally = field(default_factory=Tally)

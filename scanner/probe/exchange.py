@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Coroutine
-from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
 from types import TracebackType
 from typing import Any, Self
 
 import trio
+from msgspec import Struct
 
 from scanner.model.endpoint import Transport
 from scanner.probe import starttls
@@ -131,8 +131,7 @@ TELLING = 32
 """Bytes of a plaintext answer that are enough to recognise its protocol."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Peer:
+class Peer(Struct, frozen=True, kw_only=True):
     """The server to connect to, and how the connection begins."""
 
     where: Where
@@ -146,8 +145,7 @@ class Peer:
     """Omit ALPN and status_request in full handshakes, because the listener closes connections with them."""
 
 
-@dataclass(slots=True)
-class Answer:
+class Answer(Struct):
     """The answer received so far; available after a timeout."""
 
     flight: ServerFlight
@@ -182,13 +180,13 @@ class Timer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._scope.__exit__(kind, error, trace)  # never swallows an exception: its timeout only runs in ``within``
+        self._scope.__exit__(kind, error, trace)  # never swallows an exception: its timeout only runs in ``until``
 
-    async def within(self, seconds: float, work: Coroutine[Any, Any, None]) -> bool:
-        """Await ``work``; False if it took longer than ``seconds``."""
+    async def until(self, deadline: float, work: Coroutine[Any, Any, None]) -> bool:
+        """Await ``work``; False if it was not done at ``deadline``, on trio's clock."""
         if self._scope.cancel_called:  # it ran out when the last work was done already
             self._renew(None)
-        self._scope.deadline = trio.current_time() + seconds
+        self._scope.deadline = deadline
         try:
             await work
         except trio.Cancelled as cancelled:
@@ -198,7 +196,7 @@ class Timer:
         return True
 
     def stop(self) -> None:
-        """Stop the timeout until ``within`` is called again. Call it before awaiting anything else."""
+        """Stop the timeout until ``until`` is called again. Call it before awaiting anything else."""
         if self._scope.cancel_called:
             self._renew(None)
         self._scope.deadline = inf
@@ -224,7 +222,7 @@ async def exchange(peer: Peer, offer: Offer, timer: Timer | None = None) -> Repl
     started = trio.current_time()
     answer = Answer(ServerFlight(limit=REPLY_LIMIT))
     hello = client_hello(offer, peer.server_name, os.urandom(32))
-    if not await timer.within(peer.where.timeout, _exchange(peer, hello, answer)):
+    if not await timer.until(started + peer.where.timeout, _exchange(peer, hello, answer)):
         answer.end("silence" if answer.connected else "filtered")
     return _reply(offer, answer, trio.current_time() - started)
 

@@ -8,10 +8,10 @@ section 4.4.2.4). So the client sends close_notify at once and reads the answer:
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import partial
 
 import trio
+from msgspec import Struct
 from OpenSSL import SSL, crypto
 
 from scanner.kube.maybe import Known, Unknown
@@ -35,6 +35,7 @@ from scanner.probe.exchange import Peer, upgrade
 from scanner.probe.offers import Ending
 from scanner.tls.names import ANONYMOUS, authentication
 from scanner.tls.wire import Malformed
+from scanner.values import replace
 
 ALPN = (b"h2", b"http/1.1")
 NO_APPLICATION_PROTOCOL = 120
@@ -49,8 +50,7 @@ _TOO_EARLY = Unknown("the full handshake did not get that far")
 _UNASKABLE = Unknown("an anonymous handshake does not show whether a client certificate is requested")
 
 
-@dataclass(slots=True, kw_only=True)
-class FullHandshake:
+class FullHandshake(Struct, kw_only=True):
     """The results of a full handshake, possibly incomplete."""
 
     negotiated: Negotiated | None = None

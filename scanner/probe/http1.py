@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import replace
 from typing import Final
 
 import trio
@@ -20,6 +19,7 @@ from scanner.probe.evidence import cut_off
 from scanner.probe.exchange import Peer
 from scanner.probe.offers import CLOSE_REPEATS, CLOSES, Ending
 from scanner.probe.starttls import recognise
+from scanner.values import replace
 
 LIMIT: Final = 16384
 """Size limit of an answer's header in bytes, as in most servers and clients."""

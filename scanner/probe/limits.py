@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
 
 import trio
+from msgspec import Struct, field
 
 from scanner.model.endpoint import Endpoint
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Struct, frozen=True, kw_only=True):
     """Seconds and counts; the defaults are those of ``adhere scan``."""
 
     timeout: float = 5.0
@@ -38,19 +37,19 @@ def host_of(endpoint: Endpoint) -> str:
     return endpoint.runs_on or endpoint.node or endpoint.address or endpoint.host
 
 
-@dataclass(slots=True)
-class _Host:
+class _Host(Struct):
     places: trio.Semaphore
     users: int = 0
 
 
-@dataclass(slots=True)
-class Gate:
+class Gate(Struct):
     """Limits connections per host at the same time, and per second in total."""
 
     limits: Limits
     stopped: str | None = None
     """Reason to end all probes early: ``SIGTERM``."""
+    on_stop: Callable[[str], None] | None = None
+    """Called with the reason, for probes in other processes."""
     _scopes: set[trio.CancelScope] = field(default_factory=set)
     _hosts: dict[str, _Host] = field(default_factory=dict)
     _next: float = 0.0
@@ -59,6 +58,8 @@ class Gate:
     def stop(self, reason: str) -> None:
         """End all probes, also those that start later."""
         self.stopped = self.stopped or reason
+        if self.on_stop is not None:
+            self.on_stop(self.stopped)
         for scope in self._scopes:
             scope.cancel()
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import chain
@@ -22,7 +21,7 @@ from scanner.kube.hostnames import NO_SUCH_NAME
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.endpoint import Endpoint
 from scanner.model.observation import Answered, Attempt, ClientCertificate, HttpVersion, Observation, Reach, Stray
-from scanner.probe import http1, http2
+from scanner.probe import http1
 from scanner.probe.dial import Dialer, Where, wait_for_turn
 from scanner.probe.engine import Identity, suites_for, untrusted_identity
 from scanner.probe.evidence import NO_REQUEST, Evidence, cut_off
@@ -36,6 +35,7 @@ from scanner.probe.version_enumeration import interrogate
 from scanner.tls.certificate import parsed_once
 from scanner.tls.codepoints import TLS13
 from scanner.tls.names import alert_name, group_name, suite_name, version_name
+from scanner.values import replace
 
 DEADLINE = "the deadline ({:g} s) was reached"
 
@@ -60,8 +60,9 @@ async def observe(
     )
     async with gate.host(endpoint):
         with gate.deadline() as scope:
-            where = replace(peer.where, pace=partial(gate.pace, scope))
-            await _probe(replace(peer, where=where), question, gate, evidence)
+            if limits.rate:
+                peer = replace(peer, where=replace(peer.where, pace=partial(gate.pace, scope)))
+            await _probe(peer, question, gate, evidence)
     if scope.cancelled_caught:
         evidence.interrupted = gate.stopped or DEADLINE.format(limits.deadline)
     explain_unchecked(peer, question, evidence)
@@ -99,8 +100,11 @@ async def ask(peer: Peer, offer: Offer, gate: Gate, evidence: Evidence, timer: T
     """Send one offer; retry after a pause if no connection was established."""
     left = gate.limits.retries
     while True:
-        timer.stop()
-        await wait_for_turn(peer.where)
+        if peer.where.pace is None:
+            await trio.lowlevel.checkpoint_if_cancelled()
+        else:
+            timer.stop()
+            await wait_for_turn(peer.where)
         with cut_off(offer.name, evidence.attempts):
             reply = await exchange(peer, offer, timer)
         evidence.attempts.append(Attempt(offer=offer.name, reply=summary(reply), seconds=reply.seconds))
@@ -203,6 +207,8 @@ async def _requests(peer: Peer, authorities: tuple[str, ...], evidence: Evidence
             answer = await http1.head(asked, authority, evidence.attempts)
             _answered(evidence, server_name, {authority: answer}, "http/1.1")
         if evidence.alpn == "h2":
+            from scanner.probe import http2  # noqa: PLC0415 - few scans need it, and the library behind it
+
             shared: dict[str, Known[str]] = {}
             try:
                 await http2.heads(asked, named, evidence.attempts, shared)

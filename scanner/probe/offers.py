@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from scanner.tls.codepoints import TLS13
 
@@ -25,8 +26,7 @@ arithmetic the server can make expensive. ``with DHE``: these too. ``all``: also
 a certificate nor whether a client needs one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """The description of one ClientHello. Every offer of a version has the same extensions."""
 
     name: str

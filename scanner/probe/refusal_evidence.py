@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
+
+from msgspec import Struct, field
 
 from scanner.probe.offers import CLOSES, Offer, Plan, Reply
 
@@ -33,8 +34,7 @@ class Outcome(Enum):
     UNDECIDED = "undecided"
 
 
-@dataclass(slots=True)
-class RefusalEvidence:
+class RefusalEvidence(Struct):
     """The known meaning of one endpoint's endings; shared by all its plans."""
 
     learnt: set[str] = field(default_factory=lambda: set(AT_ONCE))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Literal
+
+from msgspec import Struct, field
 
 from scanner.probe import candidates
 from scanner.probe.evidence import Evidence
@@ -22,6 +23,7 @@ from scanner.probe.refusal_evidence import (
 from scanner.probe.suite_enumeration import Make, Tally, undecided
 from scanner.tls.codepoints import SSL3, TLS12, TLS13
 from scanner.tls.names import version_name
+from scanner.values import replace
 
 Mode = Literal["inventory", "verdict"]
 
@@ -41,8 +43,7 @@ _STEP = 64
 """Smallest step of padding in bytes, because a lengthened record hides the first few."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Question(Struct, frozen=True, kw_only=True):
     """The facts to find out about an endpoint."""
 
     mode: Mode
@@ -66,8 +67,7 @@ class Question:
     """Other server names to try; None: no name."""
 
 
-@dataclass(slots=True)
-class Session:
+class Session(Struct):
     """The state that the plans of one endpoint share."""
 
     question: Question

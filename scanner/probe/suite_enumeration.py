@@ -8,7 +8,8 @@ beside an accepted offer that the server provably read to the end of that rest (
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from scanner.probe.candidates import by_certificate
 from scanner.probe.offers import Offer, Plan, Reply
@@ -18,12 +19,7 @@ HALVINGS = 48
 """Limit of connections for halving, for a listener that does not accept long offers."""
 
 
-def _never(_code: int, _accepted: Collection[int]) -> str | None:
-    return None
-
-
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """The known suites or groups of one version; becomes an ``Answers``."""
 
     accepted: list[int] = field(default_factory=list)
@@ -44,16 +40,15 @@ class Tally:
         refused = dict.fromkeys(codes, reply.ending_kind)
         for code in self.accepted:
             refused.pop(code, None)
-        unproven = self.open or _never
-        for code in tuple(refused):
-            if (why := unproven(code, self.accepted)) is not None:
-                del refused[code]
-                self.unasked = self.unasked or why
+        if self.open is not None:
+            for code in tuple(refused):
+                if (why := self.open(code, self.accepted)) is not None:
+                    del refused[code]
+                    self.unasked = self.unasked or why
         self.refused.update(refused)
 
 
-@dataclass(slots=True)
-class Choice:
+class Choice(Struct):
     """One accepted offer: the offered codes in order, and the position of the selected one."""
 
     offered: tuple[int, ...]
@@ -62,8 +57,7 @@ class Choice:
     """All selectable codes were offered, so that the selection shows whose order decides."""
 
 
-@dataclass(slots=True)
-class Removal:
+class Removal(Struct):
     """The state of one enumeration: the codes that are left, and the results."""
 
     rest: list[int]
@@ -83,12 +77,12 @@ class Removal:
     kind: Callable[[int], object] | None = None
     """If one of ``stop`` was selected, only those of its kind need no answer: others may have another certificate."""
 
-    def take(self, offered: Sequence[int], chosen: int | None, *, fair: bool = True) -> bool:
+    def take(self, offered: tuple[int, ...], chosen: int | None, *, fair: bool = True) -> bool:
         """Record the selected code; False if it was not offered."""
         if chosen is None or chosen not in offered:
             self.tally.unasked = "the listener selected a code that was not offered"
             return False
-        self.choices.append(Choice(tuple(offered), list(offered).index(chosen), fair))
+        self.choices.append(Choice(offered, offered.index(chosen), fair))
         if chosen not in self.tally.accepted:
             self.tally.accepted.append(chosen)
         settled = self._settled_by(chosen)

@@ -7,7 +7,6 @@ ones are offered again, and their refusal completes the minimal pair. In invento
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
 from scanner.kube.maybe import Unknown
 from scanner.probe import candidates
@@ -17,6 +16,7 @@ from scanner.probe.session import LEAN_PART, PART, Session, batched, suites_offe
 from scanner.probe.suite_enumeration import Make, Pick, Removal, enumerate_codes, halve, undecided
 from scanner.tls.codepoints import SSL3, TLS13
 from scanner.tls.names import authentication, key_exchange, version_name
+from scanner.values import replace
 
 ON_CURVES = frozenset({"ECDHE", "ECDH_anon", "ECDHE_PSK", "ECCPWD"})
 ODD = frozenset({"ECDH", "GOST", "KEA"})
@@ -251,7 +251,7 @@ def note_group(groups: Removal, offered: Sequence[int], reply: Reply) -> None:
     if reply.group is None:
         return
     if reply.version == TLS13 or _signs_with_rsa(reply.suite):
-        groups.take(offered, reply.group)
+        groups.take(tuple(offered), reply.group)
 
 
 def _signs_with_rsa(suite: int | None) -> bool:

@@ -10,7 +10,6 @@ version are enumerated as soon as it is accepted (``version_details``).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from scanner.probe import candidates
 from scanner.probe.evidence import Evidence
@@ -39,6 +38,7 @@ from scanner.probe.session import (
 from scanner.probe.version_details import NO_USER, enumerate_version, without_srp
 from scanner.tls.codepoints import SSL2, SSL3, TLS12, TLS13
 from scanner.tls.names import needs_credentials, version_name
+from scanner.values import replace
 
 DEAD_ENDS = 16
 """Limit of suites to remove from the first offer of a version because the server does not continue with them."""

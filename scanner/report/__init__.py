@@ -5,9 +5,10 @@ A format reads the header of a report and its rows, in one or more passes, and n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Generic, TextIO, TypeVar
+
+from msgspec import Struct
 
 from scanner.model.lint_report import LintReport
 from scanner.model.report import Report
@@ -15,8 +16,7 @@ from scanner.model.report import Report
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Format(Generic[R]):
+class Format(Struct, Generic[R], frozen=True, kw_only=True):
     """A format of the report of a scan, or of lint."""
 
     name: str

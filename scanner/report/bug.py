@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from scanner import __version__
 from scanner.kube.cluster_facts import ClusterFacts
@@ -50,8 +51,7 @@ _ITEMS = 12
 _ATTEMPTS = 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bug:
+class Bug(Struct, frozen=True, kw_only=True):
     """A listener that does not follow its profile."""
 
     cluster: ClusterFacts

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from heapq import nsmallest
 from typing import Final
+
+from msgspec import Struct
 
 from scanner.model.finding import outcome as outcome_of
 from scanner.model.inventory import (
@@ -170,8 +171,7 @@ _SHORTEST: Final = 3
 _UNITS: Final = {"week": "w", "weeks": "w", "month": "m", "months": "m", "year": "y", "years": "y", "days": "d"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
+class Segment(Struct, frozen=True, kw_only=True):
     """The part of a bar for one category."""
 
     category: str
@@ -180,8 +180,7 @@ class Segment:
     height: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
+class Bar(Struct, frozen=True, kw_only=True):
     """Certificates that expire in one step of time."""
 
     name: str
@@ -199,8 +198,7 @@ class Bar:
     """``fail`` for expired ones, ``inconclusive`` for those that expire within a month, else empty."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CertificateView:
+class CertificateView(Struct, frozen=True, kw_only=True):
     """One line of the table."""
 
     row: InventoryRow
@@ -228,8 +226,7 @@ class CertificateView:
     """Category, component, namespace, cluster; and the subject of a certificate with a well-known name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CertificatesView:
+class CertificatesView(Struct, frozen=True, kw_only=True):
     """The section of the page."""
 
     summary: InventorySummary

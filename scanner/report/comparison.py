@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Final, Literal, TextIO, TypedDict, TypeVar
+
+from msgspec import Struct
 
 from scanner.model.fingerprint import covers
 from scanner.model.lint_report import SCHEMA as LINT
@@ -87,8 +88,7 @@ class EndpointChange(TypedDict):
 C = TypeVar("C", FindingChange, EndpointChange)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class Difference(Struct, frozen=True, kw_only=True):
     """The difference of two results."""
 
     old: Results

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
+from msgspec import Struct
+
+from scanner.kube.kinds import NODE_SOCKETS
 from scanner.kube.snapshot import Unreadable
 from scanner.model.report import (
     EXIT_FINDINGS,
@@ -124,8 +126,7 @@ def trust_line(counts: Summary) -> str:
     return "; ".join(parts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Missing:
+class Missing(Struct, frozen=True, kw_only=True):
     """Kinds that were not read, with the same reason and remedy."""
 
     resources: tuple[str, ...]
@@ -196,6 +197,8 @@ def discovery_row(
 def _remedy(gap: Unreadable) -> str:
     """Return what to do so that the kind can be read."""
     resource, own = gap.kind.resource, gap.kind.opt_in
+    if gap.kind == NODE_SOCKETS:
+        return "run adhere node as root in the node's process namespace (hostPID), with SYS_PTRACE and SYS_ADMIN"
     option = gap.option or own
     match gap.gap:
         case "not-asked":

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, cast
+
+from msgspec import Struct, field
 
 from scanner.model.endpoint import host_port
 from scanner.model.finding import Outcome
@@ -20,15 +21,16 @@ EXAMPLES: Final = 3
 """Listeners, and objects of a fix, that a group names; all are counted."""
 _DIFFER: Final = ("observed", "evidence")
 """Parts that may differ between the findings of a group."""
+_EXPECTED: Final = 6
+"""Place of the expectation without names in a ``GroupKey``."""
 _BEFORE, _BEHIND = re.compile(r"\w\Z"), re.compile(r"[\w/-]|\.\w")
 """Ends of a name that has another one in it."""
 _OBJECT: Final = re.compile(r"([A-Z]\w*)/\S+")
 
 
-@dataclass(slots=True)
-class Group:
-    """Equal findings of endpoints: the same rule, result, expectation and fix. Objects that declare the endpoints may
-    differ in their names, but not in their kinds.
+class Group(Struct):
+    """Equal findings of endpoints: the same rule, result, expectation and fix. Objects that declare the endpoints, and
+    the names that clients use, may differ, but not the kinds of these objects.
 
     Of the findings only the first is kept, and of the other listeners only the ids, to count them.
     """
@@ -48,7 +50,7 @@ class Group:
     differ: set[str] = field(default_factory=set)
     """Parts of the findings that differ, of ``_DIFFER``."""
     named: set[str] = field(default_factory=set)
-    """Parts that differ only in names, of ``general``."""
+    """Parts that differ only in names, of ``general`` or the expectation."""
     objects: set[str] = field(default_factory=set)
     """Objects that the fixes name in place of a kind."""
     _last: str = ""
@@ -57,9 +59,10 @@ class Group:
     def add(self, row: EndpointRow, finding: FindingRow) -> None:
         """Add a finding of an endpoint."""
         first: Mapping[str, object] = self.finding
-        other = {part for part, value in finding.items() if value != first[part]}
-        self.differ.update(other.intersection(_DIFFER))
-        self.named.update(other.intersection(self.general))
+        if finding != first:  # nearly all are equal
+            other = {part for part, value in finding.items() if value != first[part]}
+            self.differ.update(other.intersection(_DIFFER))
+            self.named.update(other.intersection((*self.general, "expected")))
         fix, general = finding["fix"] or "", self.general["fix"]
         self.objects.update(name for name, kind in _objects(row) if kind in general and name in fix)
         if row["instance"] != self._last:
@@ -77,7 +80,8 @@ class Group:
         if "fix" in self.named and self.objects:
             more = len(self.objects) - EXAMPLES
             fix = f"{fix} ({', '.join(sorted(self.objects)[:EXAMPLES])}{f' and {more} more' if more > 0 else ''})"
-        return {**self.finding, "message": message or "", "fix": fix}
+        expected = self.key[_EXPECTED] if "expected" in self.named else self.finding["expected"]
+        return {**self.finding, "message": message or "", "fix": fix, "expected": list(cast("Iterable[str]", expected))}
 
     @property
     def row(self) -> GroupRow:
@@ -118,7 +122,8 @@ def group_keys(row: EndpointRow) -> Iterator[tuple[GroupKey, FindingRow, dict[st
     for finding in _open(row):
         general = {part: _without(names, finding[part] or "") for part in ("message", "fix")}
         same = (finding["rule"], finding["verdict"], finding["status"], finding["severity"], *general.values())
-        yield (*same, tuple(finding["expected"]), finding["waiver"], finding["second_opinion"]), finding, general
+        expected = tuple(_without(names, each) for each in finding["expected"])
+        yield (*same, expected, finding["waiver"], finding["second_opinion"]), finding, general
 
 
 def _open(row: EndpointRow) -> Iterable[FindingRow]:
@@ -133,7 +138,9 @@ def _names(row: EndpointRow) -> list[tuple[str, str]]:
     """Return the names that differ between endpoints with the same fault, each with its placeholder."""
     owner, component = row["owner"], row["component"]
     workload = "/".join(filter(None, (owner["kind"], owner["namespace"], owner["name"])))
-    names = [(row["id"], "<listener>"), (host_port(row["address"], row["port"]), "<address>"), (workload, "<workload>")]
+    address = host_port(row["address"], row["port"])
+    names = [(row["id"], "<listener>"), (address, "<address>"), (workload, "<workload>")]
+    names.append((row["server_name"] or "", "<name>"))
     found = [(each, placeholder) for name, placeholder in names if name for each in (shlex.quote(name), name)]
     if component:
         found.append((f"adhere doctor {shlex.quote(component)}", "adhere doctor <component>"))

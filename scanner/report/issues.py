@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Literal
+
+from msgspec import Struct
 
 from scanner.model.finding import SEVERITIES
 from scanner.model.fingerprint import fingerprint
@@ -18,6 +19,7 @@ from scanner.model.report import EXIT_NOTHING, NEVER_FAILS, EndpointRow, Finding
 from scanner.report import headline
 from scanner.report.coverage import exit_line, missing, shortfalls
 from scanner.report.formats import lint_text
+from scanner.values import replace
 
 Level = Literal["error", "warning", "notice"]
 _STDIN = ("<stdin>", "standard input")
@@ -30,8 +32,7 @@ _LINE = re.compile(r"(.+):([1-9]\d{0,8})", re.DOTALL)
 """A line of a file with targets, in the origin of an endpoint."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Issue:
+class Issue(Struct, frozen=True, kw_only=True):
     """A finding that failed or is inconclusive, with its subject."""
 
     finding: FindingRow

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final, TextIO
+
+from msgspec import Struct
 
 from scanner.model.report import BaselineRow, FindingRow
 from scanner.report import headline
@@ -29,8 +30,7 @@ COLORS: dict[str, str] = {
 """SGR parameters (ECMA-48, 8.3.117) from the eight colours that every theme keeps readable."""
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """A text that is written line by line. Callers escape texts of servers and objects with ``escape.plain``."""
 
     out: TextIO

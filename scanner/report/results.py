@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, TypedDict
+
+from msgspec import Struct, field
 
 from scanner.errors import InputError
 from scanner.files.regular_file import content
@@ -64,8 +65,7 @@ class _Lint(TypedDict):
     objects: list[ObjectRow]
 
 
-@dataclass(slots=True, kw_only=True)
-class Subject:
+class Subject(Struct, kw_only=True):
     """A listener with its replicas, or an object."""
 
     id: str
@@ -82,8 +82,7 @@ class Subject:
             self.passed = passed if self.passed is None else _shared(self.passed & passed)
 
 
-@dataclass(slots=True, kw_only=True)
-class Entry:
+class Entry(Struct, kw_only=True):
     """A finding that has not passed, with its replicas."""
 
     subject: str
@@ -114,8 +113,7 @@ class Entry:
         )
 
 
-@dataclass(slots=True, kw_only=True)
-class Results:
+class Results(Struct, kw_only=True):
     """The results of one run."""
 
     source: str

@@ -29,6 +29,7 @@ from scanner.model.rule import AnyRule
 from scanner.model.scan_policy import CustomRule
 from scanner.tls.certificate import CertificateFacts
 from scanner.tls.names import group_name, suite_name, version_name
+from scanner.values import replace
 
 _LONGEST_ORIGIN: Final = 300
 _MOST_ORIGINS: Final = 20
@@ -56,6 +57,7 @@ _FORMS: Final[Mapping[Role, str]] = {
     "api-server": "the API server, by {object} {part}",
     "catalogue": "catalogue: {part}",
     "user": "{part}",
+    "socket": "{part}",
 }
 
 
@@ -122,7 +124,7 @@ def endpoint_row(
         expected=_expected(expectation, reasons),
         observed=_observed(observation, reasons),
         reasons=reasons,
-        findings=[finding_row(finding) for finding in findings],
+        findings=[finding_row(_where_to_run(endpoint, finding)) for finding in findings],
         standing=expectation.standing,
         certainty=endpoint.certainty,
         subject=None if endpoint.subject is None else _object(endpoint.subject),
@@ -133,6 +135,13 @@ def endpoint_row(
         sampled=endpoint.sampled,
         blocked_by=["/".join(filter(None, (each.namespace, each.name))) for each in blocked_by],
     )
+
+
+def _where_to_run(endpoint: Endpoint, finding: Finding) -> Finding:
+    """Add to the command that reproduces the finding the network that it needs, as a comment of the shell."""
+    if endpoint.network is None or finding.reproduce is None:
+        return finding
+    return replace(finding, reproduce=f"{finding.reproduce}  # in the network of {endpoint.network}")
 
 
 def _object(named: Owner | Reference) -> OwnerRow:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from typing import Literal, TextIO, TypedDict
+
+from msgspec import Struct, field, structs
 
 from scanner.model.finding import KNOWN, NEVER_FAILS
 from scanner.model.fingerprint import fingerprint
@@ -28,6 +29,7 @@ from scanner.report.escape import plain
 from scanner.report.grouping import equal, merged, owner_name
 from scanner.report.page import Page, counted, exit_text, findings
 from scanner.report.stream import dumps, write_document
+from scanner.values import replace
 
 _INSTANCES = 5
 """Replicas that a change names; all are counted."""
@@ -67,8 +69,7 @@ STYLES: dict[Outcome, tuple[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook:
+class Outlook(Struct, frozen=True, kw_only=True):
     """Forecast for a listener that does not comply yet with a profile of ``--profile``."""
 
     kind: Literal["follows", "cannot", "does-not-follow"]
@@ -79,8 +80,7 @@ class Outlook:
     why: str
 
 
-@dataclass(slots=True)
-class Change:
+class Change(Struct):
     """A listener with another outcome, and the replicas with the same change."""
 
     id: str
@@ -122,8 +122,7 @@ class RotationRow(TypedDict):
     not_after: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rotations:
+class Rotations(Struct, frozen=True, kw_only=True):
     """Certificates to be rotated before all keys comply with another PKI configuration."""
 
     pending: int = 0
@@ -167,8 +166,7 @@ def _rotation(row: InventoryRow) -> RotationRow:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class Comparison(Struct, frozen=True, kw_only=True):
     """The endpoints and findings that would change, and the number of unchanged endpoints."""
 
     before: Counter[Outcome]
@@ -458,7 +456,7 @@ def write_json(comparison: Comparison, out: TextIO, *, assumed: dict[str, str] |
         "out_of_scope": comparison.out_of_scope,
         "newly_in_scope": comparison.newly_in_scope,
         "not_judged": list(comparison.not_judged),
-        "certificates": None if comparison.certificates is None else asdict(comparison.certificates),
+        "certificates": None if comparison.certificates is None else structs.asdict(comparison.certificates),
         "findings": {
             "failing": comparison.failing,
             "undecided": comparison.undecided,

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import Any, Final
 
 from cryptography import x509
+from msgspec import Struct, field
 
 from scanner.tls import der
 from scanner.tls.oids import EXTENDED_KEY_USAGES
@@ -33,8 +33,7 @@ _LONGEST_CACHED: Final = 4096
 """Longest certificate in bytes that is cached: the parsed fields take up to 15 times its length."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CertificateFacts:
+class CertificateFacts(Struct, frozen=True, kw_only=True):
     """The fields of a certificate. A field that cannot be parsed is None and named in ``unreadable`` with the
     reason."""
 
@@ -85,8 +84,7 @@ class CertificateFacts:
         return self.subject is not None and self.subject == self.issuer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CertificateMessage:
+class CertificateMessage(Struct, frozen=True, kw_only=True):
     """The Certificate message up to TLS 1.2 (RFC 5246 section 7.4.2)."""
 
     chain: tuple[bytes, ...]

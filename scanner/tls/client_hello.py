@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from struct import Struct
+import struct
 from typing import Final
+
+from msgspec import Struct
 
 from scanner.tls.codepoints import SSL2
 from scanner.tls.extensions import Extension, encode_extensions, read_extensions
@@ -12,7 +13,7 @@ from scanner.tls.wire import Malformed, Reader, read_message, u16, u16s, u24, ve
 
 CLIENT_HELLO: Final = 1
 
-_HEAD = Struct(">IH").pack
+_HEAD = struct.Struct(">IH").pack
 _MAX_SESSION_ID = 32
 _SSL2_CLIENT_HELLO = 1
 
@@ -39,8 +40,7 @@ def assemble(version: int, random: bytes, session_id: bytes, suites: bytes, exte
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientHello:
+class ClientHello(Struct, frozen=True, kw_only=True):
     """A ClientHello of SSLv3 to TLS 1.3."""
 
     version: int
@@ -78,8 +78,7 @@ class ClientHello:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ssl2ClientHello:
+class Ssl2ClientHello(Struct, frozen=True, kw_only=True):
     """CLIENT-HELLO of SSLv2 (draft-hickman-netscape-ssl-00 section 5.2.1; RFC 5246 appendix E.2 for newer versions)."""
 
     suites: tuple[int, ...]

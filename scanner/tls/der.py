@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha256
 from typing import Final
+
+from msgspec import Struct
 
 from scanner.tls.oids import CURVES, KEY_ALGORITHMS, SIGNATURES
 from scanner.tls.wire import Malformed, Reader
@@ -91,8 +92,7 @@ def _identifiers(encoded: bytes) -> tuple[str, int, bytes]:
 _TAGS: Final = (INTEGER, SEQUENCE, SEQUENCE, SEQUENCE, SEQUENCE, SEQUENCE)
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(Struct, frozen=True):
     """The DER elements of a certificate."""
 
     serial: bytes

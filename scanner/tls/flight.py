@@ -6,9 +6,10 @@ up to TLS 1.2 ServerKeyExchange and CertificateRequest (RFC 5246 sections 7.4.3 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from struct import Struct
+import struct
 from typing import Final, Literal, NamedTuple
+
+from msgspec import Struct, field
 
 from scanner.tls import records
 from scanner.tls.certificate import CERTIFICATE, CertificateMessage
@@ -30,7 +31,7 @@ SERVER_HELLO: Final = 2
 RETRY_RANDOM: Final = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
 """Random of a HelloRetryRequest: SHA-256 of "HelloRetryRequest" (RFC 8446 section 4.1.3)."""
 
-_HEAD, _CHOICE = Struct(">H32sB"), Struct(">HB")
+_HEAD, _CHOICE = struct.Struct(">H32sB"), struct.Struct(">HB")
 _SHORTEST = 4 + _HEAD.size + _CHOICE.size
 """Size in bytes of a ServerHello with its header, without session id and extensions."""
 _MAX_SESSION_ID = 32
@@ -105,8 +106,7 @@ class ServerHello(NamedTuple):
         return hello
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ssl2ServerHello:
+class Ssl2ServerHello(Struct, frozen=True, kw_only=True):
     """SERVER-HELLO of SSLv2 (draft-hickman-netscape-ssl-00 section 5.2.2)."""
 
     session_id_hit: int = 0
@@ -163,8 +163,7 @@ _KINDS: dict[str, Kind] = {
 _EXPLICIT_CURVES, _NAMED_CURVE = (1, 2), 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerKeyExchange:
+class ServerKeyExchange(Struct, frozen=True, kw_only=True):
     """A ServerKeyExchange message. The signature is not checked."""
 
     kind: Kind
@@ -218,8 +217,7 @@ class ServerKeyExchange:
         return cls(kind=kind, prime=prime, generator=generator, public=public, signed=body.rest())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CertificateRequest:
+class CertificateRequest(Struct, frozen=True, kw_only=True):
     """A CertificateRequest: the server requests a client certificate (RFC 5246 section 7.4.4; no schemes before TLS
     1.2)."""
 
@@ -264,8 +262,7 @@ def looks_like_tls(start: bytes) -> bool:
     return records.starts_record(start) or records.starts_ssl2(start)
 
 
-@dataclass(slots=True, eq=False)
-class ServerFlight:
+class ServerFlight(Struct, eq=False):
     """Parser of a server's answer.
 
     The answer is complete after a ServerHello or HelloRetryRequest, or up to TLS 1.2 after the ServerHelloDone; or

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from scanner.cli.running import Work
 from scanner.config.component_catalogue import load_catalogue
 from scanner.demo.cluster import unexpected
 from scanner.probe.limits import Gate, Limits
+from scanner.values import replace
 from tests.cli.calling import PATIENT, POLICY, Call
 from tests.cli.conftest import Place
 from tests.judge.cases import ENDPOINT

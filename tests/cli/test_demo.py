@@ -10,7 +10,6 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from contextlib import nullcontext
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ import pytest
 from scanner.cli.commands.demo import target_of, unexpected
 from scanner.demo.outcomes import LISTENERS, Listener, ListenerSpec
 from scanner.model.report import EndpointRow, Report
+from scanner.values import replace
 from tests.cli.calling import Call, Called, called, valid
 from tests.cli.conftest import Farm
 from tests.report import samples

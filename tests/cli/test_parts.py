@@ -41,10 +41,10 @@ def whole(place: Place) -> dict[str, Any]:
 @pytest.fixture
 def prepared(place: Place, tmp_path: Path) -> Path:
     """The saved scan of the cluster, as it was before its first observation."""
-    return _unfinished(place.kept, tmp_path / "saved")
+    return unfinished(place.kept, tmp_path / "saved")
 
 
-def _unfinished(kept: Path, into: Path) -> Path:
+def unfinished(kept: Path, into: Path) -> Path:
     copytree(kept, into)
     head = json.loads((into / HEAD).read_text())
     head = {**head, "unfinished": True, "coverage": None, "outcomes": None, "finished": "", "interrupted": None}
@@ -58,7 +58,7 @@ def _shards(saved: Path) -> Path:
     return saved / SHARDS / str(json.loads((saved / HEAD).read_text())["scan"])
 
 
-def _spread(kept: Path, into: Path, count: int) -> None:
+def spread(kept: Path, into: Path, count: int) -> None:
     """Distribute the observations of a scan as its shards would have made them."""
     lines = (kept / OBSERVATIONS).read_text().splitlines(keepends=True)
     seen = [(line, decode(line, "line").endpoint) for line in lines]
@@ -80,14 +80,14 @@ def _unused(endpoint: Endpoint) -> Expectation:
 def test_merged_shards_equal_the_whole_scan(
     place: Place, whole: dict[str, Any], prepared: Path, call: Call, count: int
 ) -> None:
-    _spread(place.kept, prepared, count)
+    spread(place.kept, prepared, count)
     answer = call("merge", prepared, "--format", "json")
     assert answer.code == place.answer.code
     assert report(answer.out) == whole
 
 
 def test_a_missing_shard_makes_the_scan_incomplete_and_is_named(place: Place, prepared: Path, call: Call) -> None:
-    _spread(place.kept, prepared, 3)
+    spread(place.kept, prepared, 3)
     (_shards(prepared) / "1-of-3" / OBSERVATIONS).unlink()
     (_shards(prepared) / "1-of-3" / HEAD).unlink()
     answer = call("merge", prepared, "--fail-on", "never")
@@ -97,7 +97,7 @@ def test_a_missing_shard_makes_the_scan_incomplete_and_is_named(place: Place, pr
 
 
 def test_shards_of_two_sizes_are_refused(place: Place, prepared: Path, call: Call) -> None:
-    _spread(place.kept, prepared, 3)
+    spread(place.kept, prepared, 3)
     (_shards(prepared) / "0-of-4").mkdir()
     answer = call("merge", prepared)
     assert (answer.code, "shards of 3 and 4 parts" in answer.err) == (2, True)
@@ -169,8 +169,16 @@ def test_killed_at_any_moment(farm: Farm, call: Call, tmp_path: Path) -> None:
     assert call("scan", "--resume", saved, "--shard", "1/2", *LIMITS).code == 0
     assert _lines(saved) == len(undisturbed["endpoints"])
     merged = report(call("merge", saved, "--format", "json").out)
-    assert _judged(merged) == _judged(undisturbed)
+    assert judged(merged) == judged(undisturbed)
     assert merged["coverage"] == undisturbed["coverage"]
+
+
+def test_any_number_of_workers_gives_the_same(farm: Farm, call: Call) -> None:
+    targets = [each.target for each in farm.listeners.values()]
+    options = (*targets, "--ca", farm.ca, "--profile", "intermediate", *LIMITS, "--format", "json")
+    alone, several = (report(call("scan", *options, "--workers", number).out) for number in (1, 3))
+    assert judged(several) == judged(alone)
+    assert several["coverage"] == alone["coverage"]
 
 
 def _killed(saved: Path, *options: str) -> None:
@@ -189,7 +197,7 @@ def _lines(saved: Path) -> int:
     return sum(each.read_bytes().count(b"\n") for each in found if each.exists())
 
 
-def _judged(document: dict[str, Any]) -> list[tuple[object, ...]]:
+def judged(document: dict[str, Any]) -> list[tuple[object, ...]]:
     return [
         (
             row["instance"],
@@ -334,6 +342,6 @@ def test_a_shard_that_cannot_be(
 def test_merge_waits_for_shards_that_have_not_begun(
     place: Place, whole: dict[str, Any], prepared: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resumed_scan, "sleep", lambda _: _spread(place.kept, prepared, 2))
+    monkeypatch.setattr(resumed_scan, "sleep", lambda _: spread(place.kept, prepared, 2))
     answer = call("merge", prepared, "--wait", "60", "--format", "json")
     assert report(answer.out) == whole

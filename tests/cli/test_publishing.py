@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from scanner.model.endpoint import Endpoint
 from scanner.model.report import EndpointRow, Report
 from scanner.model.scan_policy import ScanPolicy, Scope, Selector
 from scanner.report.formats.policy_reports import place
+from scanner.values import replace
 from tests.cli.calling import PATIENT, Call
 from tests.cli.conftest import Place
 from tests.cluster.api import Answer, Api, Asked, refused, running

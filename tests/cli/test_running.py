@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -37,14 +38,14 @@ class Slow:
         return self.report.with_suffix(".jsonl")
 
     def end(self, number: signal.Signals) -> str:
-        """Send a signal; what it says after that."""
-        self.process.send_signal(number)
+        """Send a signal to it and its workers, as a terminal does; what it says after that."""
+        os.killpg(self.process.pid, number)
         _, said = self.process.communicate(timeout=PATIENCE)
         return said
 
 
 @contextmanager
-def slow_scan(directory: Path) -> Iterator[Slow]:
+def slow_scan(directory: Path, *more: str) -> Iterator[Slow]:
     """Until the block is entered, one endpoint is finished and one has accepted a connection."""
     reached = threading.Event()
 
@@ -55,11 +56,15 @@ def slow_scan(directory: Path) -> Iterator[Slow]:
     with serving(lambda: listening(part)) as server, closed_port() as (address, closed):
         targets = [f"{address}:{closed}", *(f"127.0.0.1:{server.port}#{name}.example" for name in "abc")]
         report = directory / "report.json"
-        options = ["--concurrency", "1", "--timeout", "50", "--verbose", "--format", f"json={report}"]
+        options = ["--concurrency", "1", "--timeout", "50", "--verbose", "--format", f"json={report}", *more]
         for name in ("text", "html", "junit"):
             options += ["--format", f"{name}={directory / name}"]
         with subprocess.Popen(
-            [*COMMAND, "scan", *targets, *options], stderr=subprocess.PIPE, text=True, env=environment()
+            [*COMMAND, "scan", *targets, *options],
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(),
+            start_new_session=True,
         ) as process:
             try:
                 assert process.stderr is not None
@@ -71,8 +76,9 @@ def slow_scan(directory: Path) -> Iterator[Slow]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_leaves_what_was_finished(tmp_path: Path, number: signal.Signals) -> None:
-    with slow_scan(tmp_path) as scan:
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_signal_leaves_what_was_finished(tmp_path: Path, number: signal.Signals, workers: str) -> None:
+    with slow_scan(tmp_path, "--workers", workers) as scan:
         assert scan.rows.exists()
         said = scan.end(number)
         assert scan.process.returncode == 3
@@ -100,6 +106,37 @@ def test_a_killed_scan_leaves_its_rows(tmp_path: Path) -> None:
         assert scan.process.returncode == -signal.SIGKILL
         assert not scan.report.exists()
         assert [row["reach"] for row in read_rows(scan.rows)] == ["closed"]
+
+
+def test_workers_end_with_a_killed_scan(tmp_path: Path) -> None:
+    with slow_scan(tmp_path, "--workers", "3") as scan:
+        pid = scan.process.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        assert len(children) == 3
+        scan.process.kill()
+        scan.process.communicate(timeout=PATIENCE)
+        end = time.monotonic() + PATIENCE
+        while any(Path(f"/proc/{each}").exists() for each in children) and time.monotonic() < end:
+            time.sleep(0.02)
+        assert [each for each in children if Path(f"/proc/{each}").exists()] == []
+
+
+def test_a_killed_worker_leaves_the_rest(tmp_path: Path) -> None:
+    with slow_scan(tmp_path, "--workers", "2", "--timeout", "1") as scan:
+        pid = scan.process.pid
+        for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            os.kill(int(each), signal.SIGKILL)
+        _, said = scan.process.communicate(timeout=PATIENCE)
+        assert scan.process.returncode == 3
+        assert "Traceback" not in said
+        document = valid(scan.report.read_text())
+    rows = document["endpoints"]
+    assert [row["reach"] for row in rows] == ["closed", "interrupted", "silent", "silent"]
+    assert [each["message"] for each in rows[1]["findings"]] == [
+        "not finished: the scan was stopped (the process that probed it ended)"
+    ]
+    assert document["coverage"]["complete"] is False
+    assert document["coverage"]["interrupted"] == "the end of a process that probes"
 
 
 def test_an_earlier_report_survives_a_killed_scan(tmp_path: Path) -> None:

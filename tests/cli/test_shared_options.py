@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from scanner.cluster import save
 from scanner.kube.kinds import KINDS
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot
+from scanner.values import replace
 from tests.certs import Authority
 from tests.cli.calling import Call
 from tests.pki.test_inventory import GATE

@@ -132,6 +132,12 @@ def test_the_roles_are_yaml(call: Call) -> None:
     assert kinds == ["ServiceAccount", *["ClusterRole"] * 3, *["ClusterRoleBinding"] * 3]
 
 
+def test_permissions_add_up(call: Call) -> None:
+    together = call("rbac", "--with", "sar,serve").out
+    assert call("rbac", "--with", "sar", "--with", "serve").out == together
+    assert together.count("kind: ClusterRole") == 3
+
+
 def test_a_permission_that_is_none(call: Call) -> None:
     called = call("rbac", "--with", "everything")
     assert called.code == 2

@@ -9,7 +9,7 @@ import json
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,6 +22,7 @@ from scanner.cluster.api_connection import Access, Credential, Source, Trust
 from scanner.cluster.client import Limits
 from scanner.cluster.exec_plugin import Fixed
 from scanner.kube.kinds import Kind
+from scanner.values import replace
 from tests.certs import Authority
 
 LIMITS = Limits(backoff=0.001, longest=0.05, timeout=5, connect=2, tries=4)

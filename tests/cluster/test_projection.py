@@ -9,7 +9,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from benchmarks.cluster import endpoint_slice, pod
-from scanner.cluster import listing
 from scanner.cluster.decoding import decoded
 from scanner.cluster.listing import page_decoder
 from scanner.cluster.retention import SHAPES, Only, Pruner
@@ -18,7 +17,6 @@ from scanner.kube.kinds import CONFIG_MAP, ENDPOINT_SLICE, POD, Kind
 from scanner.kube.objects import Fields
 from tests.cluster.test_retention import JSON, OBJECTS
 
-pytest.importorskip("msgspec", reason="no msgspec on this machine, so every page is decoded whole")
 PROJECTED = tuple(kind for kind, shape in SHAPES.items() if isinstance(shape, Only))
 
 
@@ -56,11 +54,6 @@ def test_what_is_not_kept_is_not_decoded() -> None:
 
 def test_kinds_that_stay_whole_are_decoded_whole() -> None:
     assert page_decoder(CONFIG_MAP) is decoded
-
-
-def test_without_msgspec_a_page_is_decoded_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing, "msgspec", None)
-    assert page_decoder.__wrapped__(POD) is decoded
 
 
 @pytest.mark.parametrize("data", [b"", b"[", b'{"items": [', b"nothing", b'{"items": [{}]} more'])

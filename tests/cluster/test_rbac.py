@@ -7,7 +7,7 @@ import pytest
 from scanner.cluster.rbac import OPTIONS, READING, RISK, as_yaml, cluster_role
 from scanner.errors import UsageError
 from scanner.files.yaml_values import documents
-from scanner.kube.kinds import CONFIG_MAP, KINDS
+from scanner.kube.kinds import CONFIG_MAP, KINDS, WATCHED
 from scanner.kube.objects import Fields
 
 
@@ -41,6 +41,15 @@ def test_each_option_is_a_role_of_its_own_that_says_its_risk(option: str) -> Non
     assert other.text("metadata", "name") == f"adhere-scan-{option}"
     assert len(other.text("metadata", "annotations", RISK)) > 40
     assert list(other.each("rules"))
+
+
+def test_serve_watches_exactly_its_kinds() -> None:
+    rules = list(roles("serve")[1].each("rules"))
+    watched = {(rule.texts("apiGroups")[0], each) for rule in rules[:-2] for each in rule.texts("resources")}
+    assert watched == {(kind.group, kind.plural) for kind in WATCHED}
+    assert [rule.texts("verbs") for rule in rules[:-2]] == [("watch",)] * (len(rules) - 2)
+    assert [rule.texts("resources") for rule in rules[-2:]] == [("tokenreviews",), ("subjectaccessreviews",)]
+    assert [rule.texts("verbs") for rule in rules[-2:]] == [("create",)] * 2
 
 
 def test_secrets_are_for_get_only() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable
 from scanner.model.pem import REMOVED
+from scanner.values import replace
 from tests.certs import private_key
 from tests.cluster.api import LIMITS, Answer, Api, Asked, authority, named, refused, running
 

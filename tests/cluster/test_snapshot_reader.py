@@ -6,7 +6,6 @@ import gzip
 import json
 import tracemalloc
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import count
 
 import pytest
@@ -22,6 +21,7 @@ from scanner.kube import kinds
 from scanner.kube.kinds import CONFIG_MAP, GATEWAY, NODE, POD, ROUTE, SECRET, SERVICE
 from scanner.kube.snapshot import Snapshot
 from scanner.model.pem import WITHHELD
+from scanner.values import replace
 from tests.cluster.api import LIMITS, Answer, Api, Asked, in_turn, named, ok, refused, running
 
 PAGED = replace(LIMITS, page=2)

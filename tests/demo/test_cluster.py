@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import errno
 import json
-from dataclasses import replace
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
@@ -36,6 +35,7 @@ from scanner.model.report import EndpointRow
 from scanner.probe.limits import Gate, Limits
 from scanner.report.stream import RowFile
 from scanner.scan import Settings, scan
+from scanner.values import replace
 from tests.demo.api.small import NOW
 from tests.demo.client import Seen, shake_hands
 from tests.report import samples

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import socket
 import struct
-from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -17,6 +16,7 @@ from scanner.demo.behaviours import alert
 from scanner.demo.certificates import Authority, private_key
 from scanner.demo.tls_server import TlsSettings, can_choose_groups, tls_handler
 from scanner.errors import ResourceError
+from scanner.values import replace
 from tests.demo.client import shake_hands
 from tests.servers import PATIENCE, ordinary, tls_listener
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 from typing import get_args
 
@@ -12,6 +11,7 @@ from scanner.discover.listener_claims import Claim, Naming, PlacedClaim
 from scanner.discover.merged_claims import Listener, MergedClaims, rank, stronger
 from scanner.discover.workloads import Place
 from scanner.model.endpoint import Certainty
+from scanner.values import replace
 from tests.discover.objects import found, only
 from tests.origins import origin
 

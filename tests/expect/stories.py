@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -26,6 +26,7 @@ from scanner.model.components import Catalogue
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Expectation
 from scanner.model.scan_policy import Override, ScanPolicy, Selector
+from scanner.values import replace
 from tests.origins import origin
 
 CLUSTERS = Path(__file__).parent.parent / "clusters"

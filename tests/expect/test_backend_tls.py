@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from scanner.expect import Expectations
 from scanner.kube.kinds import CONFIG_MAP
 from scanner.model.expectation import Upstream
 from scanner.model.scan_policy import ScanPolicy
+from scanner.values import replace
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_client_trust_gateways import CA, WEB, v1
 from tests.expect.test_client_trust_gateways import policy as policy_of

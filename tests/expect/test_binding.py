@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ from scanner.model.components import Catalogue, Component, Listener
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.scan_policy import Override, ScanPolicy, Selector
+from scanner.values import replace
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_certificate_expectation import config_map
 from tests.expect.test_declared_certificate import made

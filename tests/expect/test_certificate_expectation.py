@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from scanner.model.endpoint import Certainty
 from scanner.model.expectation import CertificateExpectation
 from scanner.model.pem import trusted_certificates
 from scanner.model.scan_policy import ScanPolicy
+from scanner.values import replace
 from tests.expect.stories import endpoint, snapshot_of
 
 CATALOGUE = load_catalogue("openshift")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from scanner.expect.client_trust import clients
 from scanner.model.expectation import Client
+from scanner.values import replace
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_certificate_expectation import config_map, pem
 from tests.origins import origin

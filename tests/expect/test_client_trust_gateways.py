@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from scanner.expect.client_trust import clients
 from scanner.kube.kinds import CONFIG_MAP
 from scanner.model.expectation import Client
+from scanner.values import replace
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_certificate_expectation import config_map, pem
 from tests.expect.test_declared_certificate import made

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import cast
 
@@ -15,6 +14,7 @@ from scanner.kube.tls_profile import INGRESS_OPERATOR, dropped_name
 from scanner.kube.tls_profile import LIBRARY_GO as GO
 from scanner.lint.openshift.tls_profiles import check_ciphers
 from scanner.model.object_rule import Subject
+from scanner.values import replace
 from tests.expect.stories import load
 
 

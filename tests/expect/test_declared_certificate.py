@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from dataclasses import replace
 from typing import Any, Literal
 
 import pytest
@@ -15,6 +14,7 @@ from scanner.kube.snapshot import Unreadable
 from scanner.model.expectation import DeclaredCertificates
 from scanner.model.scan_policy import ScanPolicy
 from scanner.tls.certificate import parse_certificate
+from scanner.values import replace
 from tests.certs import Authority
 from tests.expect.stories import endpoint, snapshot_of
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from scanner.expect import Expectations
 from scanner.model.expectation import DeclaredCertificates
 from scanner.model.scan_policy import ScanPolicy
+from scanner.values import replace
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_declared_certificate import CATALOGUE, made, secret
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,6 +18,7 @@ from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot, Unreadable
 from scanner.model.endpoint import Endpoint
 from scanner.model.scan_policy import ScanPolicy
+from scanner.values import replace
 from tests.expect import stories
 
 CATALOGUES = {name: load_catalogue(name) for name in ("openshift", "kubernetes", "microshift", "hypershift")}

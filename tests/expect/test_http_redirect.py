@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from scanner.kube.objects import Reference
 from scanner.kube.snapshot import Snapshot, Unreadable
 from scanner.model.expectation import PlainPort
 from scanner.model.scan_policy import ScanPolicy
+from scanner.values import replace
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_declared_certificate import made
 from tests.origins import origin

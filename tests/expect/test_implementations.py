@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from scanner.expect.implementations import IMPLEMENTATIONS, effective
 from scanner.kube.profile_catalogue import load_profile, profiles
 from scanner.tls.codepoints import TLS10, TLS11, TLS12, TLS13
 from scanner.tls.names import CHACHA20, GO_SUITES, TLS13_SUITES, suite_name
+from scanner.values import replace
 
 
 @pytest.mark.parametrize("release", ["4.21", "4.22", "4.23"])

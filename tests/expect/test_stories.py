@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -19,6 +18,7 @@ from scanner.model.expectation import Because, Expectation, Lever
 from scanner.model.scan_policy import ScanPolicy
 from scanner.tls.codepoints import TLS13
 from scanner.tls.names import group_code, is_tls13, suite_code, version_name
+from scanner.values import replace
 from tests.expect import stories
 from tests.report.golden import assert_golden
 

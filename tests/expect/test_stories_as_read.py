@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from functools import cache
 from tempfile import TemporaryDirectory
 
@@ -16,6 +15,7 @@ from scanner.expect import Expectations
 from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
+from scanner.values import replace
 from tests.expect import stories
 
 UNSAID = {"unreadable-apiserver", "unreadable-kinds", "unreadable-release"}

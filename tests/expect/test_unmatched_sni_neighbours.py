@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from scanner.expect import Expectations
 from scanner.model.endpoint import Endpoint
 from scanner.model.scan_policy import ScanPolicy
+from scanner.values import replace
 from tests.expect.stories import endpoint, snapshot_of
 from tests.expect.test_declared_certificate import CATALOGUE, made
 from tests.expect.test_declared_certificate_secrets import GATEWAY_API

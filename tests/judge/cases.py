@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
@@ -18,6 +17,7 @@ from scanner.model.scan_policy import Policy
 from scanner.tls.certificate import CertificateFacts
 from scanner.tls.codepoints import ALL_SUITES, GROUPS, TLS12, TLS13, VERSIONS
 from scanner.tls.names import is_tls13
+from scanner.values import replace
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

@@ -6,12 +6,12 @@ Two descriptions that say the same are the same certificate; what one does not m
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
 from scanner.model.expectation import DeclaredIssuer, DeclaredLeaf
 from scanner.tls.certificate import CertificateFacts
+from scanner.values import replace
 from tests.judge.cases import LEAF
 from tests.judge.words_served import moment
 

@@ -7,11 +7,11 @@ fault which owes Intermediate (``cases.case``); each of its words is a function 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import yaml
 
 from scanner.model.rule import Case
+from scanner.values import replace
 from tests.judge.cases import case
 from tests.judge.drafts import Draft, Word
 from tests.judge.words_configured import words

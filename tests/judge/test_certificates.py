@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +8,7 @@ from scanner.kube.maybe import Known, Unknown
 from scanner.model.expectation import CertificateExpectation
 from scanner.model.finding import Finding
 from scanner.tls.certificate import CertificateFacts
+from scanner.values import replace
 from tests.judge.cases import ISSUER, LEAF, ROOT, case, finding, findings
 
 NAMED = {"certificate": CertificateExpectation(names=("a.example",))}

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -9,6 +8,7 @@ from scanner.judge import judge
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.finding import Finding
 from scanner.tls.certificate import CertificateFacts
+from scanner.values import replace
 from tests.judge.cases import ISSUER, LEAF, NOW, ROOT, case, finding
 
 SECOND = timedelta(seconds=1)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -13,6 +12,7 @@ from scanner.kube.maybe import Unknown
 from scanner.model.expectation import CertificateExpectation
 from scanner.model.finding import Finding
 from scanner.tls.certificate import CertificateFacts, parse_certificate
+from scanner.values import replace
 from tests.certs import Authority, Credential, not_a_certificate, private_key, weakly_signed
 from tests.judge.cases import LEAF, NOW, case, finding
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Binding, CertificateExpectation, Client
 from scanner.model.finding import Finding
 from scanner.tls.certificate import parse_certificate
+from scanner.values import replace
 from tests.certs import Authority
 from tests.judge.cases import NOW, case, finding, findings
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation, PassedOn
 from scanner.model.finding import Finding
 from scanner.model.observation import Observation
+from scanner.values import replace
 from tests.judge.cases import CONFORMING, ENDPOINT, LEAF, PROFILE
 
 RULE = "tls-shared-connections"

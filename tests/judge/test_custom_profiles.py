@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from scanner.judge.custom_profiles import CUSTOM, custom_findings
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Reference
 from scanner.kube.tls_profile import CustomUse, Declared
+from scanner.values import replace
 from tests.judge.cases import PROFILE
 
 TAKEN = Declared(said="Custom", profile=replace(PROFILE, notes=("a note",)), remarks=("drops DHE",), custom=True)

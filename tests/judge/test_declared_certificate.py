@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -12,6 +11,7 @@ from scanner.judge import judge
 from scanner.kube.maybe import Unknown
 from scanner.model.expectation import CertificateExpectation, DeclaredCertificates, DeclaredLeaf
 from scanner.model.finding import Finding
+from scanner.values import replace
 from tests.judge.cases import ISSUER, LEAF, NOW, case, finding, findings
 
 SAME = DeclaredLeaf(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from scanner.judge import judge
@@ -11,6 +9,7 @@ from scanner.kube.maybe import Unknown
 from scanner.model.expectation import CertificateExpectation, DeclaredCertificates, DeclaredIssuer, DeclaredLeaf
 from scanner.model.finding import Finding
 from scanner.tls.certificate import CertificateFacts
+from scanner.values import replace
 from tests.judge.cases import LEAF, case, finding, findings
 
 RULE = "cert-stored-chain"

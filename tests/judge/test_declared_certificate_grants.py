@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ from scanner.model.expectation import (
 )
 from scanner.model.finding import Finding
 from scanner.model.observation import Reach
+from scanner.values import replace
 from tests.judge.cases import LEAF, case, finding, findings
 
 RULE = "cert-not-granted"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from scanner.judge import judge
@@ -11,6 +9,7 @@ from scanner.kube.maybe import Known, Unknown
 from scanner.model.expectation import Upstream
 from scanner.model.finding import Finding
 from scanner.model.observation import ClientCertificate, Reach
+from scanner.values import replace
 from tests.judge.cases import case, finding, findings
 
 PLAIN = Upstream(gateway="Gateway/edge/gw", policy="BackendTLSPolicy/shop/web")

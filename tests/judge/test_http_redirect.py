@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Literal
 
 import pytest
@@ -8,6 +7,7 @@ import pytest
 from scanner.kube.maybe import Unknown
 from scanner.model.expectation import PlainPort
 from scanner.model.finding import Finding
+from scanner.values import replace
 from tests.judge.cases import case, finding, findings
 
 RULE = "http-redirect"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -25,6 +24,7 @@ from scanner.model.observation import JUDGEABLE, Answers, Reach
 from scanner.model.rule import Case, Rule
 from scanner.tls.certificate import parse_certificate
 from scanner.tls.codepoints import TLS10, TLS12, TLS13, VERSIONS
+from scanner.values import replace
 from tests.certs import Authority
 from tests.judge.cases import CONFORMING, LEAF, NOW, PROFILE, ROOT, answers, case, forbidden_suites
 

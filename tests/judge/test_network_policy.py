@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ from scanner.kube.kinds import NETWORK_POLICY
 from scanner.kube.objects import KubeObject, Reference
 from scanner.model.endpoint import Endpoint
 from scanner.model.observation import Reach
+from scanner.values import replace
 from tests.judge.cases import ENDPOINT, case
 
 WEB = replace(

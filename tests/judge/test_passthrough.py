@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Binding, Expectation, OtherName, PassedOn
 from scanner.model.finding import Finding
 from scanner.model.observation import Observation, Stray
+from scanner.values import replace
 from tests.judge.cases import CONFORMING, ENDPOINT, LEAF, PROFILE
 
 NEAR, WEB, OTHER, ROUTER = (f"Deployment/{each}:443" for each in ("router#web", "web", "other", "router"))

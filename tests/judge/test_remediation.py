@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from scanner.model.endpoint import Owner
 from scanner.model.expectation import Because, Expectation, Lever
 from scanner.tls.codepoints import TLS12, TLS13, VERSIONS
 from scanner.tls.names import version_code
+from scanner.values import replace
 from tests.judge.cases import BECAUSE_OBJECT, ENDPOINT, PROFILE
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from scanner.model.expectation import Binding, Expectation, Lever
 from scanner.model.finding import Finding
 from scanner.model.observation import Answers, Observation, Reach
 from scanner.tls.codepoints import TLS12, TLS13
+from scanner.values import replace
 from tests.judge.cases import CONFORMING, ENDPOINT, LEAF, PROFILE
 
 TLS10 = 0x0301

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -15,6 +14,7 @@ from scanner.kube.maybe import Unknown
 from scanner.model.inventory import NamesRow
 from scanner.model.rule import ScanRule
 from scanner.model.scan_policy import Require
+from scanner.values import replace
 
 SECTIONS = ("## What it requires", "## Why", "## What fails", "## What is inconclusive", "## How to fix")
 OUTCOME = Outcome(endpoints=10, inconclusive=2, strict=True, adherence="APIServer/cluster spec.tlsAdherence: x")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -16,6 +15,7 @@ from scanner.model.finding import Finding
 from scanner.model.observation import Answers, ClientCertificate, Inquiry, Opinion, Reach
 from scanner.model.rule import Case
 from scanner.tls.codepoints import SSL2, TLS10, TLS12, TLS13, VERSIONS
+from scanner.values import replace
 from tests.judge.cases import ALLOWED_GROUPS, CONFORMING, LEAF, NOW, TLS12_SUITES, all_groups, all_suites, answers, case
 
 CBC, RSA_CBC, NO_SUCH = 0xC013, 0x002F, 0x00C0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import get_args
 
 import pytest
@@ -14,6 +13,7 @@ from scanner.kube.maybe import Known, Unknown
 from scanner.model.observation import Flaw, Opinion, Reach
 from scanner.model.rule import Rule
 from scanner.tls.codepoints import TLS13
+from scanner.values import replace
 from tests.judge.cases import case
 
 SOUND: dict[Flaw, Known[bool]] = dict.fromkeys(get_args(Flaw), False)

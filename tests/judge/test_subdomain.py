@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from scanner.kube.maybe import Unknown
 from scanner.model.expectation import OtherName
 from scanner.model.finding import Finding
 from scanner.model.observation import Stray
+from scanner.values import replace
 from tests.judge.cases import LEAF, case, finding, findings
 
 RULE, OTHERS = "tls-subdomain", "tls-other-names"

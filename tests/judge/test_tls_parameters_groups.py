@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from scanner.judge import judge
@@ -9,6 +7,7 @@ from scanner.judge.tls_parameters import known_groups
 from scanner.kube.maybe import Unknown
 from scanner.model.observation import Answers, Negotiated
 from scanner.tls.codepoints import TLS10, TLS12, TLS13, VERSIONS
+from scanner.values import replace
 from tests.judge.cases import ALLOWED_GROUPS, CONFORMING, PROFILE, all_groups, answers, case, finding
 
 P521, X448, FFDHE2048 = 0x0019, 0x001E, 0x0100

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +9,7 @@ from scanner.kube.maybe import Unknown
 from scanner.model.observation import Answers
 from scanner.tls.codepoints import TLS10, TLS11, TLS12, TLS13, VERSIONS
 from scanner.tls.names import suite_code
+from scanner.values import replace
 from tests.judge.cases import (
     CONFORMING,
     PROFILE,

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +7,7 @@ from hypothesis import strategies as st
 from scanner.kube.maybe import Unknown
 from scanner.model.observation import Answers
 from scanner.tls.codepoints import SSL2, SSL3, TLS10, TLS11, TLS12, TLS13, VERSIONS
+from scanner.values import replace
 from tests.judge.cases import BECAUSE_OBJECT, PROFILE, answers, case, finding
 
 ALL = set(VERSIONS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -12,6 +11,7 @@ from scanner.kube.tls_profile import Profile
 from scanner.model.finding import Finding
 from scanner.model.rule import Case
 from scanner.tls.codepoints import SSL3, TLS11, TLS12, TLS13
+from scanner.values import replace
 from tests.judge.cases import LEAF, NOW, PROFILE, TLS13_SUITES, answers, case
 
 MODERN = Profile(name="test/modern", min_version=TLS13, suites=TLS13_SUITES, groups=PROFILE.groups, source="this test")

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
 
 import pytest
@@ -9,6 +8,7 @@ from scanner.kube.maybe import Known, Unknown
 from scanner.model.expectation import OtherName
 from scanner.model.finding import Finding
 from scanner.model.observation import Stray
+from scanner.values import replace
 from tests.judge.cases import LEAF, case, finding, findings
 
 RULE = "tls-other-names"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -17,6 +16,7 @@ from scanner.model.finding import Finding
 from scanner.model.report import NEVER_FAILS
 from scanner.model.scan_policy import Selector, Waiver
 from scanner.tls.codepoints import TLS10, TLS12, TLS13, VERSIONS
+from scanner.values import replace
 from tests.judge.cases import ENDPOINT, answers, case
 
 TODAY = date(2026, 11, 21)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from scanner.model.expectation import CertificateExpectation
+from scanner.values import replace
 from tests.judge.drafts import Draft, Word
 from tests.judge.words_served import authority
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
@@ -16,6 +15,7 @@ from scanner.tls import names
 from scanner.tls.certificate import CertificateFacts, parse_certificate
 from scanner.tls.codepoints import TLS12, TLS13, VERSIONS
 from scanner.tls.oids import SIGNATURES
+from scanner.values import replace
 from tests.certs import Authority
 from tests.judge.cases import CONFORMING, LEAF, NOW, all_groups, all_suites, answers
 from tests.judge.cases import ISSUER as INTERMEDIATE

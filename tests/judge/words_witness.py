@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from typing import get_args
 
 from scanner.model.observation import Flaw, Opinion
 from scanner.tls.codepoints import TLS13
+from scanner.values import replace
 from tests.judge.drafts import Draft, Word
 
 SOUND = Opinion(witness="sslyze", highest=TLS13, flaws=dict.fromkeys(get_args(Flaw), False))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,6 +25,7 @@ from scanner.lint.authorization import (
     subjects,
 )
 from scanner.model.declared import Declared
+from scanner.values import replace
 
 ROUTER = {"kind": "ServiceAccount", "name": "router", "namespace": "openshift-ingress"}
 SECRETS = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}

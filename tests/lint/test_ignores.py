@@ -21,6 +21,7 @@ from scanner.model.scan_policy import ScanPolicy, Selector, Waiver
 from scanner.report import LINT_FORMATS
 from scanner.report.formats.json_document import write_lint
 from scanner.report.results import read_report
+from scanner.values import replace
 from tests.lint.examples import empty
 
 VALIDATOR = Draft202012Validator(json.loads((Path(__file__).parents[2] / "docs/schema/lint-v1.json").read_text()))
@@ -197,7 +198,7 @@ def test_a_comment_in_a_file_does_not_reach_an_object_of_the_cluster(tmp_path: P
     ],
 )
 def test_a_waiver_selects_objects(tmp_path: Path, selector: Selector, *, matches: bool) -> None:
-    waiver = Waiver(**{**{name: getattr(WAIVER, name) for name in WAIVER.__slots__}, "selector": selector})
+    waiver = replace(WAIVER, selector=selector)
     report = linted(tmp_path, OBJECT, waiver)
     assert waived(report) == (["spec.x", "spec.y"] if matches else [])
     assert report.waived == {"waivers": 2 if matches else 0, "ignores": 0}
@@ -205,7 +206,7 @@ def test_a_waiver_selects_objects(tmp_path: Path, selector: Selector, *, matches
 
 
 def test_a_waiver_of_another_command_is_not_reported(tmp_path: Path) -> None:
-    waiver = Waiver(**{**{name: getattr(WAIVER, name) for name in WAIVER.__slots__}, "rule": "tls-version"})
+    waiver = replace(WAIVER, rule="tls-version")
     assert told(linted(tmp_path, OBJECT, waiver)) == []
 
 

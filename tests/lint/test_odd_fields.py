@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +16,7 @@ from scanner.cluster.manifest_documents import Manifests
 from scanner.kube.objects import KubeObject, Steps
 from scanner.lint import RULES, lint
 from scanner.linting import declared
+from scanner.values import replace
 from tests.cluster.test_retention import JSON
 from tests.lint.examples import WHOLE, empty, examples, manifests
 

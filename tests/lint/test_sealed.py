@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from scanner.kube.kinds import SECRET
 from scanner.kube.objects import KubeObject
 from scanner.lint.contour.virtual_hosts import PLAINTEXT
 from scanner.lint.kubernetes.ingress_rules import CERTIFICATE
+from scanner.values import replace
 from tests.lint.examples import WHOLE, empty, leaf, linted
 
 VALUE = "'ENC[AES256_GCM,data:eA==,iv:eA==,tag:eA==,type:str]'"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -13,6 +12,7 @@ from scanner.kube.maybe import Unknown
 from scanner.model.certificate_faults import covers
 from scanner.model.held_certificate import Place
 from scanner.pki.renewal import RENEWAL
+from scanner.values import replace
 from tests.judge.cases import LEAF, NOW, case, finding
 from tests.pki.subjects import classified, subject
 

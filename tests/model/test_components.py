@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from scanner.model.components import Catalogue, Component, Listener
+from scanner.values import replace
 
 WEB = Listener(
     component="web",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import pytest
 
@@ -11,6 +10,7 @@ from scanner.model.finding import Finding, Severity, Status, Verdict
 from scanner.model.report import FailOn, Report, exit_code
 from scanner.report.formats.text import coverage
 from scanner.report.rows import endpoint_row
+from scanner.values import replace
 from tests.judge.cases import case
 from tests.report.samples import report
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from scanner.model.scan_policy import ScanPolicy
 from scanner.tls.certificate import parse_certificate
 from scanner.tls.codepoints import TLS12
 from scanner.tls.names import suite_code
+from scanner.values import replace
 from tests.judge.cases import CONFORMING, ENDPOINT
 from tests.pki.example_certificates import Making
 

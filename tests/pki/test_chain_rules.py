@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from scanner.config.certificate_names import load_names
@@ -16,6 +14,7 @@ from scanner.pki.inventory_index import PLATFORM, InventoryIndex
 from scanner.pki.rules import of_all
 from scanner.tls.certificate import CertificateFacts
 from scanner.tls.oids import KEY_ALGORITHMS, SIGNATURES
+from scanner.values import replace
 from tests.pki.subjects import LEAF, NAME, SECRET, SERVED, classified, subject
 
 NAMES = load_names()

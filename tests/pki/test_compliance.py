@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
@@ -20,6 +19,7 @@ from scanner.pki.governing import Past
 from scanner.pki.recognition import Classified, Use
 from scanner.pki.subject import Subject
 from scanner.tls.certificate import CertificateFacts
+from scanner.values import replace
 
 CHANGED = datetime(2026, 10, 1, tzinfo=UTC)
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

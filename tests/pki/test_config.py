@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, get_args
 
@@ -22,6 +21,7 @@ from scanner.kube.snapshot import Origin, Snapshot, Unreadable
 from scanner.model.pki_config import USAGES, Key, PkiConfig
 from scanner.pki.config import READS, RECOMMENDED, of_spec, pki_config, pki_config_of_file
 from scanner.pki.resolution import Category, required
+from scanner.values import replace
 from tests.pki.pki_cases import CASES, Case
 
 AT = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

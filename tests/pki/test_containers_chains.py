@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from scanner.pki.containers import chain_first, chain_of
+from scanner.values import replace
 from tests.pki.subjects import LEAF
 
 CHAIN = [

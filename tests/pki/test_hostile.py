@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,6 +20,7 @@ from scanner.pki.rules import CERTIFICATE_RULES, of_all, of_certificate, of_list
 from scanner.pki.subject import Subject
 from scanner.tls.certificate import CertificateFacts, parse_certificate
 from scanner.tls.codepoints import TLS12
+from scanner.values import replace
 from tests.pki.subjects import CONFIG, LEAF, NOW, SECRET, SERVED, classified, subject
 from tests.tls.test_der import element, odd
 
@@ -88,7 +88,7 @@ def test_nothing_passes_that_cannot_be_read(rule: Any, governed: bool | None) ->
     assert {each.verdict for each in rule.check(rule, about)} <= {"inconclusive"}
 
 
-@pytest.mark.parametrize("field", [each.name for each in fields(CertificateFacts) if each.name in NOTHING.unreadable])
+@pytest.mark.parametrize("field", [each for each in CertificateFacts.__struct_fields__ if each in NOTHING.unreadable])
 def test_one_field_that_cannot_be_read_hides_no_failure_of_another(field: str) -> None:
     weak = odd(key=_small())
     facts = replace(weak, unreadable={field: "odd"}, **{field: None})  # type: ignore[arg-type] # each may be None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -16,6 +15,7 @@ from scanner.model.scan_policy import CertificateMinimums, ScanPolicy
 from scanner.model.well_known import Names
 from scanner.pki.governing import Governing
 from scanner.pki.inventory import Inventory, collect
+from scanner.values import replace
 from tests.pki.making import made
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from scanner.pki.config import RECOMMENDED, pki_config
 from scanner.pki.key_strength import CONFIGURED, STRENGTH, signers_of
 from scanner.pki.object_rules import Configuration
 from scanner.tls.certificate import CertificateFacts
+from scanner.values import replace
 from tests.pki.pki_cases import ECDSA, RSA
 from tests.pki.subjects import CONFIG, DAY, LEAF, NAME, NOW, SILENT, classified, subject
 from tests.pki.test_config import pki, snapshot

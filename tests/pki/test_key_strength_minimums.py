@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from scanner.model.finding import Finding
 from scanner.model.scan_policy import CertificateMinimums, Policy, ScanPolicy
 from scanner.pki.key_strength import MINIMUM
 from scanner.tls.certificate import CertificateFacts
+from scanner.values import replace
 from tests.pki.subjects import DAY, LEAF, NAME, NOW, SECRET, SILENT, classified, subject
 
 GIVEN = classified(governed=False, why="APIServer/cluster spec.servingCerts.namedCertificates[0]")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from scanner.kube.tls_profile import Profile
@@ -13,6 +11,7 @@ from scanner.pki.listener_profile import PROFILE, Serving
 from scanner.pki.recognition import Classified
 from scanner.tls.certificate import CertificateFacts
 from scanner.tls.codepoints import TLS12, TLS13
+from scanner.values import replace
 from tests.pki.subjects import CONFIG, LEAF, NAME, SILENT, classified
 
 TLS13_SUITES, ECDSA_SUITES, RSA_SUITES = (0x1301, 0x1302), (0xC02B, 0xC02C), (0xC02F, 0xC030)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from scanner.kube.snapshot import Unreadable
 from scanner.model.finding import Finding
 from scanner.pki.config import pki_config
 from scanner.pki.object_rules import ADMISSION, Configuration
+from scanner.values import replace
 from tests.pki.test_config import snapshot
 
 NAMES = load_names()

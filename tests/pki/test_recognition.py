@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
 from datetime import UTC, datetime
 from functools import cache
 
@@ -18,6 +17,7 @@ from scanner.model.held_certificate import HeldCertificate, Place, Role
 from scanner.model.well_known import Names
 from scanner.pki.recognition import Classified, classify, common_name, organizations, values
 from scanner.tls.certificate import CertificateFacts, parse_certificate
+from scanner.values import replace
 from tests.certs import HOSTILE_NAMES, Authority, hostile
 from tests.pki.making import made, subject
 from tests.pki.names_story import ROWS, Row, certificate
@@ -448,7 +448,7 @@ def test_nothing_crashes_and_everything_has_reasons(facts: CertificateFacts, pla
     assert found.because
     assert found.why
     assert bool(found.names) <= (found.governed is True)
-    assert len({field.name for field in fields(found)}) == 9
+    assert len(set(found.__struct_fields__)) == 9
     users = place.reference is not None and place.reference.namespace == "shop"
     if users and place.reference is not None and place.reference.kind == "Secret":
         assert said(found) <= {"service-ca.service-serving"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,6 +12,7 @@ from scanner.model.scan_policy import Policy, ScanPolicy
 from scanner.model.well_known import Owner, Recognition, WellKnown
 from scanner.pki.renewal import LIFE, RENEWAL, renewal
 from scanner.tls.certificate import CertificateFacts
+from scanner.values import replace
 from tests.pki.subjects import DAY, LEAF, NAME, NOW, SECRET, SERVED, classified, subject
 
 NEVER = replace(NAME, name="kube-apiserver-lb-signer", rotates="never", days=3650, refresh_days=2920)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -15,6 +14,7 @@ from scanner.model.pki_config import RSA_2048, USAGES, Key, PkiConfig, Required,
 from scanner.pki.config import RECOMMENDED, of_spec
 from scanner.pki.config_schemas import CATEGORIES, FIELDS, WELL_KNOWN
 from scanner.pki.resolution import Category, required
+from scanner.values import replace
 
 P256, P384, P521 = (Key(algorithm="ECDSA", curve=curve) for curve in ("P256", "P384", "P521"))
 RSA_3072, RSA_4096 = (Key(algorithm="RSA", size=size) for size in (3072, 4096))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 import trio
 from trio.testing import MockClock
@@ -14,6 +12,7 @@ from scanner.kube.maybe import Known, Unknown
 from scanner.model.observation import Attempt
 from scanner.probe.dial import Connection
 from scanner.probe.http1 import cleartext, plain_port
+from scanner.values import replace
 from tests.certs import Authority
 from tests.probe.test_handshake import peer
 from tests.servers import HTTP_400, abort, closed_port, drip, endless, finish, say, scripted, silent, stall_after

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 import trio
@@ -22,6 +21,7 @@ from scanner.tls.certificate import CertificateMessage
 from scanner.tls.codepoints import SSL2, SSL3, TLS10, TLS12, TLS13
 from scanner.tls.flight import RETRY_RANDOM, CertificateRequest, ServerHello, ServerKeyExchange, Ssl2ServerHello
 from scanner.tls.records import HANDSHAKE, encode_records
+from scanner.values import replace
 from tests.servers import (
     HTTP_400,
     MALFORMED,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from threading import get_ident
 from typing import Literal
@@ -21,11 +20,13 @@ from scanner.probe.dial import Broken, Connection, Where, connect
 from scanner.probe.engine import suites_for
 from scanner.probe.exchange import Peer
 from scanner.probe.handshake import MIN_CLOSE_WAIT, FullHandshake, handshake
+from scanner.probe.offers import EngineSuites
 from scanner.tls.certificate import CertificateMessage, parse_certificate
 from scanner.tls.client_hello import ClientHello
 from scanner.tls.codepoints import TLS12, TLS13
 from scanner.tls.flight import ServerHello, ServerKeyExchange
 from scanner.tls.records import HANDSHAKE, encode_records
+from scanner.values import replace
 from tests.certs import HOSTILE_NAMES, Authority, hostile, weakly_signed
 from tests.servers import (
     HTTP_400,
@@ -494,7 +495,7 @@ async def test_an_anonymous_handshake_does_not_say_whether_a_client_certificate_
     assert isinstance(full.client_certificate, Unknown)
 
 
-async def test_the_arithmetic_of_a_handshake_is_not_done_on_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_costly_arithmetic_of_a_handshake_leaves_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     threads = set()
     shake = SSL.Connection.do_handshake
 
@@ -503,7 +504,15 @@ async def test_the_arithmetic_of_a_handshake_is_not_done_on_the_event_loop(monke
             threads.add(get_ident())
         shake(engine)
 
+    async def threads_of(settings: TlsSettings, suites: EngineSuites = "usual") -> set[int]:
+        threads.clear()
+        async with listening(tls_handler(settings)) as server:
+            full = await handshake(replace(peer(server.sockaddr), suites=suites))
+        assert full.completed
+        return threads - {get_ident()}
+
     monkeypatch.setattr(SSL.Connection, "do_handshake", step)
-    full = await with_settings(TlsSettings(credential=ordinary()))
-    assert full.completed
-    assert threads - {get_ident()}
+    usual = ordinary()
+    assert not await threads_of(TlsSettings(credential=usual))
+    assert await threads_of(TlsSettings(credential=usual), "with DHE")
+    assert await threads_of(TlsSettings(credential=replace(usual, issuers=(usual.certificate,) * 60)))

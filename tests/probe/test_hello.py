@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePublicKey
 from hypothesis import given
@@ -17,6 +15,7 @@ from scanner.tls import extensions as ext
 from scanner.tls.client_hello import ClientHello, Ssl2ClientHello
 from scanner.tls.codepoints import SSL2, SSL3, TLS10, TLS11, TLS12, TLS13
 from scanner.tls.records import HANDSHAKE, RecordReader
+from scanner.values import replace
 from tests.tls.hello_codecs import (
     pull_ec_point_formats,
     pull_key_share,

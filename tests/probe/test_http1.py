@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 import trio
 
@@ -15,6 +13,7 @@ from scanner.probe.evidence import Evidence
 from scanner.probe.http1 import head
 from scanner.probe.observe import run_extra_checks
 from scanner.probe.session import Question
+from scanner.values import replace
 from tests.certs import Authority
 from tests.probe.test_handshake import peer
 from tests.servers import closed_port, say, scripted, silent

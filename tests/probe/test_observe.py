@@ -7,7 +7,6 @@ real: sockets on loopback, and OpenSSL behind those that speak TLS.
 from __future__ import annotations
 
 import socket
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from typing import Literal
@@ -32,6 +31,7 @@ from scanner.probe.observe import add_handshake, observe, summary
 from scanner.probe.offers import Offer, Reply
 from scanner.probe.session import Question
 from scanner.tls.codepoints import SSL2, SSL3, TLS10, TLS11, TLS12, TLS13
+from scanner.values import replace
 from tests.certs import Authority
 from tests.servers import (
     HTTP_400,

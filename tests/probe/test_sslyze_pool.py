@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
@@ -26,6 +26,7 @@ from scanner.model.observation import Flaw, Inquiry
 from scanner.probe import sslyze_pool
 from scanner.probe.sslyze_pool import ANSWER_LIMIT, RECYCLE, STARTTLS, SUITE_COMMANDS, WORKER, SslyzePool, available
 from scanner.tls.codepoints import TLS12, TLS13
+from scanner.values import replace
 from tests.servers import listening, ordinary, silent, smtp, tls_handler, tls_listener
 
 real = pytest.mark.skipif(available() is None, reason="sslyze is not installed: pip install 'adhere[sslyze]'")

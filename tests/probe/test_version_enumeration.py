@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from random import Random
 from typing import Literal, get_args
@@ -30,6 +30,7 @@ from scanner.tls.codepoints import (
     VERSIONS,
 )
 from scanner.tls.names import authentication, is_tls13, needs_credentials
+from scanner.values import replace
 from tests.probe.model_server import (
     ALL_GROUPS,
     DECODE_ERROR,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from scanner.model.finding import Finding, Severity, Status, Verdict
 from scanner.model.inventory import CertificateReport, InventoryRow, RenewalRow, certificate_report
 from scanner.model.row import KeyRow
 from scanner.report.rows import finding_row, timestamp
+from scanner.values import replace
 from tests.report.samples import HOSTILE
 
 NOW = datetime(2026, 11, 21, 10, 0, 3, tzinfo=UTC)

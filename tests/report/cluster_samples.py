@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from scanner.kube.kinds import ROUTE, SECRET
 from scanner.kube.maybe import Unknown
@@ -16,6 +15,7 @@ from scanner.model.observation import Observation, Reach
 from scanner.model.report import Coverage, EndpointRow, Report, ScannerRow
 from scanner.report.coverage import discovery_row
 from scanner.report.rows import endpoint_row, finding_row
+from scanner.values import replace
 from tests.origins import origin
 from tests.report import samples
 from tests.report.certificate_samples import SAID, certificates

@@ -6,7 +6,6 @@ Made by hand and not by ``judge``: a format must print whatever it is given.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from scanner.kube.maybe import Unknown
@@ -18,6 +17,7 @@ from scanner.model.observation import Answers, Attempt, Negotiated, Observation,
 from scanner.model.report import Coverage, EndpointRow, Report, RuleRow, ScannerRow, Summary
 from scanner.report.rows import endpoint_row, finding_row
 from scanner.tls.certificate import CertificateFacts
+from scanner.values import replace
 
 NOW = datetime(2026, 11, 21, 10, 0, 0, tzinfo=UTC)
 

@@ -6,7 +6,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from io import StringIO
 from typing import TextIO
 from xml.etree import ElementTree
@@ -20,6 +19,7 @@ from scanner.model.report import FailOn, NotStarted, Report, fails
 from scanner.report import headline
 from scanner.report.formats import html, json_document, junit, markdown, text
 from scanner.report.rows import endpoint_row, finding_row
+from scanner.values import replace
 from tests.report import cluster_samples, samples
 from tests.report.page_data import endpoints
 from tests.report.samples import finding

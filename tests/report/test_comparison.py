@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from copy import deepcopy
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from scanner.report.comparison import Difference, compare, exit_code
 from scanner.report.formats import json_document
 from scanner.report.results import Results, of_scan, read_report
 from scanner.report.rows import finding_row
+from scanner.values import replace
 from tests.report import cluster_samples, lint_samples
 from tests.report.golden import assert_golden
 from tests.report.samples import HOSTILE, finding

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import replace
 from io import StringIO
 from typing import Any
 
@@ -14,6 +13,7 @@ from scanner.model.controls import Answer, catalogues
 from scanner.model.report import EndpointRow, Report
 from scanner.report import FORMATS
 from scanner.report.formats import control_results
+from scanner.values import replace
 from tests.report import cluster_samples, samples
 from tests.report.page_data import endpoints
 from tests.report.test_markdown import cells, tokens

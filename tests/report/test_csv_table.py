@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -16,6 +15,7 @@ from scanner.model.report import Report
 from scanner.report import headline
 from scanner.report.escape import plain
 from scanner.report.formats import csv_table
+from scanner.values import replace
 from tests.report import cluster_samples, lint_samples, samples
 from tests.report.golden import assert_golden
 from tests.report.samples import finding

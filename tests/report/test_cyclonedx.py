@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from io import StringIO
 from typing import Any
 
@@ -13,6 +12,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 
 from scanner.model.report import Report
 from scanner.report.formats import cyclonedx
+from scanner.values import replace
 from tests.report import cluster_samples, samples
 
 VALIDATOR = JsonStrictValidator(SchemaVersion.V1_6)

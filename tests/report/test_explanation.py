@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from scanner.kube.maybe import Unknown
 from scanner.kube.profile_catalogue import load_profile
 from scanner.model.expectation import Expectation
 from scanner.report.explanation import explain
+from scanner.values import replace
 from tests.report.samples import endpoint
 
 ENDPOINT = endpoint("a", 1)

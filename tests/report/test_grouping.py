@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +13,7 @@ from scanner.model.report import EndpointRow, FindingRow
 from scanner.report import headline
 from scanner.report.grouping import groups, merged
 from scanner.report.rows import endpoint_row, finding_row
+from scanner.values import replace
 from tests.report import cluster_samples, samples
 from tests.report.samples import finding
 
@@ -90,6 +90,17 @@ def test_a_name_in_the_message_does_not_divide_a_group() -> None:
         row["findings"][0]["message"] = f"{row['id']} accepts too much"
     (group,) = groups(rows)
     assert group.row["message"] == "<listener> accepts too much"
+
+
+def test_certificates_for_other_names_are_one_group() -> None:
+    rows = list[EndpointRow]()
+    for number in (1, 2):
+        row, name = _failing(f"w{number}", number, "renew it"), f"w{number}.shop.example"
+        found: FindingRow = {**row["findings"][0], "expected": [f"a certificate for {name}"]}
+        rows.append({**row, "server_name": name, "findings": [found]})
+    (group,) = groups(rows)
+    assert group.row["expected"] == ["a certificate for <name>"]
+    assert groups(rows[:1])[0].row["expected"] == ["a certificate for w1.shop.example"]
 
 
 def test_another_fix_or_severity_is_another_group_and_the_worst_and_largest_come_first() -> None:

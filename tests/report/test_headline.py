@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from scanner.model.finding import OUTCOMES, Finding
@@ -11,6 +9,7 @@ from scanner.model.observation import Answers, Observation, Reach
 from scanner.model.report import EndpointRow, Summary
 from scanner.report import headline
 from scanner.report.rows import VERSIONS, endpoint_row
+from scanner.values import replace
 from tests.report import samples
 from tests.report.samples import EXPECTATION, endpoint, finding, speaking
 

@@ -6,7 +6,6 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
 from io import StringIO
@@ -20,6 +19,7 @@ from scanner.model.report import EndpointRow, Report
 from scanner.report import certificates
 from scanner.report.formats import html
 from scanner.report.rows import endpoint_row, finding_row
+from scanner.values import replace
 from tests.report import certificate_samples, cluster_samples, samples
 from tests.report.page_data import endpoints
 from tests.report.samples import finding

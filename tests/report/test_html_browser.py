@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +17,7 @@ from scanner.model.finding import OUTCOMES
 from scanner.model.report import Posture
 from scanner.report.atomic import atomic_write
 from scanner.report.formats import html
+from scanner.values import replace
 from tests.report import cluster_samples, samples
 
 _CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any, get_args
@@ -46,6 +45,7 @@ from scanner.model.well_known import Rotation
 from scanner.report.formats import json_document
 from scanner.report.rows import VERSIONS
 from scanner.tls.names import version_name
+from scanner.values import replace
 from tests.report import certificate_samples, cluster_samples, samples
 from tests.report.samples import finding
 

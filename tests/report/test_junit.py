@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from xml.etree import ElementTree
@@ -17,6 +16,7 @@ from scanner.model.lint_report import LintReport
 from scanner.model.report import EndpointRow, Report
 from scanner.report.formats import junit
 from scanner.report.rows import endpoint_row
+from scanner.values import replace
 from tests.report import certificate_samples, cluster_samples, lint_samples, samples
 from tests.report.certificate_samples import VIOLATES
 from tests.report.golden import assert_golden

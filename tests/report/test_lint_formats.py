@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from jsonschema import Draft202012Validator
 from scanner.model.lint_report import SCHEMA, LintReport, exit_code
 from scanner.report import LINT_FORMATS
 from scanner.report.formats import lint_text
+from scanner.values import replace
 from tests.report.golden import assert_golden
 from tests.report.lint_samples import every, finding, hostile, judged, report, undecided, unreadable
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from datetime import timedelta
 from itertools import starmap
 
@@ -12,6 +11,7 @@ import pytest
 from scanner.model.report import EndpointRow
 from scanner.report.formats.matrix import COLUMNS, EXPIRED, EXPIRING, PLAINTEXT, POST_QUANTUM, WEAK, Matrix, traits
 from scanner.report.rows import endpoint_row
+from scanner.values import replace
 from tests.report import cluster_samples, samples
 
 
@@ -72,13 +72,17 @@ def test_expiry_is_that_of_the_leaf(days: int, expired: str, expiring: str) -> N
 def test_post_quantum_follows_its_finding() -> None:
     row = _row("intermediate")
     (base, *_) = row["findings"]
-    answers: tuple[tuple[str, list[str], str], ...] = (
-        ("pass", ["X25519MLKEM768"], "yes"),
-        ("pass", [], "no"),
-        ("inconclusive", [], "unknown"),
+    required = ["TLSv1.3 with X25519MLKEM768 or another group with ML-KEM"]
+    answers: tuple[tuple[str, list[str], list[str], str], ...] = (
+        ("pass", [], ["X25519MLKEM768"], "yes"),
+        ("pass", [], [], "no"),
+        ("inconclusive", [], [], "unknown"),
+        ("pass", required, [], "yes"),
+        ("fail", required, ["TLSv1.3 is refused"], "no"),
     )
-    for verdict, observed, state in answers:
-        row["findings"] = [{**base, "rule": "tls-pq-readiness", "verdict": verdict, "observed": observed}]
+    for verdict, expected, observed, state in answers:
+        finding = {**base, "rule": "tls-pq-readiness", "verdict": verdict}
+        row["findings"] = [{**finding, "expected": expected, "observed": observed}]  # type: ignore[typeddict-item]
         assert traits(row, samples.NOW)[POST_QUANTUM] == state
 
 

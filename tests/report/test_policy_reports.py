@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from io import StringIO
 from typing import Any
 
@@ -14,6 +13,7 @@ from scanner.model.finding import Status, Verdict
 from scanner.model.report import Report
 from scanner.report.escape import plain
 from scanner.report.formats import policy_reports
+from scanner.values import replace
 from tests.report import cluster_samples, samples
 from tests.report.samples import HOSTILE, finding
 from tests.report.test_sarif import row

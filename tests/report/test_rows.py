@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -12,6 +11,7 @@ from scanner.model.observation import Answers, Observation, Reach
 from scanner.model.report import EndpointRow
 from scanner.report.rows import certificate_row, endpoint_row, timestamp
 from scanner.tls.certificate import CertificateFacts
+from scanner.values import replace
 from tests.report import samples
 from tests.report.samples import EXPECTATION, TLS10, TLS12, TLS13, X25519, endpoint, speaking
 

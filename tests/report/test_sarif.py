@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from email import message_from_string
 from email.message import Message
 from importlib.metadata import PackageNotFoundError
@@ -21,6 +20,7 @@ from scanner.model.report import EndpointRow, Report
 from scanner.report import issues
 from scanner.report.formats import sarif
 from scanner.report.rows import endpoint_row
+from scanner.values import replace
 from tests.report import cluster_samples, lint_samples, samples
 from tests.report.samples import finding
 

@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -16,6 +15,7 @@ from scanner.report.escape import width as columns
 from scanner.report.formats import text
 from scanner.report.page import Page
 from scanner.report.rows import endpoint_row
+from scanner.values import replace
 from tests.report import samples
 from tests.report.golden import assert_golden
 from tests.report.samples import finding

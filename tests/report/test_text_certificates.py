@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from io import StringIO
 
 from scanner.model.inventory import InventoryRow, certificate_report
 from scanner.model.report import Report
 from scanner.report.formats import text
 from scanner.report.rows import finding_row
+from scanner.values import replace
 from tests.report import certificate_samples as samples
 from tests.report import cluster_samples
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -14,6 +13,7 @@ from scanner.model.report import EndpointRow, Report
 from scanner.report.escape import width as columns
 from scanner.report.formats import text
 from scanner.report.rows import endpoint_row
+from scanner.values import replace
 from tests.report import cluster_samples, samples
 from tests.report.cluster_samples import USER, endpoint
 from tests.report.golden import assert_golden

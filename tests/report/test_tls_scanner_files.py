@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from io import StringIO
 from typing import Any, TextIO
 from xml.etree import ElementTree as ET
@@ -19,6 +18,7 @@ from scanner.model.report import EndpointRow, Report
 from scanner.report import COMPATIBLE_FORMATS
 from scanner.report.formats import tls_scanner_files
 from scanner.report.rows import endpoint_row
+from scanner.values import replace
 from tests.report import cluster_samples, samples
 from tests.report.samples import finding
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
+from scanner.values import replace
 from tests.zoo import gnutls, golang, haproxy, jsse, libraries, nginx, openssl, stunnel
 from tests.zoo.certificates import Pki, make_pki
 from tests.zoo.processes import Launch, free_address, program, serving

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from scanner.assessment import READS, Viewpoint, assess
@@ -24,6 +24,7 @@ from scanner.model.report import EndpointRow, FindingRow, exit_code
 from scanner.probe.limits import Gate, Limits
 from scanner.report.stream import RowFile
 from scanner.scan import Settings, scan
+from scanner.values import replace
 from tests.expect.stories import CLUSTERS
 
 WHOLE = (REFERENCE_GRANT, TLS_CERTIFICATE_DELEGATION, HEPTIO_DELEGATION, TLS_ROUTE)

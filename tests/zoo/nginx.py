@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
+from scanner.values import replace
 from tests.zoo import openssl
 from tests.zoo.certificates import Pki
 from tests.zoo.processes import Launch, program

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from scanner.values import replace
 from tests.certs import Authority
 from tests.servers import say, scripted
 from tests.zoo import declared, envoy

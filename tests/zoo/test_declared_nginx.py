@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from scanner.values import replace
 from tests.certs import Authority, Credential
 from tests.zoo import declared, openssl
 from tests.zoo.declared import Told

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 import pytest
 
+from scanner.values import replace
 from tests.zoo import envoy, test_declared_envoy, test_declared_router
 from tests.zoo.envoy import Chain
 from tests.zoo.processes import free_address, program

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
+from scanner.values import replace
 from tests.certs import Authority
 from tests.zoo import declared, router
 from tests.zoo.declared import Told

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal, TextIO, get_args
 
 import click
+from msgspec import Struct, field
 
 from scanner.certificates import READS, Certificates, configuration_line, inventory_row
 from scanner.cli.certificate_files import Files, password
@@ -43,6 +43,7 @@ from scanner.report.page import findings as write_findings
 from scanner.report.rows import finding_row
 from scanner.report.stream import dumps, write_document
 from scanner.tls.certificate import CertificateFacts
+from scanner.values import replace
 
 OnCertificate = Callable[[HeldCertificate], None]
 """Called with every certificate in an object of the cluster."""
@@ -192,8 +193,7 @@ def _installation(document: Located) -> Listing:
     return Listing(certificates=[], judged={}, findings=findings, problems=[], configuration=asked)
 
 
-@dataclass(slots=True)
-class _Search:
+class _Search(Struct):
     """The certificates and problems found so far."""
 
     files: Files
@@ -291,8 +291,7 @@ _DIGEST = 16
 """Hexadecimal digits of a digest in the text."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
+class Listing(Struct, frozen=True, kw_only=True):
     """Certificates in each of their places, with their rows and findings."""
 
     certificates: Sequence[HeldCertificate]

@@ -6,8 +6,9 @@ from typing import get_args
 
 import click
 
-from scanner.cli.output import either, parse_outputs, write_reports
+from scanner.cli.output import parse_outputs, write_reports
 from scanner.cli.results_directory import read_results
+from scanner.cli.shared_options import either
 from scanner.cli.streams import width
 from scanner.errors import UsageError
 from scanner.model.finding import SEVERITIES

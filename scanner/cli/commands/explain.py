@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields, replace
 
 import click
 
@@ -25,6 +24,7 @@ from scanner.report.bug import Bug, bug_report
 from scanner.report.escape import plain
 from scanner.report.explanation import explain as explanation
 from scanner.report.page import counted, exit_text
+from scanner.values import replace
 
 
 def names(endpoint: Endpoint) -> set[str]:
@@ -51,7 +51,7 @@ _MOST = 20
 def _listeners(context: click.Context) -> Iterator[str]:
     """Yield the ids of the listeners of the cluster or snapshot that the options select."""
     asked = ClusterAsked(
-        **{each.name: context.params[each.name] for each in fields(ClusterAsked) if each.name in context.params}
+        **{each: context.params[each] for each in ClusterAsked.__struct_fields__ if each in context.params}
     )
     view = viewpoint(asked, load_policy(None), None)
     for snapshot in snapshots(asked, READS):

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import get_args
 
 import click
+from msgspec import Struct
 
 from scanner.cli.inputs import load_policy, snapshots
-from scanner.cli.output import either, parse_outputs, write_reports
+from scanner.cli.output import parse_outputs, write_reports
 from scanner.cli.shared_options import (
     BASELINE,
     CONTEXTS,
@@ -22,7 +22,7 @@ from scanner.cli.shared_options import (
     ClusterAsked,
     Group,
     Grouped,
-    completion,
+    formats_option,
     refuse_empty,
 )
 from scanner.errors import UsageError
@@ -30,12 +30,12 @@ from scanner.files.source_positions import shown
 from scanner.model.lint_report import SCHEMA, LintReport, exit_code
 from scanner.model.report import FailOn
 from scanner.report import LINT_FORMATS
+from scanner.values import replace
 
 _NAMESPACE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(Struct, frozen=True, kw_only=True):
     """The options about the report."""
 
     formats: tuple[str, ...]
@@ -81,14 +81,7 @@ _GROUPS = (
 )
 @click.option("--as", "user", metavar="USER", help="Check whether USER may set hosts and certificates of Routes.")
 @click.option("--as-group", "groups", metavar="GROUP", multiple=True, help="A group of that USER; repeatable.")
-@click.option(
-    "--format",
-    "formats",
-    metavar="FMT[=PATH]",
-    multiple=True,
-    shell_complete=completion(lambda _: LINT_FORMATS),
-    help=f"{either(LINT_FORMATS)}; repeatable.  [default: text]",
-)
+@formats_option(LINT_FORMATS)
 @click.option(
     "--fail-on",
     type=click.Choice(get_args(FailOn)),

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import click
 
+from scanner.cli.shared_options import split
 from scanner.cluster.rbac import OPTIONS, as_yaml, cluster_role
 
 
 @click.command(
     epilog="WHAT is " + ", ".join(OPTIONS) + ". Each adds a role whose description states its risk.",
 )
-@click.option("--with", "with_", metavar="WHAT,...", default="", help="Optional permissions, each as a role.")
+@click.option(
+    "--with",
+    "with_",
+    metavar="WHAT,...",
+    multiple=True,
+    callback=split,
+    help="Optional permissions, each as a role; repeatable.",
+)
 @click.option("--service-account", metavar="NS/NAME", help="Also print this service account and its bindings.")
-def rbac(with_: str, service_account: str | None) -> None:
+def rbac(with_: tuple[str, ...], service_account: str | None) -> None:
     """Print the ClusterRole that a scan needs, as YAML. It allows reading only what adhere reads.
 
     \b
@@ -20,5 +28,4 @@ def rbac(with_: str, service_account: str | None) -> None:
     """
     from scanner.assessment import READS  # noqa: PLC0415 - the stages behind it take longer than the help
 
-    options = [part.strip() for part in with_.split(",") if part.strip()]
-    click.echo(as_yaml(cluster_role(READS, options, service_account)), nl=False)
+    click.echo(as_yaml(cluster_role(READS, with_, service_account)), nl=False)

@@ -7,20 +7,21 @@ from typing import get_args
 
 import click
 
-from scanner.cli.output import FORMATS, either
+from scanner.cli.output import FORMATS
 from scanner.cli.shared_options import (
     BASELINE,
     COUNT,
     DEFAULT_PROFILE,
     POLICY,
     PROFILES,
+    PUSH,
     QUIET,
     RATE,
     SECONDS,
     Group,
     Grouped,
-    completion,
     dialled_cluster,
+    formats_option,
 )
 from scanner.model.report import FailOn
 
@@ -41,7 +42,7 @@ _GROUPS = (
     Group(
         "Results",
         "adhere scan --cluster --format text --format html=report.html --fail-on high",
-        "--format --brief --publish --compat --fail-on --baseline --save --history --dry-run --quiet --verbose",
+        "--format --brief --publish --push --compat --fail-on --baseline --save --history --dry-run --quiet --verbose",
     ),
     Group(
         "Parts",
@@ -51,7 +52,7 @@ _GROUPS = (
     Group(
         "Speed",
         "adhere scan --cluster --rate 50",
-        "--rate --concurrency --per-host --timeout --deadline",
+        "--rate --workers --concurrency --per-host --timeout --deadline",
     ),
 )
 
@@ -70,20 +71,14 @@ _GROUPS = (
     type=click.Choice(["inventory", "verdict"]),
     help="verdict tests what the profile forbids; inventory also lists all that is accepted.  [default: inventory]",
 )
-@click.option(
-    "--format",
-    "formats",
-    metavar="FMT[=PATH]",
-    multiple=True,
-    shell_complete=completion(lambda _: FORMATS),
-    help=f"{either(FORMATS)}; repeatable.  [default: text]",
-)
+@formats_option(FORMATS)
 @click.option("--brief", is_flag=True, help="JSON without refused suites, connections and details of what passed.")
 @click.option(
     "--publish",
     type=click.Choice(["openreports", "policyreport"]),
     help="Also write a report for each scanned object into its cluster, and remove stale ones.",
 )
+@PUSH
 @click.option(
     "--fail-on",
     type=click.Choice(get_args(FailOn)),
@@ -91,6 +86,12 @@ _GROUPS = (
 )
 @click.option("--timeout", type=SECONDS, metavar="S", help="Timeout of one connection.  [default: 5]")
 @click.option("--deadline", type=SECONDS, metavar="S", help="Time limit of one endpoint.  [default: 60]")
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 256),
+    metavar="N",
+    help="Processes that probe.  [default: one for each core, or 1 up to 50 endpoints]",
+)
 @click.option("--concurrency", type=COUNT, metavar="N", help="Endpoints probed at once.  [default: 50]")
 @click.option(
     "--per-host", type=COUNT, metavar="N", help="Maximum of connections at once to one address.  [default: 4]"
@@ -127,8 +128,8 @@ _GROUPS = (
     help="Fail every TLS listener without TLS 1.3 and a group with ML-KEM.",
 )
 @dialled_cluster
-@click.option("--save", metavar="DIR", help="Save the scan for adhere whatif. Private keys are not saved.")
-@click.option("--resume", metavar="DIR", help="Go on with the scan that was saved in DIR; nothing is asked again.")
+@click.option("--save", metavar="DIR|URL", help="Save the scan for adhere whatif. Private keys are not saved.")
+@click.option("--resume", metavar="DIR|URL", help="Go on with the scan that was saved in DIR; nothing is asked again.")
 @click.option("--shard", metavar="I/N|auto", help="Probe a part of --resume DIR; auto in an Indexed Job.")
 @click.option("--wait", type=SECONDS, metavar="S", help="Wait for --resume DIR to be written by another process.")
 @click.option("--history", metavar="DIR", help="Directory with saved scans: the HTML shows outcomes over time.")

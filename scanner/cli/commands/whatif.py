@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from scanner.report.atomic import atomic_write
 from scanner.report.stream import read_findings, read_rows
 from scanner.report.whatif import Comparison, compare, exit_code, rotations, write_json, write_text
 from scanner.saved_scan import Rejudged, component_files, earlier_places, load_head, rejudge
+from scanner.values import replace
 
 
 @click.command()

@@ -6,9 +6,11 @@ Errors have the API server's wording: ``meta/v1 Status`` (apimachinery ``pkg/api
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
+
+from msgspec import Struct, field
 
 from scanner.kube.kinds import Kind
 
@@ -16,8 +18,7 @@ JSON = "application/json"
 TEXT = "text/plain; charset=utf-8"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     """A request of a client."""
 
     method: str = "GET"
@@ -37,8 +38,7 @@ class Request:
         return dict(parse_qsl(urlsplit(self.target).query, keep_blank_values=True))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Response:
+class Response(Struct, frozen=True, kw_only=True):
     """A response with its body."""
 
     code: int = 200
@@ -46,8 +46,7 @@ class Response:
     content_type: str = JSON
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PortForward:
+class PortForward(Struct, frozen=True, kw_only=True):
     """Upgrade to a WebSocket, and connect it to a port of a pod."""
 
     namespace: str

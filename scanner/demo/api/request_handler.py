@@ -8,9 +8,10 @@ asks for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
+
+from msgspec import Struct
 
 from scanner.demo.api.messages import (
     JSON,
@@ -101,8 +102,7 @@ _LONGEST_WATCH = 1800.0
 """Seconds of a watch without ``timeoutSeconds``; the real server takes between this and twice as long."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Watch:
+class Watch(Struct, frozen=True, kw_only=True):
     """A response of one line for each write, as long as the watch lasts, without bookmarks."""
 
     resource: Resource
@@ -113,8 +113,7 @@ class Watch:
     """The line for a write, or None if the watch does not select the object."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Api:
+class Api(Struct, frozen=True, kw_only=True):
     """The API server without its sockets."""
 
     store: Store

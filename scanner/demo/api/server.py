@@ -13,12 +13,12 @@ import math
 import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from email.utils import formatdate
 from functools import partial
 
 import h11
 import trio
+from msgspec import Struct
 from OpenSSL import SSL
 
 from scanner.cluster.websocket import BINARY, CLOSE, NORMAL, PING, PONG, BrokenWebSocket, Frames, accept_of
@@ -56,8 +56,7 @@ async def _serve(api: Api, context: SSL.Context, connect: Connect, transport: tr
     await stream.finish()
 
 
-@dataclass(kw_only=True)
-class _Connection:
+class _Connection(Struct, kw_only=True):
     """One connection: requests, one after the other."""
 
     api: Api

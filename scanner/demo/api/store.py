@@ -12,9 +12,10 @@ import json
 import re
 import uuid
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from scanner.demo.api.messages import bad_request
 from scanner.kube.kinds import Kind
@@ -32,8 +33,7 @@ _IDENTITY = uuid.UUID("6f5d1a2e-0b3c-4d1e-9f80-adeb0e000000")
 _TOKEN_VERSION = "meta.k8s.io/v1"  # noqa: S105 - not a secret
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resource:
+class Resource(Struct, frozen=True, kw_only=True):
     """One resource that the server serves."""
 
     kind: Kind
@@ -49,8 +49,7 @@ class Resource:
         return {"kind": self.kind.name, "apiVersion": group_version, **found}
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """One write to an object, as a watch reports it (``meta/v1 WatchEvent``)."""
 
     revision: int

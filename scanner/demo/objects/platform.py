@@ -46,7 +46,7 @@ _HEALTHY = conditions(Available="True", Progressing="False", Degraded="False", U
 def api_server() -> Object:
     """The APIServer object: Modern for all components, enforced."""
     return {
-        "metadata": {"name": "cluster"},
+        "metadata": {"name": "cluster", "generation": 1, "creationTimestamp": "2026-01-05T08:00:00Z"},
         "spec": {
             "audit": {"profile": "Default"},
             "tlsSecurityProfile": {"type": "Modern", "modern": {}},

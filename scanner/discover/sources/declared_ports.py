@@ -8,9 +8,10 @@ A declared port may be closed and an open one undeclared (core/v1 ContainerPort:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from scanner.discover import hints, services, workloads
 from scanner.discover.index import Index, Source
@@ -41,8 +42,7 @@ class _ProbedPort(NamedTuple):
     host: str = ""
 
 
-@dataclass(slots=True)
-class _Port:
+class _Port(Struct):
     """A port of a pod, with all claims of its containers."""
 
     number: int

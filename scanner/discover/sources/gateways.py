@@ -7,7 +7,6 @@ Backend.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from scanner.discover.index import Index, Source
 from scanner.discover.listener_claims import Claim, Found, backend, reached
@@ -42,6 +41,7 @@ from scanner.kube.meta import LabelSelector
 from scanner.kube.objects import KubeObject
 from scanner.model.endpoint import Origin, Owner
 from scanner.model.observation import ClientCertificate
+from scanner.values import replace
 
 MAX_ADDRESSES = 32
 MAX_REFERENCES = 32

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from scanner.errors import InputError
 from scanner.files.source_positions import Steps, shown
@@ -18,8 +19,7 @@ READS: Final[tuple[Kind, ...]] = (CONTOUR_CONFIGURATION, CONTOUR_DEPLOYMENT, CON
 """The kinds that ``configurations`` reads."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Configuration:
+class Configuration(Struct, frozen=True, kw_only=True):
     """The settings in one object."""
 
     holder: KubeObject

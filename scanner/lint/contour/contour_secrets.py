@@ -7,8 +7,9 @@ dates, so a fault only shows when Envoy refuses the certificate, or serves it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from scanner.files.source_positions import Steps
 from scanner.kube import ingress, references
@@ -49,8 +50,7 @@ _WHAT: Final[Mapping[references.ReferenceRole, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
+class Use(Struct, frozen=True, kw_only=True):
     """One reference to a Secret."""
 
     steps: Steps
@@ -81,8 +81,7 @@ def of_object(subject: Subject) -> Iterator[Use]:
         yield Use(steps=link.steps, secret=secret, what=_WHAT[link.role], hosts=link.hosts if certificate else ())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Permission:
+class Permission(Struct, frozen=True, kw_only=True):
     """The answer if a reference is allowed."""
 
     allowed: bool | None

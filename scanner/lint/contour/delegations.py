@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Final
 
 from scanner.files.source_positions import Steps, shown
@@ -39,6 +38,7 @@ from scanner.lint.references import READS as SECRETS
 from scanner.lint.references import secret_of
 from scanner.model.declared import Declared, Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
+from scanner.values import replace
 
 # --- References -------------------------------------------------------------------------------------------------------
 

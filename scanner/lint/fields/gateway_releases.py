@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from scanner.kube.kinds import (
     BACKEND_TLS_POLICY,
@@ -22,8 +23,7 @@ EACH: Final = "[]"
 """In a path, each item of a list."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Former:
+class Former(Struct, frozen=True, kw_only=True):
     """A field that is in no current CRD."""
 
     path: tuple[str, ...]
@@ -70,8 +70,7 @@ FORMER: Final[Mapping[Kind, tuple[Former, ...]]] = {
 """By kind."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Later:
+class Later(Struct, frozen=True, kw_only=True):
     """A field that former CRDs do not have yet."""
 
     path: tuple[str, ...]
@@ -99,8 +98,7 @@ _CHANNEL: Final = "gateway.networking.k8s.io/channel"
 _RELEASE: Final = re.compile(r"v?1\.([0-9]{1,3})\b", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Installed:
+class Installed(Struct, frozen=True):
     """The release of a CRD that is installed."""
 
     minor: int

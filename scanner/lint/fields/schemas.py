@@ -8,7 +8,6 @@ result with a real API server, value by value.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import cache
 from typing import Any, Final, cast
 
@@ -18,6 +17,7 @@ from scanner.kube.objects import KubeObject
 from scanner.kube.schema import Change, Constraint, Difference, Record, Schema, definition, differences, parse_schema
 from scanner.lint.fields.constraints import CEL, IN_GO, LABEL, LABELS, RBAC
 from scanner.model.object_rule import Subject
+from scanner.values import replace
 
 KINDS: Final = (
     kinds.GATEWAY, kinds.LISTENER_SET, kinds.X_LISTENER_SET, kinds.BACKEND_TLS_POLICY, kinds.TLS_ROUTE,

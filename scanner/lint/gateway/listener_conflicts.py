@@ -4,9 +4,10 @@ overlapping names, over which a client can reuse a connection (GEP-3567)."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import combinations, groupby
 from typing import Final
+
+from msgspec import Struct, field
 
 from scanner.kube.gateway import (
     HOLDERS,
@@ -38,8 +39,7 @@ _MOST: Final = 256
 """Listeners of one Gateway that are compared with each other, each with each."""
 
 
-@dataclass(slots=True)
-class _Sharing:
+class _Sharing(Struct):
     ports: list[list[Listener]] = field(default_factory=list)
     """The listeners of each port with several, in their order of precedence."""
     pairs: dict[HolderKey, list[tuple[Listener, Listener]]] = field(default_factory=dict)
@@ -109,16 +109,14 @@ _BY_NAME = frozenset({"HTTP", "HTTPS", "TLS"})
 """Protocols whose listeners can share a port, distinguished by hostname."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Conflict:
+class _Conflict(Struct, frozen=True):
     message: str
     field: str
     optional: bool = False
     """True if an implementation may accept both."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Lost:
+class _Lost(Struct, frozen=True):
     """A listener that is not accepted."""
 
     listener: Listener

@@ -4,9 +4,10 @@ apis/v1 ``ReferenceGrantSpec``)."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 from scanner.files.source_positions import dotted, shown
 from scanner.kube import kinds
@@ -18,6 +19,7 @@ from scanner.lint.gateway.listener_certificates import references
 from scanner.lint.gateway.listeners import listeners
 from scanner.model.declared import Declared, Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
+from scanner.values import replace
 
 _CERTIFICATE_HOLDERS: Final = frozenset({("", "Secret"), ("", "ConfigMap")})
 _CORE: Final = frozenset({"core", "v1"})
@@ -92,8 +94,7 @@ def check_grants(subject: Subject) -> Iterator[Flaw]:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Near:
+class _Near(Struct, frozen=True, kw_only=True):
     """The one field of a ReferenceGrant that differs from a reference."""
 
     grant: ReferenceGrant

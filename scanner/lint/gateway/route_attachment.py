@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
+
+from msgspec import Struct, field
 
 from scanner.files.source_positions import dotted, shown
 from scanner.kube import gateway_routes
@@ -29,16 +30,14 @@ _OPTIONAL_HOSTNAMES: Final = "/v1alpha2"
 # --- Attachments of all routes ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Attachment(gateway_routes.Attachment):
+class Attachment(gateway_routes.Attachment, frozen=True):
     """The listeners of one parent that a route is attached to, or the reason why there are none."""
 
     missing: Missing | None = None
     """The parent, or a Namespace whose labels decide, if it was not found."""
 
 
-@dataclass(slots=True)
-class _Attachments:
+class _Attachments(Struct):
     of_route: dict[HolderKey, list[Attachment]] = field(default_factory=dict)
     of_listener: dict[tuple[HolderKey, Steps], list[Attached]] = field(default_factory=dict)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import chain
 from typing import Final
 
@@ -19,6 +18,7 @@ from scanner.lint.references import covers_name
 from scanner.model.declared import Declared, Missing
 from scanner.model.lint_report import NOT_GIVEN
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
+from scanner.values import replace
 
 _USERS: Final[tuple[Kind, ...]] = (
     kinds.ROUTE,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
+
+from msgspec import Struct
 
 from scanner.files.source_positions import Steps, shown
 from scanner.kube.ingress import CLASS_ANNOTATION, TLS_CERT_NAMESPACE, Ingress, ingress_class
@@ -19,6 +20,7 @@ from scanner.lint.referenced_certificates import leaf_of
 from scanner.lint.references import READS, look_up, secret_of, served_flaws
 from scanner.model.declared import Declared, Missing
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
+from scanner.values import replace
 
 _FIELD: Final = ("spec", "ingressClassName")
 _SHOWN: Final = 3
@@ -112,8 +114,7 @@ def check_class(subject: Subject) -> Iterator[Flaw]:
 CLASS = ObjectRule(id="ingress-class", subjects=(INGRESS,), reads=(INGRESS_CLASS,), check=check_class)
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(Struct, frozen=True):
     """One host of one entry of ``spec.tls``."""
 
     ingress: KubeObject

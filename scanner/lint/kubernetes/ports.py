@@ -6,9 +6,10 @@ All of them are about one listener, so of two that contradict each other at leas
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
+
+from msgspec import Struct
 
 from scanner.files.source_positions import Steps
 from scanner.kube.kinds import DEPLOYMENT, POD, SERVICE, Kind
@@ -27,8 +28,7 @@ MOST: Final = 100
 """Containers of a pod, ports of a container or Service, and objects that one object selects."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class Claim(Struct, frozen=True, kw_only=True):
     """A claim of one field about one port."""
 
     tls: bool
@@ -59,8 +59,7 @@ def named_ports(workload: KubeObject) -> dict[str, int]:
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Probe:
+class Probe(Struct, frozen=True, kw_only=True):
     """A probe or hook by HTTP."""
 
     what: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from ipaddress import ip_address
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
@@ -20,6 +19,7 @@ from scanner.model.finding import Severity
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
 from scanner.model.pem import REMOVED, broken, decoded, form_of
 from scanner.tls.certificate import CertificateFacts
+from scanner.values import replace
 
 _INJECTED: Final[Mapping[str, str]] = {
     "service.beta.openshift.io/inject-cabundle": "the service CA operator",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from scanner.files.problems import did_you_mean
 from scanner.files.source_positions import Steps, shown
@@ -84,8 +85,7 @@ def check_conflict(subject: Subject) -> Iterator[Flaw]:
         yield undecided(missing, _SELECTOR, f"whether {unclear.reference} selects the same pool")
 
 
-@dataclass(frozen=True, slots=True)
-class _Choices:
+class _Choices(Struct, frozen=True):
     """KubeletConfigs and the pools that they select, by pool and by selector."""
 
     every: tuple[KubeletConfig, ...]

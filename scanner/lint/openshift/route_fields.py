@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from scanner.files.problems import did_you_mean
 from scanner.files.source_positions import Steps, shown
@@ -46,8 +47,7 @@ _ACTIONS: Final[Mapping[str, Callable[[Route], object]]] = {
 _POLICY: Final = (*_TLS, "insecureEdgeTerminationPolicy")
 
 
-@dataclass(frozen=True, slots=True)
-class _Refusal:
+class _Refusal(Struct, frozen=True):
     """One check of the API server."""
 
     at: tuple[str, ...]

@@ -4,7 +4,6 @@ certificates."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import islice
 from typing import Final
 
@@ -15,6 +14,7 @@ from scanner.lint.openshift.ingress_controllers import uncovered
 from scanner.model.declared import Declared, Missing
 from scanner.model.lint_report import NOT_GIVEN
 from scanner.model.object_rule import Flaw, ObjectRule, Subject, undecided
+from scanner.values import replace
 
 _HOST: Final = ("spec", "host")
 _OTHERS: Final = 50

@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, TextIO
+
+from msgspec import Struct, field
 
 from scanner.model.finding import OUTCOMES, SEVERITIES
 from scanner.model.finding import outcome as outcome_of
@@ -32,8 +33,7 @@ _LONGEST: Final = 6000
 # --- packing ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class Pack:
+class Pack(Struct):
     """A table of JSON values, each distinct one once.
 
     A list has the numbers of its items. An object has the number of its list of keys, from -1 downwards, and then the

@@ -11,14 +11,15 @@ import re
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from hashlib import sha256
 from heapq import nsmallest
 from io import StringIO
 from itertools import islice
 from typing import TYPE_CHECKING, TextIO
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from scanner.data import data
 from scanner.model.component_tally import ComponentRow, name_of
@@ -52,8 +53,6 @@ def write(report: Report, out: TextIO) -> None:
     """Write the page, row by row."""
     from markupsafe import Markup  # noqa: PLC0415 - jinja2 is slow to import
 
-    environment = _environment()
-    environment.globals["details"] = partial(headline.details, controls=headline.controls_of(report))
     matrix = Matrix(now=moment(report.finished))
     served: dict[str, FindingRow] = {}
     found = groups(_certificates(matrix.watch(report.rows()), served))
@@ -66,47 +65,50 @@ def write(report: Report, out: TextIO) -> None:
     wide = sorted(filter(headline.open_question, others), key=headline.importance)
     notes = [one for one in others if not headline.open_question(one)]
     style, script = _source("report.css"), _source("report.js")
-    page = environment.get_template(
-        "report.html.j2"
-    ).generate(
-        report=report,
-        data=lambda: Markup(_data(report, found)),  # noqa: S704 - escaped for its element
-        clusters=list(_clusters(report.cluster)),
-        failures=list(_failures(found[:MOST_FINDINGS], wide[:MOST_FINDINGS])),
-        failures_left_out=max(len(found) - MOST_FINDINGS, 0) + max(len(wide) - MOST_FINDINGS, 0),
-        posture=posture(report),
-        matrix=matrix,
-        matrix_lines=matrix.lines(MOST_LINES),
-        states=SHOWN,
-        components=[_component(row, common) for row in rows[:MOST_COMPONENTS]],
-        components_left_out=max(len(rows) - MOST_COMPONENTS, 0),
-        common=common,
-        legend=headline.legend(rows),
-        certificates=certificates,
-        chart_base=BASE,
-        notes=nsmallest(MOST_FINDINGS, notes, key=headline.importance),
-        notes_left_out=max(len(notes) - MOST_FINDINGS, 0),
-        outcomes=report.summary.outcomes,
-        binding=report.summary.outcomes["fail"],
-        discovery=discovery,
-        unread=missing(discovery) if discovery else [],
-        unseen=len(unseen(report.coverage)),
-        stopped=stopped(report.coverage),
-        shown=min(report.summary.endpoints, MOST_ROWS),
-        severities=SEVERITIES[::-1],
-        symbols=headline.SYMBOLS,
-        words=headline.WORDS,
-        order=OUTCOMES,
-        never_fails=NEVER_FAILS,
-        plain_statuses=headline.PLAIN_STATUSES,
-        trust=trust_line(report.summary),
-        exit=exit_line(report),
-        excused=headline.excused(report.summary),
-        rules_by_count=sorted(report.summary.rules.items(), key=lambda item: (-item[1], item[0])),
-        style=Markup(style),  # noqa: S704 - our own files, not data
-        script=Markup(script),  # noqa: S704
-        style_hash=_hash(style),
-        script_hash=_hash(script),
+    page = (
+        _environment()
+        .get_template("report.html.j2")
+        .generate(
+            report=report,
+            details=partial(headline.details, controls=headline.controls_of(report)),
+            data=lambda: Markup(_data(report, found)),  # noqa: S704 - escaped for its element
+            clusters=list(_clusters(report.cluster)),
+            failures=list(_failures(found[:MOST_FINDINGS], wide[:MOST_FINDINGS])),
+            failures_left_out=max(len(found) - MOST_FINDINGS, 0) + max(len(wide) - MOST_FINDINGS, 0),
+            posture=posture(report),
+            matrix=matrix,
+            matrix_lines=matrix.lines(MOST_LINES),
+            states=SHOWN,
+            components=[_component(row, common) for row in rows[:MOST_COMPONENTS]],
+            components_left_out=max(len(rows) - MOST_COMPONENTS, 0),
+            common=common,
+            legend=headline.legend(rows),
+            certificates=certificates,
+            chart_base=BASE,
+            notes=nsmallest(MOST_FINDINGS, notes, key=headline.importance),
+            notes_left_out=max(len(notes) - MOST_FINDINGS, 0),
+            outcomes=report.summary.outcomes,
+            binding=report.summary.outcomes["fail"],
+            discovery=discovery,
+            unread=missing(discovery) if discovery else [],
+            unseen=len(unseen(report.coverage)),
+            stopped=stopped(report.coverage),
+            shown=min(report.summary.endpoints, MOST_ROWS),
+            severities=SEVERITIES[::-1],
+            symbols=headline.SYMBOLS,
+            words=headline.WORDS,
+            order=OUTCOMES,
+            never_fails=NEVER_FAILS,
+            plain_statuses=headline.PLAIN_STATUSES,
+            trust=trust_line(report.summary),
+            exit=exit_line(report),
+            excused=headline.excused(report.summary),
+            rules_by_count=sorted(report.summary.rules.items(), key=lambda item: (-item[1], item[0])),
+            style=Markup(style),  # noqa: S704 - our own files, not data
+            script=Markup(script),  # noqa: S704
+            style_hash=_hash(style),
+            script_hash=_hash(script),
+        )
     )
     for piece in page:
         out.write(piece)
@@ -146,8 +148,7 @@ def _worst_first(report: Report) -> Iterator[EndpointRow]:
             yield from (row for row in report.rows() if row["verdict"] == verdict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailureView:
+class FailureView(Struct, frozen=True, kw_only=True):
     """One line of what failed: a group of findings of endpoints, or a cluster-wide finding."""
 
     finding: FindingRow
@@ -163,8 +164,7 @@ class FailureView:
     """The filter that lists the endpoints."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PostureView:
+class PostureView(Struct, frozen=True, kw_only=True):
     """The chart of outcomes over time. Coordinates are percent of its width, and of its height from above."""
 
     scans: tuple[Posture, ...]
@@ -222,7 +222,9 @@ def _failures(found: list[Group], wide: list[FindingRow]) -> Iterator[FailureVie
     yield from sorted(views, key=lambda one: (*headline.importance(one.finding), -one.endpoints))
 
 
+@cache
 def _environment() -> Environment:
+    """Return the compiled templates: ``adhere serve`` renders them after each cycle."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined  # noqa: PLC0415
 
     environment = Environment(
@@ -262,8 +264,7 @@ def _hash(text: str) -> str:
     return "sha256-" + b64encode(sha256(text.encode()).digest()).decode()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComponentView:
+class ComponentView(Struct, frozen=True, kw_only=True):
     """One line of the component table."""
 
     row: ComponentRow

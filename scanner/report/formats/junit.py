@@ -21,10 +21,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, TextIO
 from xml.etree import ElementTree
+
+from msgspec import Struct, field
 
 from scanner.model.inventory import CertificateReport, InventoryRow, NamesRow
 from scanner.model.lint_report import LintReport
@@ -51,8 +52,7 @@ _TEXTS = 100
 """Texts of one case; the others are counted."""
 
 
-@dataclass(slots=True)
-class Case:
+class Case(Struct):
     """A test case."""
 
     name: str
@@ -85,8 +85,7 @@ class Case:
         self.add(_outcome(finding), message, _text(finding, where))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Suite:
+class Suite(Struct, frozen=True, kw_only=True):
     """A test suite."""
 
     name: str
@@ -223,8 +222,7 @@ def coverage_case(report: Report) -> Case:
     return case
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(Struct, frozen=True):
     """The fields of a replica that its suite needs. Other replicas may come much later, and a row is large."""
 
     instance: str

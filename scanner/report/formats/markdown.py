@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, TextIO
+
+from msgspec import Struct
 
 from scanner.model.finding import OUTCOMES, SEVERITIES, Outcome
 from scanner.model.finding import outcome as outcome_of
@@ -37,8 +38,7 @@ _TITLES: Mapping[Outcome, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(Struct, frozen=True):
     outcome: Outcome
     finding: FindingRow
     where: str

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from typing import Final, Literal
 
+from msgspec import Struct, field
+
 from scanner.model.component_tally import called
 from scanner.model.finding import NEVER_FAILS
 from scanner.model.inventory import moment
-from scanner.model.report import EndpointRow, VersionRow
+from scanner.model.report import EndpointRow, VersionRow, post_quantum
 from scanner.model.weak_suites import weakness
 from scanner.report import headline
 from scanner.report.certificates import SOON
@@ -34,6 +35,7 @@ COLUMNS: Final = (*headline.SHORT_VERSIONS.values(), WEAK, POST_QUANTUM, PLAINTE
 
 State = Literal["fail", "deviates", "yes", "unknown", "no"]
 """``fail`` and ``deviates``: its requirement forbids it, by the outcome of the finding. ``yes``: nothing forbids it."""
+_KNOWN: Final[Mapping[bool | None, State]] = {True: "yes", False: "no", None: "unknown"}
 SHOWN: Final[Mapping[State, str]] = {"fail": ": fail", "deviates": ": differs", "yes": "", "unknown": ": unknown"}
 """States that are counted, with the end of the filter's word: ``TLS 1.0: fail``."""
 
@@ -53,7 +55,7 @@ def traits(row: EndpointRow, now: datetime | None) -> dict[str, State]:
     else:
         known = without_tls or bool(versions and all(map(_settled, versions.items())))
         found[WEAK] = "no" if known else "unknown"
-    found[POST_QUANTUM] = "no" if without_tls else _post_quantum(row)
+    found[POST_QUANTUM] = "no" if without_tls else _KNOWN[post_quantum(row)]
     found[PLAINTEXT] = failed.get("plaintext", "yes") if row["reach"] == "plaintext" else "no"
     found[EXPIRED], found[EXPIRING] = _expiry(row, now, failed, without_tls=without_tls)
     return found
@@ -102,13 +104,6 @@ def _settled(version: tuple[str, VersionRow | None]) -> bool:
     return _weak_names(tls13=name == "TLSv1.3") <= {*answer["refused"], *(answer["suites"] or [])}
 
 
-def _post_quantum(row: EndpointRow) -> State:
-    for each in row["findings"]:
-        if each["rule"] == "tls-pq-readiness":
-            return "unknown" if each["verdict"] == "inconclusive" else "yes" if each["observed"] else "no"
-    return "unknown"
-
-
 def _expiry(
     row: EndpointRow, now: datetime | None, failed: Mapping[str, State], *, without_tls: bool
 ) -> tuple[State, State]:
@@ -139,8 +134,7 @@ def _cells() -> Cells:
     return {column: Counter() for column in COLUMNS}
 
 
-@dataclass(slots=True)
-class Matrix:
+class Matrix(Struct):
     """Counts over all endpoints."""
 
     now: datetime | None

@@ -14,8 +14,9 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final, TextIO, TypeAlias
+
+from msgspec import Struct, field
 
 from scanner.kube.kinds import KINDS, OPEN_REPORTS, POLICY_REPORTS, Kind
 from scanner.model.endpoint import host_port
@@ -52,8 +53,7 @@ _GROUPS: Mapping[str, str] = {
 """API versions of the owners that every cluster has."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Api:
+class Api(Struct, frozen=True, kw_only=True):
     """One of the two APIs."""
 
     version: str
@@ -75,8 +75,7 @@ Document: TypeAlias = Mapping[str, Any]
 _COVERAGE: Final = "coverage"
 
 
-@dataclass(slots=True)
-class _Results:
+class _Results(Struct):
     """The results of one object."""
 
     found: dict[str, tuple[tuple[int, int], str, str]] = field(default_factory=dict)

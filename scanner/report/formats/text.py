@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import chain, islice
 from typing import TextIO
+
+from msgspec import Struct
 
 from scanner.model.finding import SEVERITIES, Outcome
 from scanner.model.report import EndpointRow, FindingRow, Report
@@ -115,8 +116,7 @@ def _table(page: Page, report: Report, *, verbose: bool) -> None:
     page.line()
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
+class _Table(Struct, frozen=True):
     """Widths of the columns, and the ids that several endpoints share: those are shown with their address."""
 
     page: Page

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
+
+from msgspec import Struct
 
 from scanner.model.component_tally import ComponentRow, Honours, name_of
 from scanner.model.finding import Outcome
@@ -15,6 +16,7 @@ from scanner.report.coverage import Missing, missing
 from scanner.report.escape import plain
 from scanner.report.escape import width as columns
 from scanner.report.page import Page, counted, pad
+from scanner.values import replace
 
 _SYMBOLS: dict[Honours | None, tuple[str, str]] = {
     "no": ("✗", "fail"),
@@ -76,18 +78,18 @@ def names(cluster: dict[str, object]) -> Iterator[str]:
     several = cluster.get("clusters")
     for each in several if isinstance(several, list) else [cluster]:
         if isinstance(each, dict):
-            yield "cluster " + " ".join(
-                plain(str(each[key]), 60) for key in _NAMES if each.get(key) not in (None, "", "None")
-            )
+            words = [plain(str(each[key]), 60) for key in _NAMES if each.get(key) not in (None, "", "None")]
+            yield " ".join(words if "read" in each and "distribution" not in each else ["cluster", *words])
             if adherence := each.get("adherence"):
                 yield f"  {plain(str(adherence), 160)}"
+            if read := each.get("read"):
+                yield f"  {plain(str(read), 160)}"
 
 
 # --- Components -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
+class _Table(Struct, frozen=True):
     """Widths of the table, and the adherence that all lines share."""
 
     page: Page

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from scanner.lint.contour.root_proxies import FQDN
 from scanner.lint.contour.upstream_tls import ANNOTATION, IGNORED, UNVERIFIED
 from scanner.lint.contour.virtual_hosts import CLIENT_VALIDATION, FALLS_BACK, PLAINTEXT, SETTINGS, VERSION
 from scanner.model.object_rule import ObjectRule
+from scanner.values import replace
 from tests.lint.contour.test_delegations import (
     ANNOTATED,
     CONFIGURED,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from scanner.kube.snapshot import Snapshot
 from scanner.lint.gateway import listener_certificates
 from scanner.linting import declared
+from scanner.values import replace
 from tests.lint.examples import empty, linted, manifests
 from tests.lint.gateway.cases import listening, of, said, secret, verdicts
 

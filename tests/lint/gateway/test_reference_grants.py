@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from scanner.kube.objects import KubeObject
 from scanner.lint import RULES, Linted, lint
 from scanner.lint.gateway import reference_grants
 from scanner.model.declared import Declared, LintSubject
+from scanner.values import replace
 from tests.growth import assert_linear, calls
 from tests.lint.examples import WHOLE, empty, linted
 from tests.lint.gateway.cases import core, listening, of, said, secret, verdicts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from scanner.lint import RULES, lint
 from scanner.lint.kubernetes.cert_manager import CERTIFICATE_MADE
 from scanner.linting import declared
+from scanner.values import replace
 from tests.lint.examples import WHOLE, empty, linted
 
 ISSUER = "apiVersion: cert-manager.io/v1\nkind: Issuer\nmetadata: {name: ca, namespace: shop}\nspec: {selfSigned: {}}\n"

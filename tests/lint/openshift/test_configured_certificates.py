@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from scanner.kube.kinds import CONFIG_MAP
 from scanner.lint.openshift.ingress_controllers import matches_everything, refused
+from scanner.values import replace
 from tests.lint.examples import authority, empty, leaf
 from tests.lint.openshift.saying import said
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from scanner.kube.rbac import Review
 from scanner.kube.snapshot import Snapshot
 from scanner.lint.openshift.route_access import custom_host_reviews, identity
 from scanner.linting import LINT_READS, declared, reviewed
+from scanner.values import replace
 from tests.lint.examples import empty, manifests
 from tests.lint.openshift.saying import route, said
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +13,7 @@ from scanner.kube.snapshot import Snapshot
 from scanner.lint import lint
 from scanner.lint.openshift.route_access import ACCESS, route_reviews
 from scanner.linting import LINT_READS, declared, reviewed
+from scanner.values import replace
 from tests.lint.examples import empty, manifests
 from tests.lint.openshift.saying import route
 
