@@ -1,4 +1,5 @@
-"""Report -> metric families for Prometheus: pure. ``--format metrics=FILE.prom`` writes them for node_exporter.
+"""Report -> metric families for Prometheus: pure. ``--format metrics=FILE.prom`` writes them for node_exporter, and
+``--push`` sends them to a Pushgateway.
 
 Every family begins with ``adhere_``, except those that the PKI enhancement names ("Metrics and Observability", and the
 list under "Alternative 5: Additional Certificate Metrics"). Labels are bounded: no address becomes one, components and
@@ -11,33 +12,41 @@ the worst of them. It has only certificates with a recognised well-known name, b
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
 from heapq import nsmallest
-from itertools import islice
+from operator import itemgetter
 from typing import Final, Literal, TextIO
 
+from msgspec import Struct, field
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from scanner.model.component_tally import HONOURS
+from scanner.model.component_tally import HONOURS, honours, is_excused
 from scanner.model.finding import OUTCOMES, SEVERITIES, outcome
 from scanner.model.inventory import CertificateReport, InventoryRow, moment
-from scanner.model.report import VERDICTS, EndpointRow, FindingRow, Report, exit_code
+from scanner.model.report import VERDICTS, EndpointRow, FindingRow, Report, exit_code, post_quantum
 
 MOST_COMPONENTS = 500
 """Components with series of their own; the others are counted under ``(others)``."""
 MOST_CERTIFICATES = 5000
 """Listeners with a series for the expiry of their certificate: those that expire first."""
+MOST_FORBIDDEN = 1000
+"""Series of each family of forbidden suites and groups: those that most endpoints accept."""
+MOST_ENDPOINTS = 20_000
+"""Series for single endpoints, which are optional: the worst outcomes first."""
 _OTHERS = "(others)"
+_POST_QUANTUM: Final[Mapping[bool | None, str]] = {True: "yes", False: "no", None: "unknown"}
+_FORBIDDEN: Final = (("suite", "tls-cipher-suite"), ("group", "tls-group"))
+"""Kinds of TLS parameters, with the rule that compares them with the profile."""
 
 
 class ReportCollector(Collector):
     """A report as a source of metrics; it leaves no series of an earlier report."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, *, detail: bool = False) -> None:
         self.report = report
+        self.detail = detail
 
     def describe(self) -> list[GaugeMetricFamily]:
         """Return nothing, because registering must not read all rows."""
@@ -45,23 +54,31 @@ class ReportCollector(Collector):
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Yield every family."""
-        return families(self.report)
+        return families(self.report, detail=self.detail)
 
 
-def write(report: Report, out: TextIO) -> None:
+def write(report: Report, out: TextIO, *, detail: bool = False) -> None:
     """Write the text format, version 0.0.4 (prometheus.io, "Exposition formats")."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(ReportCollector(report))
+    registry.register(ReportCollector(report, detail=detail))
     out.write(generate_latest(registry).decode())
 
 
-def families(report: Report) -> Iterator[GaugeMetricFamily]:
-    """Yield all metrics of a report, in one pass over its rows."""
-    counts = _counted(report.rows())
+def write_detail(report: Report, out: TextIO) -> None:
+    """Write the same with a series for each endpoint."""
+    write(report, out, detail=True)
+
+
+def families(report: Report, *, detail: bool = False) -> Iterator[GaugeMetricFamily]:
+    """Yield all metrics of a report, in one pass over its rows. ``detail``: also a series for each endpoint."""
+    counts = _counted(report.rows(), detail=detail)
     counts.add(report.findings)
     yield from _of_the_scan(report)
     yield from _of_endpoints(report, counts)
-    yield from _of_components(report)
+    if detail:
+        yield from _of_each_endpoint(counts)
+    yield from _of_parameters(counts)
+    yield from _of_components(report, counts)
     yield from _of_findings(report, counts)
     yield from _of_certificates(counts)
     yield from _of_coverage(report)
@@ -72,8 +89,7 @@ def families(report: Report) -> Iterator[GaugeMetricFamily]:
 # --- counting -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class _Counts:
+class _Counts(Struct):
     endpoints: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """Count by verdict, component and ``standing``."""
     outcomes: Counter[tuple[str, str, str]] = field(default_factory=Counter)
@@ -83,17 +99,50 @@ class _Counts:
     """Endpoints that accept a version, by version and component."""
     findings: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """Failing findings by rule, severity and status."""
-    expiries: dict[tuple[str, str, str], float] = field(default_factory=dict)
-    """By id, component and namespace: when the first leaf of the replicas expires."""
+    expiries: dict[tuple[str, str, str], tuple[float, float | None]] = field(default_factory=dict)
+    """By id, component and namespace: end and start of validity of the leaf of the replicas that expires first."""
+    reaches: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    """Count by reach, outcome and ``standing``."""
+    post_quantum: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    """Count of endpoints with TLS by answer, component and ``standing``."""
+    forbidden: dict[str, Counter[tuple[str, str]]] = field(
+        default_factory=lambda: {rule: Counter() for _, rule in _FORBIDDEN}
+    )
+    """Endpoints that accept something outside their profile, by rule; then by its name and component."""
+    applied: dict[str, list[bool]] = field(default_factory=dict)
+    """By component: all its listeners follow; all others are excused."""
+    each: Counter[tuple[str, str, str, str]] | None = None
+    """Replicas by id, component, namespace and outcome; None: not counted."""
     components: set[str] = field(default_factory=set)
 
     def component(self, row: EndpointRow) -> str:
         """Return the label of a row's component."""
-        name = label(_component(row["component"], row["owner"]["namespace"], row["standing"]))
-        if name not in self.components and len(self.components) >= MOST_COMPONENTS:
+        return self.named(_component(row["component"], row["owner"]["namespace"], row["standing"]))
+
+    def named(self, component: str) -> str:
+        """Return the label of a component; two long names may be cut to the same one."""
+        name = label(component)
+        if name and name not in self.components and len(self.components) >= MOST_COMPONENTS:
             return _OTHERS
-        self.components.add(name)
+        if name:
+            self.components.add(name)
         return name
+
+    def parameters(self, row: EndpointRow, component: str) -> None:
+        """Count the endpoint's TLS parameters, and if it follows its profile."""
+        if row["verdict"] != "not_applicable" and row["reach"] != "plaintext":
+            self.post_quantum[_POST_QUANTUM[post_quantum(row)], component, row["standing"]] += 1
+        for finding in row["findings"]:
+            if finding["rule"] in self.forbidden:
+                # "TLS_RSA_WITH_AES_128_CBC_SHA (AES128-SHA, 0x002F) in TLSv1.2", or "and 3 more".
+                words = {label(item.partition(" ")[0]) for item in finding["observed"]}
+                for word in words:
+                    self.forbidden[finding["rule"]][_OTHERS if word == "and" else word, component] += 1
+        answer = honours(row)
+        if answer is not None and component:
+            state = self.applied.setdefault(component, [True, True])
+            follows = answer == "yes"
+            state[:] = state[0] and follows, state[1] and (follows or is_excused(row))
 
     def add(self, findings: Iterable[FindingRow]) -> None:
         """Count the failing findings."""
@@ -108,22 +157,27 @@ def _component(component: str | None, namespace: str | None, standing: str) -> s
     return component or (f"namespace {namespace}" if standing == "layered" and namespace else "")
 
 
-def _counted(rows: Iterable[EndpointRow]) -> _Counts:
-    counts = _Counts()
+def _counted(rows: Iterable[EndpointRow], *, detail: bool = False) -> _Counts:
+    counts = _Counts(each=Counter() if detail else None)
     for row in rows:
-        component = counts.component(row)
-        counts.endpoints[row["verdict"], component, row["standing"]] += 1
-        counts.outcomes[outcome(row["verdict"], row["status"]), component, row["standing"]] += 1
+        component, standing = counts.component(row), row["standing"]
+        result, namespace = outcome(row["verdict"], row["status"]), label(row["owner"]["namespace"] or "")
+        counts.endpoints[row["verdict"], component, standing] += 1
+        counts.outcomes[result, component, standing] += 1
+        counts.reaches[row["reach"], result, standing] += 1
         counts.statuses[row["status"]] += 1
+        counts.parameters(row, component)
+        if counts.each is not None:
+            counts.each[label(row["id"]), component, namespace, result] += 1
         for version, answer in (row["observed"]["versions"] or {}).items():
             if answer is not None and answer["suites"] != []:
                 counts.versions[version, component] += 1
         counts.add(row["findings"])
         chain = row["observed"]["chain"]
         expiry = seconds(chain[0]["not_after"]) if chain else None
-        if expiry is not None:
-            key = (label(row["id"]), component, label(row["owner"]["namespace"] or ""))
-            counts.expiries[key] = min(expiry, counts.expiries.get(key, expiry))
+        if chain and expiry is not None:
+            key, found = (label(row["id"]), component, namespace), (expiry, seconds(chain[0]["not_before"]))
+            counts.expiries[key] = min(found, counts.expiries.get(key, found), key=itemgetter(0))
     return counts
 
 
@@ -179,21 +233,91 @@ def _of_endpoints(report: Report, counts: _Counts) -> Iterator[GaugeMetricFamily
         (),
         [((), float(summary.names_unchecked))],
     )
+    yield family(
+        "adhere_endpoint_reaches",
+        "Endpoints by reach (tls, plaintext, closed, filtered ...), outcome and class of owner.",
+        ("reach", "outcome", "standing"),
+        [(tuple(map(label, key)), float(count)) for key, count in sorted(counts.reaches.items())],
+    )
     statuses = [((status,), float(count)) for status, count in sorted(counts.statuses.items())]
     yield family("adhere_endpoint_statuses", "Endpoints by status.", ("status",), statuses)
     versions = [(key, float(count)) for key, count in sorted(counts.versions.items())]
     yield family("adhere_accepting_endpoints", "Endpoints that accept a version.", ("version", "component"), versions)
 
 
-def _of_components(report: Report) -> Iterator[GaugeMetricFamily]:
+def _of_each_endpoint(counts: _Counts) -> Iterator[GaugeMetricFamily]:
+    each = counts.each or Counter[tuple[str, str, str, str]]()
+    worst = nsmallest(MOST_ENDPOINTS, each.items(), key=lambda one: (OUTCOMES.index(one[0][3]), one[0]))
+    yield family(
+        "adhere_endpoint_outcome",
+        "Replicas of one endpoint by outcome.",
+        ("endpoint", "component", "namespace", "outcome"),
+        ((key, float(count)) for key, count in worst),
+    )
+    yield single(
+        "adhere_endpoints_left_out", "Endpoints and outcomes without a series of their own.", len(each) - len(worst)
+    )
+
+
+def _of_parameters(counts: _Counts) -> Iterator[GaugeMetricFamily]:
+    for name, rule in _FORBIDDEN:
+        found = counts.forbidden[rule]
+        kept = dict(nsmallest(MOST_FORBIDDEN, found.items(), key=lambda one: (-one[1], one[0])))
+        if left_out := found.total() - sum(kept.values()):
+            kept[_OTHERS, _OTHERS] = left_out
+        yield family(
+            f"adhere_forbidden_{name}_endpoints",
+            f"Endpoints that accept a {name} outside their profile, also where the profile is not enforced.",
+            (name, "component"),
+            ((key, float(count)) for key, count in sorted(kept.items())),
+        )
+    yield family(
+        "adhere_post_quantum_endpoints",
+        "Endpoints with TLS, by whether they accept a post-quantum key exchange.",
+        ("ready", "component", "standing"),
+        ((key, float(count)) for key, count in sorted(counts.post_quantum.items())),
+    )
+
+
+def _changed(report: Report) -> float | None:
+    """Time of the last change of the profile; of several clusters the earliest, so that the change of one does not
+    excuse another. None if it is not known of each cluster."""
+    cluster = report.cluster or {}
+    rows = cluster.get("clusters", [cluster])
+    texts = [row.get("profile_changed") for row in (rows if isinstance(rows, list) else ()) if isinstance(row, dict)]
+    times = [seconds(text if isinstance(text, str) else None) for text in texts]
+    return _least(*times) if None not in times else None
+
+
+def _of_components(report: Report, counted: _Counts) -> Iterator[GaugeMetricFamily]:
+    changed = _changed(report)
+    if changed is not None:
+        yield single(
+            "adhere_profile_changed_timestamp_seconds",
+            "Last change of the cluster's TLS profile or its adherence. No series if that is not known.",
+            changed,
+        )
+    applied = sorted(counted.applied.items())
+    yield family(
+        "adhere_component_applied",
+        "1 if every listener of the component follows its required profile; 0 if one does not, or this is not known.",
+        ("component",),
+        (((name,), float(follows)) for name, (follows, _) in applied),
+    )
+    yield family(
+        "adhere_component_excused",
+        "1 if every listener that does not follow is excused: not enforced, waived, known, or a rollout in progress.",
+        ("component",),
+        (((name,), float(excused)) for name, (_, excused) in applied),
+    )
     counts: Counter[tuple[str, ...]] = Counter()
     rows = (
         (_component(row["component"], row["namespace"], row["standing"]), row)
         for row in report.summary.components.rows()
     )
-    for name, row in islice(((name, row) for name, row in rows if name), MOST_COMPONENTS):
-        for answer in HONOURS:  # summed, because two long names may be cut to the same label
-            counts[label(name), row["standing"], answer] += row["honouring"][answer]
+    for name, row in ((counted.named(name), row) for name, row in rows if name):
+        for answer in HONOURS:
+            counts[name, row["standing"], answer] += row["honouring"][answer]
     yield family(
         "adhere_component_listeners",
         "Listeners by whether they follow the required profile (yes, no, not-determined).",
@@ -203,12 +327,19 @@ def _of_components(report: Report) -> Iterator[GaugeMetricFamily]:
 
 
 def _of_certificates(counts: _Counts) -> Iterator[GaugeMetricFamily]:
-    first = nsmallest(MOST_CERTIFICATES, counts.expiries.items(), key=lambda one: (one[1], one[0]))
+    first = nsmallest(MOST_CERTIFICATES, counts.expiries.items(), key=lambda one: (one[1][0], one[0]))
+    labels = ("endpoint", "component", "namespace")
     yield family(
         "adhere_certificate_not_after_timestamp_seconds",
         "Expiry of the served leaf certificate: the first of all replicas.",
-        ("endpoint", "component", "namespace"),
-        first,
+        labels,
+        ((key, end) for key, (end, _) in first),
+    )
+    yield family(
+        "adhere_certificate_not_before_timestamp_seconds",
+        "Start of validity of the same certificate.",
+        labels,
+        ((key, start) for key, (_, start) in first if start is not None),
     )
     left_out = len(counts.expiries) - len(first)
     yield single(
@@ -285,8 +416,7 @@ _NAME_STATES: Final[tuple[Literal["judged", "unknown", "never_seen", "elsewhere"
 Labels = tuple[str, ...]
 
 
-@dataclass(slots=True)
-class _Series:
+class _Series(Struct):
     """Certificates with the same labels."""
 
     expiry: float | None = None
@@ -354,8 +484,8 @@ def _complies(row: InventoryRow) -> bool | None:
     return False if "fail" in verdicts else True if verdicts == {"pass"} else None
 
 
-def _least(one: float | None, other: float | None) -> float | None:
-    return min((each for each in (one, other) if each is not None), default=None)
+def _least(*values: float | None) -> float | None:
+    return min((each for each in values if each is not None), default=None)
 
 
 def _of_the_enhancement(kept: dict[Labels, _Series]) -> Iterator[GaugeMetricFamily]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
@@ -18,6 +17,7 @@ from scanner.cli.output import FORMATS, parse_outputs, write_reports
 from scanner.model.inventory import InventoryRow, certificate_report
 from scanner.model.report import Report
 from scanner.pki.compliance import KEY
+from scanner.values import replace
 from tests.report import certificate_samples, cluster_samples, samples
 
 ROOT = Path(__file__).parents[1]
@@ -70,6 +70,21 @@ CLUSTER = cluster_samples.report()
         ("adhere_scan_connections", {}, CLUSTER.summary.connections),
         ("adhere_scan_complete", {}, 0),
         ("adhere_scan_info", {"cluster": "prod-eu", "mode": "inventory"}, 1),
+        ("adhere_endpoint_reaches", {"reach": "plaintext", "outcome": "not_applicable", "standing": "user"}, 1),
+        ("adhere_endpoint_reaches", {"reach": "filtered", "outcome": "inconclusive"}, 1),
+        ("adhere_endpoint_reaches", {}, 23),
+        ("adhere_forbidden_suite_endpoints", {"suite": "TLS_RSA_WITH_AES_128_CBC_SHA", "component": "router"}, 1),
+        ("adhere_forbidden_suite_endpoints", {"suite": "TLS_RSA_WITH_AES_128_CBC_SHA", "component": ""}, 7),
+        ("adhere_forbidden_group_endpoints", {}, 0),
+        ("adhere_post_quantum_endpoints", {}, 22),  # without the port that answers in plaintext
+        ("adhere_component_applied", {"component": "etcd"}, 1),
+        ("adhere_component_applied", {"component": "dns"}, 0),
+        ("adhere_component_excused", {"component": "dns"}, 0),
+        ("adhere_component_applied", {"component": "router"}, 0),  # one of its two listeners does not follow
+        ("adhere_component_applied", {"component": "oauth-server"}, 0),
+        ("adhere_component_excused", {"component": "oauth-server"}, 1),  # a rollout in progress
+        ("adhere_component_applied", {"component": "crio"}, 0),  # its profile is unknown
+        ("adhere_component_excused", {"component": "crio"}, 0),
     ],
 )  # fmt: skip
 def test_values(name: str, labels: dict[str, str], value: float) -> None:
@@ -92,7 +107,15 @@ def test_labels_are_bounded_and_no_address_is_one(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(metrics, "MOST_COMPONENTS", 2)
     monkeypatch.setattr(metrics, "MOST_CERTIFICATES", 3)
     few = _samples(CLUSTER)
-    assert {dict(has)["component"] for name, has in few if name == "adhere_endpoints"} == {"etcd", "dns", "(others)"}
+    components = {dict(has)["component"] for name, has in few if name == "adhere_endpoints"}
+    assert components == {"", "etcd", "dns", "(others)"}, "workloads of users are no component"
+    for name in ("adhere_component_listeners", "adhere_endpoints"):
+        of_rest = _of(CLUSTER, name, component="(others)")
+        assert of_rest > 0
+        monkeypatch.setattr(metrics, "MOST_COMPONENTS", 500)
+        total = _of(CLUSTER, name)
+        monkeypatch.setattr(metrics, "MOST_COMPONENTS", 2)
+        assert _of(CLUSTER, name) == total, "the rest is summed, not left out"
     assert len([name for name, _ in few if "not_after" in name]) == 3
     assert _of(CLUSTER, "adhere_certificates_left_out") == 8
 
@@ -140,8 +163,119 @@ def test_the_file_is_whole_and_readable_whatever_the_umask(tmp_path: Path) -> No
 
 def test_every_family_is_documented() -> None:
     page = (ROOT / "docs" / "metrics.md").read_text()
-    names = {family.name for family in metrics.families(CLUSTER)}
+    report = replace(CLUSTER, cluster={"profile_changed": "2026-11-01T00:00:00Z"})
+    names = {family.name for family in metrics.families(report, detail=True)}
     assert [name for name in sorted(names) if f"`{name}`" not in page and f"`{name}{{" not in page] == []
+
+
+def _names(report: Report, family: str) -> list[dict[str, str]]:
+    return [dict(has) for name, has in _samples(report) if name == family]
+
+
+def test_undetermined_is_never_applied_and_never_silent() -> None:
+    """Each component with a listener that must use TLS has a value, and only "yes" for all is 1."""
+    listeners = {has["component"] for has in _names(CLUSTER, "adhere_component_listeners")}
+    applied = {has["component"] for has in _names(CLUSTER, "adhere_component_applied")}
+    assert listeners <= applied
+    for name in applied:
+        missing = _of(CLUSTER, "adhere_component_listeners", component=name, honours="not-determined")
+        missing += _of(CLUSTER, "adhere_component_listeners", component=name, honours="no")
+        assert _of(CLUSTER, "adhere_component_applied", component=name) == (0 if missing else 1), name
+
+
+@pytest.mark.parametrize(
+    ("statuses", "binding", "excused"),
+    [
+        (["waived"], "must-follow", 1),
+        (["converging", "waived"], "settling", 1),
+        (["converging", "violation"], "settling", 0),
+        (["not-tested"], "settling", 0),  # a rollout does not explain that nothing answers
+        ([], "settling", 0),
+        (["violation"], "not-enforced", 1),
+        (["unreachable"], "not-enforced", 1),
+    ],
+)
+def test_a_component_is_excused_if_each_deviation_is(statuses: list[str], binding: str, excused: int) -> None:
+    (row, *_) = [row for row in cluster_samples.rows() if row["component"] == "dns"]
+    (finding, *_) = row["findings"]
+    undetermined = ("not-tested", "converging", "unreachable")
+    row["findings"] = [
+        {**finding, "status": each, "verdict": "inconclusive" if each in undetermined else "fail"} for each in statuses
+    ]
+    row["binding"] = binding
+    report = samples.report([row])
+    assert _of(report, "adhere_component_applied", component="dns") == 0
+    assert _of(report, "adhere_component_excused", component="dns") == excused
+
+
+def test_the_time_of_the_change_of_the_profile() -> None:
+    """Of several clusters the earliest: a change of one does not excuse another; no series if one is unknown."""
+    name = "adhere_profile_changed_timestamp_seconds"
+    first, last = {"profile_changed": "2026-11-01T00:00:00+00:00"}, {"profile_changed": "2026-11-02T00:00:00+00:00"}
+    for cluster, at in (
+        (first, 1),
+        ({"clusters": [last, first]}, 1),
+        ({"clusters": [last, first, {"name": "c"}]}, None),
+        ({"profile_changed": "nonsense"}, None),
+        ({"clusters": "nonsense"}, None),
+        (None, None),
+    ):
+        report = replace(CLUSTER, cluster=cluster)  # type: ignore[arg-type]
+        expected = [datetime(2026, 11, at, tzinfo=UTC).timestamp()] if at else []
+        assert [value for (one, _), value in _samples(report).items() if one == name] == expected
+
+
+def test_whether_a_post_quantum_group_is_accepted() -> None:
+    """If the policy requires one, a failure observes what is missing."""
+    (row, *_) = cluster_samples.rows()
+    for verdict, expected, observed, ready in (
+        ("pass", [], ["X25519MLKEM768 (0x11EC)"], "yes"),
+        ("pass", [], [], "no"),
+        ("inconclusive", [], [], "unknown"),
+        ("pass", ["TLSv1.3 with X25519MLKEM768"], [], "yes"),
+        ("fail", ["TLSv1.3 with X25519MLKEM768"], ["TLSv1.3 is refused"], "no"),
+    ):
+        finding = {**row["findings"][0], "rule": "tls-pq-readiness", "verdict": verdict}
+        row["findings"] = [{**finding, "expected": expected, "observed": observed}]  # type: ignore[typeddict-item]
+        (found,) = _names(samples.report([row]), "adhere_post_quantum_endpoints")
+        assert found["ready"] == ready
+
+
+def test_forbidden_parameters_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that most endpoints accept have a series; the sum stays the same."""
+    monkeypatch.setattr(metrics, "MOST_FORBIDDEN", 2)
+    rows = [row for row in cluster_samples.rows() if row["component"] == "dns"]
+    for row, suites in zip(rows, (["A (0x0001) in TLSv1.2", "B in TLSv1.2"], ["A"], ["C", "and 3 more"]), strict=True):
+        row["findings"] = [{**row["findings"][0], "rule": "tls-cipher-suite", "observed": suites}]
+    report = samples.report(rows)
+    family = "adhere_forbidden_suite_endpoints"
+    assert _of(report, family) == 5
+    assert _of(report, family, suite="A", component="dns") == 2
+    assert _of(report, family, component="(others)") == 2
+    assert len(_names(report, family)) == 3
+
+
+def test_the_certificate_that_ends_first_has_its_start() -> None:
+    rows = [row for row in cluster_samples.rows() if row["component"] == "etcd"]
+    for number, row in enumerate(rows):
+        leaf = (row["observed"]["chain"] or [])[0]
+        leaf["not_after"], leaf["not_before"] = f"2027-0{3 - number}-01T00:00:00Z", f"2026-0{3 - number}-01T00:00:00Z"
+    assert _of(samples.report(rows), "adhere_certificate_not_before_timestamp_seconds") == 1767225600
+    (rows[2]["observed"]["chain"] or [])[0]["not_before"] = None
+    assert _names(samples.report(rows), "adhere_certificate_not_before_timestamp_seconds") == []
+
+
+def test_single_endpoints_are_in_the_detail_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    family = "adhere_endpoint_outcome"
+    assert _names(CLUSTER, family) == []
+    out = StringIO()
+    metrics.write_detail(CLUSTER, out)
+    assert f'{family}{{component="dns",endpoint="DaemonSet/openshift-dns/dns-default:9154"' in out.getvalue()
+    monkeypatch.setattr(metrics, "MOST_ENDPOINTS", 2)
+    found = {each.name: each.samples for each in metrics.families(CLUSTER, detail=True)}
+    assert {one.labels["outcome"] for one in found[family]} == {"fail"}
+    assert len(found[family]) == 2
+    assert found["adhere_endpoints_left_out"][0].value > 0
 
 
 Series = dict[tuple[str, frozenset[tuple[str, str]]], float]

@@ -6,8 +6,9 @@ Rows are counted one by one. A listener with several replicas counts once, by it
 from __future__ import annotations
 
 from bisect import insort
-from dataclasses import dataclass, field
 from typing import Literal, TypedDict
+
+from msgspec import Struct, field
 
 from scanner.model.finding import NEVER_FAILS, OUTCOMES, SEVERITIES, Outcome, Severity, outcome
 from scanner.model.row import EndpointRow, FindingRow
@@ -69,8 +70,15 @@ def honours(row: EndpointRow) -> Honours | None:
     return "yes" if complete and not row["sampled"] else "not-determined"
 
 
-@dataclass(slots=True)
-class _Component:
+def is_excused(row: EndpointRow) -> bool:
+    """True if a listener that does not follow its profile need not: it is not enforced, or each deviation is waived,
+    known, or explained by a rollout. What could not be determined for another reason is no excuse."""
+    compared = (one for one in row["findings"] if one["rule"] in HONOURED_BY)
+    unmet = [one["status"] for one in compared if one["verdict"] in ("fail", "inconclusive")]
+    return row["binding"] == "not-enforced" or bool(unmet and NEVER_FAILS.issuperset(unmet))
+
+
+class _Component(Struct):
     standing: str
     verdicts: dict[str, int] = field(
         default_factory=lambda: {"pass": 0, "fail": 0, "inconclusive": 0, "not_applicable": 0}
@@ -81,7 +89,8 @@ class _Component:
     words: dict[str, list[str]] = field(default_factory=lambda: {"profiles": [], "adherence": [], "bindings": []})
     counted: dict[str, str] = field(default_factory=dict)
     """The first failures that count, by listener."""
-    proofs: dict[Honours, list[str]] = field(default_factory=lambda: {answer: [] for answer in HONOURS})
+    proofs: dict[Honours, dict[str, str]] = field(default_factory=lambda: {answer: {} for answer in HONOURS})
+    """The first proofs of each answer, by listener."""
 
     def add(self, row: EndpointRow) -> None:
         self.verdicts[row["verdict"]] += 1
@@ -92,25 +101,29 @@ class _Component:
             self.failures[severity] = self.failures.get(severity, 0) + 1
         if failing:
             worst = max(failing, key=lambda one: (one["rule"] in HONOURED_BY, SEVERITIES.index(one["severity"])))
-            text = f"{row['id']}: {_shown(worst)}"
-            self.counted[row["id"]] = min(text, self.counted.get(row["id"], text))
-            if len(self.counted) > _MOST_PROOFS:
-                del self.counted[max(self.counted)]
-        answer, before = honours(row), self.listeners.get(row["id"])
-        self.listeners[row["id"]] = _worse(before, answer)
+            _keep(self.counted, row["id"], _shown(worst))
+        answer = honours(row)
+        self.listeners[row["id"]] = _worse(self.listeners.get(row["id"]), answer)
         self._collect(row)
-        if answer is None or answer == before or (answer == "no" and failing):
-            return
-        insort(self.proofs[answer], f"{row['id']}: {_proof(row, answer)}")
-        del self.proofs[answer][_MOST_PROOFS:]
+        if answer is not None and not (answer == "no" and failing):
+            _keep(self.proofs[answer], row["id"], _proof(row, answer))
 
     def _collect(self, row: EndpointRow) -> None:
         expected = row["expected"]
         values = {"profiles": expected["profile"], "adherence": expected["adherence"], "bindings": row["binding"]}
         for kind, word in values.items():
             known = self.words[kind]
-            if word and word not in known and len(known) < _MOST_VALUES:
-                known.append(word)
+            if word and word not in known:
+                insort(known, word)
+                del known[_MOST_VALUES:]
+
+
+def _keep(texts: dict[str, str], listener: str, text: str) -> None:
+    """Keep the first texts by listener: replicas are counted in any order."""
+    text = f"{listener}: {text}"
+    texts[listener] = min(text, texts.get(listener, text))
+    if len(texts) > _MOST_PROOFS:
+        del texts[max(texts)]
 
 
 def _worse(one: Honours | None, other: Honours | None) -> Honours | None:
@@ -134,8 +147,7 @@ def _shown(finding: FindingRow) -> str:
     return f"{finding['message']}{f' ({items})' if items else ''}"
 
 
-@dataclass(slots=True)
-class ComponentTally:
+class ComponentTally(Struct):
     """Counts over all rows of a cluster. Targets of a list have no component and are not counted."""
 
     _found: dict[tuple[str | None, str | None, str], _Component] = field(default_factory=dict)
@@ -182,7 +194,7 @@ def _row(component: str | None, namespace: str | None, found: _Component) -> Com
 
 def _evidence(found: _Component, answer: Honours) -> list[str]:
     counted = [text for _, text in sorted(found.counted.items())] if answer == "no" else []
-    return [*counted, *found.proofs[answer]][:_MOST_PROOFS]
+    return [*counted, *(text for _, text in sorted(found.proofs[answer].items()))][:_MOST_PROOFS]
 
 
 def _place(row: ComponentRow) -> tuple[bool, int, bool, str, str]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 from scanner.cluster import load, read, save
 from scanner.kube.kinds import ACCESS_REVIEW, LOCAL_KINDS, ROUTE
 from scanner.kube.rbac import Review, reviews
 from scanner.kube.snapshot import Snapshot, with_local_files
+from scanner.values import replace
 from tests.cluster.api import LIMITS, Answer, Api, Asked, named, refused, running
 
 PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from scanner.model.component_tally import ComponentTally, honours, name_of
@@ -12,6 +10,7 @@ from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding, Status, Verdict
 from scanner.model.report import EndpointRow
 from scanner.report.rows import endpoint_row
+from scanner.values import replace
 from tests.report import cluster_samples, samples
 from tests.report.cluster_samples import STRICT, USER, endpoint
 from tests.report.samples import finding

@@ -1,0 +1,1 @@
+"""``adhere serve``: repeated scans, and their results over HTTP."""
