@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 from urllib.error import URLError
 from urllib.parse import urlencode
 from urllib.request import urlopen
@@ -44,6 +45,12 @@ class Prometheus:
         assert found["resultType"] == "vector", promql
         return {_labels(each["metric"]): float(each["value"][1]) for each in found["result"]}
 
+    def alerts(self) -> list[dict[str, Any]]:
+        """The active alerts, pending ones too."""
+        with urlopen(f"{self.url}/api/v1/alerts", timeout=10) as answer:
+            found: list[dict[str, Any]] = json.loads(answer.read())["data"]["alerts"]
+        return found
+
     def scraped(self) -> bool:
         """True if it has read the file."""
         try:
@@ -57,13 +64,15 @@ def _labels(metric: dict[str, str]) -> frozenset[tuple[str, str]]:
 
 
 @contextmanager
-def scraping(file: Path, directory: Path) -> Iterator[Prometheus]:
-    """A Prometheus that has scraped ``file``, over HTTP on loopback, and does so again and again."""
+def scraping(source: Path | str, directory: Path, rules: Path | None = None) -> Iterator[Prometheus]:
+    """A Prometheus that has scraped ``source``, and does so again and again: a file, over HTTP on loopback, or the
+    address of a server. ``rules``: a file with alerts."""
     address, port = free_address()
-    with _offered(file) as target:
+    with _offered(source) if isinstance(source, Path) else nullcontext(source) as target:
         configuration = directory / "prometheus.yml"
         job = {"job_name": JOB, "scrape_interval": INTERVAL, "static_configs": [{"targets": [target]}]}
-        configuration.write_text(json.dumps({"scrape_configs": [job]}))
+        files = {"global": {"evaluation_interval": "1s"}, "rule_files": [str(rules)]} if rules else {}
+        configuration.write_text(json.dumps({"scrape_configs": [job], **files}))
         argv = [
             program("prometheus") or "prometheus",
             f"--config.file={configuration}",

@@ -6,7 +6,6 @@ import re
 import subprocess
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 from scanner.cli.output import FORMATS, parse_outputs, write_reports
 from scanner.model.inventory import InventoryRow, certificate_report
 from scanner.report.rows import timestamp
+from scanner.values import replace
 from tests.report import certificate_samples as samples
 from tests.report import cluster_samples
 from tests.zoo import prometheus
@@ -35,9 +35,10 @@ pytestmark = pytest.mark.zoo
 def written(path: Path, rows: list[InventoryRow]) -> None:
     """The metrics of a cluster with these certificates, as ``--format metrics=FILE`` writes them."""
     found = certificate_report(lambda: iter(rows), [samples.CONFIGURATION], samples.NOW)
-    write_reports(
-        replace(cluster_samples.report(), certificates=found), parse_outputs([f"metrics={path}"]), FORMATS, quiet=True
-    )
+    report = cluster_samples.report()
+    cluster = {**(report.cluster or {}), "profile_changed": report.started}
+    report = replace(report, certificates=found, cluster=cluster)
+    write_reports(report, parse_outputs([f"metrics={path}"]), FORMATS, quiet=True)
 
 
 @pytest.fixture(scope="module")
