@@ -11,11 +11,21 @@ from pathlib import Path
 
 from benchmarks.parts import Memory, Row, as_json, connection_cost, memory, tools_compared
 from benchmarks.tools import TOOLS, Tool
+from benchmarks.truth import KINDS
 from tests.zoo import golang
 
 RESULTS = Path(__file__).parent / "results"
-_HEADER = ("tool", "endpoints/s", "adhere-verdict is", "adhere-inventory is", "conn/endpoint", "CPU ms/endpoint",
-           "server CPU ms", "peak MiB")  # fmt: skip
+_HEADER = (
+    "tool",
+    "endpoints/s",
+    "adhere-verdict is",
+    "adhere-inventory is",
+    "conn/endpoint",
+    "signatures",
+    "CPU ms/endpoint",
+    "server CPU ms",
+    "peak MiB",
+)
 
 
 def main() -> int:
@@ -26,8 +36,8 @@ def main() -> int:
         return 2
     tools = [tool for tool in TOOLS if any(tool.name.startswith(name) for name in options.tools)]
     for tool in tools:
-        if not tool.path():
-            print(f"{tool.name}: left out, {tool.program} is not installed")
+        if reason := tool.missing():
+            print(f"{tool.name}: left out, {reason}")
     client, server = _cores()
     os.sched_setaffinity(0, {client})  # inherited by every tool
     rows = _compare(options, tools, server)
@@ -95,7 +105,23 @@ def _compare(options: argparse.Namespace, tools: list[Tool], core: int) -> list[
         print("  ".join(f"{word:>19}" for word in _cells(row, rows)), flush=True)
         if row.failed:
             print(f"    {row.tool}: {row.failed}")
+    print("\nreported, of what is configured; -: does not ask; wrong: reported, but not configured")
+    print("  ".join(f"{word:>19}" for word in ("tool", "endpoints", *KINDS, "wrong")))
+    for row in rows:
+        print("  ".join(f"{word:>19}" for word in _found(row)))
     return rows
+
+
+def _found(row: Row) -> list[str]:
+    shares = [row.found.get(kind) for kind in KINDS]
+    # What is forbidden is counted as a version or a suite.
+    wrong = sum(share.wrong for kind, share in row.found.items() if kind != "forbidden")
+    return [
+        row.tool,
+        str(row.endpoints),
+        *(f"{share.right} of {share.configured}" if share else "-" for share in shares),
+        str(wrong),
+    ]
 
 
 def _cells(row: Row, rows: list[Row]) -> list[str]:
@@ -110,6 +136,7 @@ def _cells(row: Row, rows: list[Row]) -> list[str]:
         times("adhere-verdict"),
         times("adhere-inventory"),
         f"{row.connections / row.endpoints:.1f}",
+        f"{row.signatures / row.endpoints:.1f}",
         f"{row.cpu / row.endpoints * 1e3:.1f}",
         f"{row.server_cpu / row.endpoints * 1e3:.1f}",
         f"{row.peak:.0f}",

@@ -13,7 +13,6 @@ import resource
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import trio
@@ -25,6 +24,7 @@ from scanner.cluster.exec_plugin import Fixed
 from scanner.config.component_catalogue import load_catalogue
 from scanner.discover import READS, discover
 from scanner.kube.kinds import ENDPOINT_SLICE, POD, SERVICE, Kind
+from scanner.values import replace
 from tests.cluster.api import Answer, Api, Asked, authority, running
 
 KINDS = (POD, SERVICE, ENDPOINT_SLICE)

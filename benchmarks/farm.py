@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tests.zoo import golang
 from tests.zoo.cases import GO, pki
+from tests.zoo.truth import Settings
 
 # A cluster in small: of every twenty listeners, so many are of each kind.
 _MIX = (
@@ -27,6 +28,7 @@ class Counts:
     """Since the farm started."""
 
     connections: int
+    signatures: int
     cpu: float
     """Seconds of the server's own."""
 
@@ -40,18 +42,23 @@ class Farm:
     port: int
 
     def counts(self) -> Counts:
-        """Ask it how many connections it has accepted, over all listeners."""
+        """Ask it for the connections that all listeners have accepted, and their cost."""
         assert self.process.stdin
         assert self.process.stdout
         self.process.stdin.write("counts\n")
         self.process.stdin.flush()
         answer = json.loads(self.process.stdout.readline())
-        return Counts(sum(answer["counts"]), answer["cpu"])
+        return Counts(sum(answer["counts"]), answer["signatures"], answer["cpu"])
 
 
-def mixed(size: int) -> list[golang.Listener]:
-    """Listeners of the kinds in ``_MIX``; the first is Intermediate with an RSA certificate."""
-    return [golang.listener(GO[_MIX[index % len(_MIX)]], pki(), "") for index in range(size)]
+def mixed(size: int) -> list[Settings]:
+    """Settings of the kinds in ``_MIX``; the first is Intermediate with an RSA certificate."""
+    return [GO[_MIX[index % len(_MIX)]] for index in range(size)]
+
+
+def listeners(settings: list[Settings]) -> list[golang.Listener]:
+    """The server's configuration for them."""
+    return [golang.listener(one, pki(), "") for one in settings]
 
 
 def stubs(size: int) -> list[golang.Listener]:

@@ -47,9 +47,11 @@ def run(commands: Sequence[Command], *, at_once: int, limit: float, fine: frozen
 
 
 def _environment() -> dict[str, str]:
-    """Scanners in Python find their bytecode compiled, as an installed program does, whatever is set here."""
+    """Scanners in Python find their bytecode compiled, as an installed program does, whatever is set here. Settings
+    that a scanner saves are not the user's."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return {**environment, "PYTHONPYCACHEPREFIX": str(Path(tempfile.gettempdir()) / f"adhere-bench-{os.getuid()}")}
+    ours = str(Path(tempfile.gettempdir()) / f"adhere-bench-{os.getuid()}")
+    return {**environment, "PYTHONPYCACHEPREFIX": ours, "XDG_CONFIG_HOME": ours}
 
 
 def _run_all(commands: Sequence[Command], at_once: int, limit: float, fine: frozenset[int]) -> Cost:

@@ -7,11 +7,13 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from pathlib import Path
 
-from benchmarks.farm import Farm, farm, mixed, stubs
+from benchmarks import truth
+from benchmarks.farm import Farm, farm, listeners, mixed, stubs
 from benchmarks.measure import Command, Cost, run
 from benchmarks.tools import TOOLS, Tool
 
@@ -31,8 +33,11 @@ class Row:
     cpu: float
     server_cpu: float
     connections: int
+    signatures: int
     peak: float
     failed: str | None
+    found: dict[str, truth.Share]
+    """By kind of fact; without those for which the tool does not ask."""
 
     @property
     def speed(self) -> float:
@@ -65,21 +70,29 @@ class Memory:
     failed: str | None
 
 
-def compare(tool: Tool, program: str, served: Farm, size: int, repeat: int) -> Row:
-    """Run one tool on the first ``size`` listeners, ``repeat`` times."""
-    targets = [(address, served.port) for address in served.addresses[:size]]
+def compare(tool: Tool, program: str, served: Farm, configured: Mapping[str, truth.Facts], repeat: int) -> Row:
+    """Run one tool on the listeners of ``configured``, ``repeat`` times."""
+    targets = [(address, served.port) for address in configured]
     rows = []
     for _ in range(repeat):
         with tempfile.TemporaryDirectory(prefix="bench-") as name:
             before = served.counts()
             cost = run(tool.commands(program, targets, Path(name)), at_once=tool.at_once, limit=LIMIT, fine=tool.fine)
             after = served.counts()
+            found: dict[str, truth.Share] = {}
+            if not cost.failed:
+                try:
+                    found = truth.found(dict(tool.report(Path(name))), configured)
+                except (AttributeError, LookupError, OSError, SyntaxError, TypeError, ValueError) as error:
+                    cost = replace(cost, failed=f"its report is not readable: {error!r}")
         rows.append(
             Row(
                 tool=tool.name,
-                endpoints=size,
+                endpoints=len(targets),
                 server_cpu=after.cpu - before.cpu,
                 connections=after.connections - before.connections,
+                signatures=after.signatures - before.signatures,
+                found=found,
                 **asdict(cost),
             )
         )
@@ -90,12 +103,17 @@ def tools_compared(sizes: Iterable[int], tools: Iterable[Tool], repeat: int, cor
     """Every tool on every size, on the same listeners; rows as they come."""
     chosen = [(tool, program) for tool in tools if (program := tool.path())]
     wanted = list(sizes)
-    with tempfile.TemporaryDirectory(prefix="bench-") as name, farm(mixed(max(wanted)), Path(name), core) as served:
+    settings = mixed(max(wanted))
+    with tempfile.TemporaryDirectory(prefix="bench-") as name, farm(listeners(settings), Path(name), core) as served:
+        configured = {address: truth.configured(one) for address, one in zip(served.addresses, settings, strict=True)}
+        one = dict(islice(configured.items(), 1))
         for tool, program in chosen:
-            compare(tool, program, served, 1, 1)  # not counted: fills the caches of disk and bytecode
+            if tool.most is None:
+                compare(tool, program, served, one, 1)  # not counted: fills the caches of disk and bytecode
         for size in wanted:
             for tool, program in chosen:
-                yield compare(tool, program, served, size, repeat)
+                if tool.most is None or size <= tool.most:
+                    yield compare(tool, program, served, dict(islice(configured.items(), size)), repeat)
 
 
 def _adhere(served: Farm, targets: int, directory: Path) -> tuple[Cost, int]:

@@ -8,11 +8,11 @@ handshake completed. The table stands in docs/decisions/0017-random-refusals.md.
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from random import Random
 
 from scanner.probe.session import Question
 from scanner.tls.codepoints import TLS10, TLS11, TLS12, TLS13
+from scanner.values import replace
 from tests.probe.model_server import HANDSHAKE_FAILURE, ModelServer, passes
 
 SHARES = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)

@@ -3,8 +3,8 @@
 //	goserver -list                  prints the cipher suites that this build of crypto/tls has, as JSON
 //	goserver -listeners FILE        serves; prints one JSON line with the bound addresses when it is ready
 //
-// On standard input it takes "counts" (answers with accepted connections by listener, and the CPU time used so far)
-// and ends when the input does, so that it never outlives whoever started it.
+// On standard input it takes "counts" (answers with accepted connections by listener, and the signatures made and CPU
+// time used so far) and ends when the input does, so that it never outlives whoever started it.
 package main
 
 import (
@@ -100,6 +100,7 @@ func (l *listener) open() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	pair.PrivateKey = counted(pair.PrivateKey)
 	l.config = &tls.Config{
 		Certificates:     []tls.Certificate{pair},
 		MinVersion:       l.Min,
@@ -153,7 +154,7 @@ func commands(listeners []*listener) {
 		for _, one := range listeners {
 			counts = append(counts, one.accepted.Load())
 		}
-		answer(map[string]any{"counts": counts, "cpu": cpu()})
+		answer(map[string]any{"counts": counts, "signatures": signatures.Load(), "cpu": cpu()})
 	}
 }
 
