@@ -11,23 +11,27 @@ import random
 import re
 import ssl
 from base64 import b64encode
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 import httpx2
 import trio
+from msgspec import Struct, field
 
 from scanner import __version__
 from scanner.cluster.api_connection import Access, Credential, Pair, ssl_context
 from scanner.cluster.decoding import decoded
-from scanner.errors import ClusterError
+from scanner.errors import ClusterError, ScannerError
 from scanner.kube.objects import Fields
 
 JSON = "application/json"
+METADATA = f"{JSON};as=PartialObjectMetadata;g=meta.k8s.io;v=v1,{JSON}"
+METADATA_LIST = f"{JSON};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,{JSON}"
+"""Media types of an object, and of a list of them, without their content."""
 _USER_AGENT = f"adhere/{__version__}"
 _RETRIED = frozenset({429, 500, 502, 503, 504})
 """Status codes after which the same request may succeed (Kubernetes API conventions, "HTTP Status codes")."""
@@ -49,8 +53,7 @@ def memory_limit() -> int:
     return min(machine, int(text)) if text.isdecimal() else machine
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Struct, frozen=True, kw_only=True):
     """Retries, timeouts (seconds) and limits (bytes)."""
 
     timeout: float = 60.0
@@ -90,8 +93,7 @@ class TooLarge(ClusterError):
     """One answer exceeds ``Limits.largest``; a smaller page may not."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(Struct, frozen=True):
     """A request."""
 
     method: str
@@ -102,8 +104,7 @@ class _Asked:
     content_type: str = JSON
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(Struct, frozen=True):
     status: int
     headers: Mapping[str, str]
     body: bytes
@@ -184,12 +185,12 @@ class Client:
 
         Raises as ``get`` does. After a 401 it renews the credential, once; it retries nothing else.
         """
-        credential = await self.access.source.credential()
-        response = await self._request_upgrade(path, params, headers, credential)
+        asked, credential = _Asked("GET", path, params), await self.access.source.credential()
+        response = await self._opened(asked, dict(headers), credential)
         if response.status_code == 401:
             await response.aclose()
             credential = await self.access.source.credential(renew=True)
-            response = await self._request_upgrade(path, params, headers, credential)
+            response = await self._opened(asked, dict(headers), credential)
         try:
             if response.status_code != 101:
                 body = await self._bounded(path, response)
@@ -199,19 +200,68 @@ class Client:
             with trio.CancelScope(shield=True), trio.move_on_after(2):
                 await response.aclose()
 
-    async def _request_upgrade(
-        self, path: str, params: Mapping[str, str], headers: Mapping[str, str], credential: Credential
-    ) -> httpx2.Response:
-        request = self._request(_Asked("GET", path, params), dict(headers), credential)
+    async def follow(
+        self,
+        path: str,
+        params: Mapping[str, str],
+        *,
+        accept: str,
+        began: Callable[[], None],
+        use: Callable[[bytes], None],
+    ) -> None:
+        """Call ``use`` with each line of an answer that lasts, such as that of a watch, until the server ends it.
+        ``began`` is called before. A line has at most ``limits.largest`` bytes.
+
+        Raises as ``get`` does, and what ``use`` raises. After a 401 it renews the credential, once; it retries nothing
+        else.
+        """
+        for renew in (False, True):
+            credential = await self.access.source.credential(renew=renew)
+            response = await self._opened(_Asked("GET", path, params, accept), {"Accept": accept}, credential)
+            try:
+                if response.status_code == 200:
+                    began()
+                    return await self._split(path, response, use)
+                body = await self._bounded(path, response)
+                if response.status_code != 401 or renew:
+                    raise refusal(self._answer(response, body, credential), path)
+            finally:
+                with trio.CancelScope(shield=True), trio.move_on_after(2):
+                    await response.aclose()
+        return None
+
+    async def _split(self, path: str, response: httpx2.Response, use: Callable[[bytes], None]) -> None:
+        rest, failed = b"", list[ScannerError]()
+        with trio.CancelScope() as scope:  # see ``_bounded``
+            try:
+                async for part in response.aiter_bytes():
+                    *complete, rest = (rest + part).split(b"\n")
+                    try:
+                        for line in filter(None, complete if not failed else ()):
+                            use(line)
+                        if len(rest) > self.limits.largest:
+                            raise TooLarge(f"{self.access.name}: GET {self.access.server}{path}: a line is too long")
+                    except ScannerError as error:
+                        failed.append(error)
+                        rest = b""
+                        scope.cancel()
+            except httpx2.RequestError as error:
+                raise self._unanswered(path, error) from None
+        if failed:
+            raise failed[0]
+
+    async def _opened(self, asked: _Asked, headers: dict[str, str], credential: Credential) -> httpx2.Response:
+        """Send a request, and return its answer with the body not yet read."""
         try:
             with trio.fail_after(self.limits.timeout):
+                request = self._request(asked, headers, credential)
                 return await self._client(credential).send(request, stream=True)
         except httpx2.RequestError as error:
-            raise self._unanswered(path, error) from None
+            raise self._unanswered(asked.path, error) from None
         except (httpx2.InvalidURL, ValueError) as error:
-            raise self._failed(path, f"invalid request: {clean(str(error))}", "check the server's URL") from None
+            raise self._failed(asked.path, f"invalid request: {clean(str(error))}", "check the server's URL") from None
         except trio.TooSlowError:
-            raise self._failed(path, "no answer before the timeout") from None
+            raise self._failed(asked.path, "no answer before the timeout") from None
 
     def spend(self, size: int, path: str) -> None:
         """Count ``size`` bytes of memory. Raises ``ClusterError`` if all answers exceed the limit."""
@@ -312,7 +362,9 @@ class Client:
         pairs = [("User-Agent", _USER_AGENT), *headers.items(), *credential.headers]
         if credential.token:
             pairs.append(("Authorization", f"Bearer {credential.token}"))
-        extensions = {"sni_hostname": self.access.trust.server_name} if self.access.trust.server_name else {}
+        extensions: dict[str, object] = {"trace": _closing()}
+        if self.access.trust.server_name:
+            extensions["sni_hostname"] = self.access.trust.server_name
         client = self._client(credential)
         return client.build_request(
             asked.method,
@@ -354,6 +406,22 @@ class Client:
         if self.access.proxy:
             what += " (through a proxy)"
         return self._failed(path, what, hint, method)
+
+
+def _closing() -> Callable[[str, Mapping[str, Any]], Awaitable[None]]:
+    """Close the connection of one request if it is cancelled during the TLS handshake, since the HTTP client leaves its
+    socket to the garbage collector. Called with events of the request (httpcore, "Request Extensions", ``trace``)."""
+    connected = list[trio.abc.AsyncResource]()
+
+    async def event(name: str, details: Mapping[str, Any]) -> None:
+        if name.endswith("connect_tcp.complete"):
+            connected.append(details["return_value"])
+        elif name.endswith("start_tls.failed"):
+            with trio.CancelScope(shield=True):
+                for stream in connected:
+                    await stream.aclose()
+
+    return event
 
 
 def redacted(body: bytes, *secrets: str | None) -> bytes:

@@ -7,7 +7,6 @@ import stat
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -17,8 +16,10 @@ import trio
 from scanner.cluster.api_connection import Credential, Pair, Trust
 from scanner.cluster.client import ApiError, Client, _of_proxy, redacted
 from scanner.cluster.exec_plugin import FRESH, VERSIONS, Executed, Fixed, Plugin, TokenFile
+from scanner.demo.listening import listening
 from scanner.errors import ClusterError, InputError
 from scanner.kube.kinds import NODE
+from scanner.values import replace
 from tests.certs import Authority
 from tests.cluster.api import LIMITS, Answer, Api, Asked, authority, in_turn, named, ok, refused, running
 
@@ -290,6 +291,25 @@ async def test_a_server_that_says_nothing_is_left() -> None:
             with pytest.raises(ClusterError, match="no answer before the timeout"):
                 await client.get("/version")
         nursery.cancel_scope.cancel()
+
+
+async def test_a_request_cancelled_during_the_handshake_closes_its_connection() -> None:
+    cancelled, closed = trio.CancelScope(), trio.Event()
+
+    async def silent(stream: trio.SocketStream) -> None:
+        await stream.receive_some(1)
+        cancelled.cancel()
+        async for _ in stream:
+            pass
+        closed.set()
+
+    async with listening(silent) as server, running(Api()) as api:
+        access = replace(api.access, server=f"https://127.0.0.1:{server.port}")
+        with cancelled:
+            async with Client(access, LIMITS) as client:
+                await client.get("/version")
+        with trio.fail_after(5):
+            await closed.wait()
 
 
 @asynccontextmanager
