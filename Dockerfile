@@ -1,7 +1,8 @@
 # adhere in a container: a number for a user, nothing written outside of TMPDIR, dependencies as uv.lock has them.
 #
-#   docker build -t adhere .                    with sslyze (AGPL-3.0), which --confirm and --deep call
-#   docker build -t adhere:slim --target slim . without it
+#   docker build -t adhere .                    with sslyze (AGPL-3.0), which --confirm and --deep call,
+#                                               and with what custom rules and object stores need
+#   docker build -t adhere:slim --target slim . without them
 #
 # Pin the image of Python with: --build-arg PYTHON=3.13-slim@sha256:...
 ARG PYTHON=3.13-slim
@@ -22,13 +23,14 @@ RUN uv sync --quiet --locked --no-dev --no-install-project
 COPY README.md LICENSE ./
 COPY profiles profiles
 COPY reports reports
+COPY docs/rules docs/rules
 COPY scanner scanner
 RUN uv export --quiet --locked --only-group test --no-emit-project --output-file /tmp/builders.txt \
  && uv build --quiet --wheel --build-constraints /tmp/builders.txt --require-hashes --out-dir /tmp/wheel \
  && uv pip install --quiet --python /opt/adhere --no-deps /tmp/wheel/*.whl
 
 FROM build AS build-sslyze
-RUN uv sync --quiet --locked --no-dev --no-install-project --inexact --extra sslyze --extra rules
+RUN uv sync --quiet --locked --no-dev --no-install-project --inexact --extra sslyze --extra rules --extra s3
 
 FROM python:${PYTHON} AS runtime
 ENV PATH=/opt/adhere/bin:$PATH \

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import subprocess
 from fnmatch import fnmatch
@@ -18,18 +19,27 @@ from jsonschema import Draft7Validator
 
 from scanner import __version__
 from scanner.cli import adhere
+from scanner.cli.commands.merge import merge
+from scanner.cli.commands.node import node
 from scanner.cli.commands.scan import scan
+from scanner.cli.commands.serve import serve
 from scanner.cli.output import parse_outputs
+from scanner.cluster.snapshot_directory import HEAD as SNAPSHOT
 from scanner.errors import UsageError
+from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING, EXIT_OK
+from scanner.object_store import is_url
 from scanner.sharding import INDEX, Shard, parse_shard
 from tests.cli.calling import context
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy" / "kustomize"
 CHART = ROOT / "deploy" / "helm" / "adhere"
+MONITORING = ROOT / "deploy" / "monitoring"
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 ARGUMENTS = {"reports": ("publish", "openreports"), "port-forward": ("via", "port-forward")}
 """Components with a role: the option that they set, and its value."""
+ROLES = {**{name: name for name in ARGUMENTS}, "exporter": "serve"}
+"""Components with a role, and its option of ``adhere rbac --with``."""
 LABELS = {"app.kubernetes.io/name": "adhere"}
 KUBECTL = shutil.which("kubectl")
 
@@ -51,8 +61,14 @@ Rendered = dict[tuple[str, str], Any]
 
 
 def kustomized(directory: Path, *components: str, edit: tuple[Path, str, str] | None = None) -> Rendered:
-    """The objects by kind and name, as kubectl's kustomize renders them with these components, after an edit."""
+    """The objects by kind and name, as kubectl's kustomize renders them with these components, after an edit.
+    ``monitoring`` is a directory of its own."""
     copied = shutil.copytree(DEPLOY, directory / "kustomize")
+    if "monitoring" in components:
+        shutil.copytree(MONITORING, directory / "monitoring")
+        path = copied / "kustomization.yaml"
+        path.write_text(path.read_text().replace("resources:\n", "resources:\n- ../monitoring\n"))
+        components = tuple(each for each in components if each != "monitoring")
     if edit:
         path = copied / edit[0].relative_to(DEPLOY)
         path.write_text(path.read_text().replace(*edit[1:]))
@@ -87,6 +103,7 @@ def stages() -> dict[str, str]:
 def test_the_default_image_has_sslyze_and_slim_has_not() -> None:
     assert list(stages())[-1] == "full"
     assert "--extra sslyze" in stages()["build-sslyze"]
+    assert "--extra s3" in stages()["build-sslyze"], "the Jobs can share a scan in an object store"
     assert "--from=build-sslyze" in stages()["full"]
     assert "sslyze" not in stages()["slim"]
     assert "sslyze" not in stages()["build"]
@@ -135,11 +152,11 @@ def test_the_role_is_what_the_program_prints() -> None:
     )
 
 
-@pytest.mark.parametrize("name", ARGUMENTS)
+@pytest.mark.parametrize("name", ROLES)
 def test_the_role_of_a_component_is_what_the_program_adds(name: str) -> None:
     base, both = (
         CliRunner().invoke(adhere, ["rbac", *more, "--service-account", "adhere/adhere"]).output.split("---\n")
-        for more in ((), ("--with", name))
+        for more in ((), ("--with", ROLES[name]))
     )
     added = [each for each in both if each not in base]
     assert (DEPLOY / f"components/{name}/rbac.yaml").read_text() == "".join(f"---\n{each}" for each in added)
@@ -280,6 +297,7 @@ def test_the_jobs_share_one_scan(tmp_path: Path) -> None:
         with options.make_context(command, rest, parent=context()) as found:
             arguments[name] = found.params
         environment[name] = {each["name"]: each["value"] for each in container["env"]}
+        assert environment[name]["ADHERE_STORE"] == "/results/saved"
         assert {each["mountPath"] for each in container["volumeMounts"]} == {"/tmp", "/results"}
         assert {**pod, "containers": 0, "volumes": 0} == {
             **POD,
@@ -292,6 +310,7 @@ def test_the_jobs_share_one_scan(tmp_path: Path) -> None:
         assert container["image"] == f"adhere:{__version__}"
     assert parse_shard(arguments["adhere-shards"]["shard"], environment["adhere-shards"] | {INDEX: "6"}) == Shard(6, 7)
     saved = arguments["adhere-save"]["save"]
+    assert saved == "$(ADHERE_STORE)", "Kubernetes puts the value there"
     assert arguments["adhere-save"]["dry_run"]
     assert arguments["adhere-save"]["via"] == "port-forward"
     assert arguments["adhere-shards"]["resume"] == saved
@@ -301,6 +320,95 @@ def test_the_jobs_share_one_scan(tmp_path: Path) -> None:
     assert limits["adhere-shards"] + limits["adhere-save"] <= arguments["adhere-merge"]["wait"] < limits["adhere-merge"]
     assert rendered["Job", "adhere-save"]["spec"]["backoffLimit"] == 0, "a second attempt would remove observations"
     assert rendered["PersistentVolumeClaim", "adhere-results"]["spec"]["accessModes"] == ["ReadWriteMany"]
+
+
+@needs_kubectl
+def test_the_jobs_share_a_scan_in_an_object_store(tmp_path: Path) -> None:
+    rendered = kustomized(tmp_path, "indexed-job", "object-store")
+    assert not [name for kind, name in rendered if kind == "PersistentVolumeClaim"]
+    assert len(pods(rendered)) == 3
+    for pod in pods(rendered).values():
+        (container,) = pod["containers"]
+        url = {each["name"]: each["value"] for each in container["env"]}["ADHERE_STORE"]
+        assert is_url(url)
+        assert sum("$(ADHERE_STORE)" in each for each in container["args"]) == 1
+        assert container["envFrom"] == [{"secretRef": {"name": "adhere-store", "optional": True}}]
+        assert all("emptyDir" in each for each in pod["volumes"])
+
+
+def test_the_pods_of_the_nodes_have_what_they_need_and_no_access_to_the_api() -> None:
+    (workload,) = manifests("components/node-discovery/daemonset.yaml")
+    pod = workload["spec"]["template"]["spec"]
+    (scanning,), (waiting,) = pod["initContainers"], pod["containers"]
+    assert (pod["hostPID"], pod["automountServiceAccountToken"], "hostNetwork" in pod) == (True, False, False)
+    assert pod["tolerations"] == [{"operator": "Exists"}], "every node"
+    rights = scanning["securityContext"]
+    assert set(rights["capabilities"]["add"]) == {"SYS_PTRACE", "DAC_READ_SEARCH", "SYS_ADMIN"}
+    assert waiting["securityContext"]["capabilities"] == {"drop": ["ALL"]}, "the privileges end with the scan"
+    for each in (rights, waiting["securityContext"]):
+        assert (each["readOnlyRootFilesystem"], each["allowPrivilegeEscalation"]) == (True, False)
+    (script,) = scanning["args"]
+    assert f"/results/objects/{SNAPSHOT}" in script
+    (line,) = [each for each in script.splitlines() if each.startswith("adhere node")]
+    with node.make_context("node", shlex.split(line)[2:], parent=context()) as found:
+        assert (found.params["snapshot"], found.params["save"]) == ("/results/objects", "/results/nodes/$NODE_NAME")
+        assert found.params["node"] == "$NODE_NAME"
+    codes = re.search(r"case \$code in ([0-9|]+)\)", script)
+    assert codes
+    assert set(map(int, codes[1].split("|"))) == {EXIT_OK, EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING}
+
+
+def test_the_jobs_beside_the_pods_of_the_nodes() -> None:
+    objects, merging = (each["spec"]["template"]["spec"] for each in manifests("components/node-discovery/jobs.yaml"))
+    assert objects["containers"][0]["args"] == ["snapshot", "save", "/results/objects"]
+    (container,) = merging["containers"]
+    assert merging["automountServiceAccountToken"] is False
+    with merge.make_context("merge", container["args"][1:], parent=context()) as found:
+        assert found.params["results"] == ("/results/nodes",)
+        assert found.params["wait"]
+    assert container["securityContext"] == CONTAINER["securityContext"]
+
+
+@needs_kubectl
+def test_the_nodes_replace_the_nightly_scan(tmp_path: Path) -> None:
+    rendered = kustomized(tmp_path, "node-discovery")
+    assert {name for kind, name in rendered if kind in {"Job", "CronJob", "DaemonSet"}} == {
+        "adhere-objects",
+        "adhere-node",
+        "adhere-merge",
+    }
+    assert rendered["Namespace", "adhere"]["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "privileged"
+    pod = rendered["DaemonSet", "adhere-node"]["spec"]["template"]["spec"]
+    assert {each["image"] for each in (*pod["initContainers"], *pod["containers"])} == {f"adhere:{__version__}"}
+
+
+def test_the_exporter_serves_its_port_with_the_certificate_of_its_service() -> None:
+    (deployment,) = manifests("components/exporter/deployment.yaml")
+    (service,) = manifests("components/exporter/service.yaml")
+    (policy,) = manifests("components/exporter/networkpolicy.yaml")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    command, *arguments = container["args"]
+    with serve.make_context("serve", list(arguments), parent=context()) as found:
+        options = found.params
+    (port,) = container["ports"]
+    assert (command, options["listen"]) == ("serve", f":{port['containerPort']}")
+    volumes = {each["name"]: each for each in deployment["spec"]["template"]["spec"]["volumes"]}
+    annotation = "service.beta.openshift.io/serving-cert-secret-name"
+    assert service["metadata"]["annotations"][annotation] == volumes["tls"]["secret"]["secretName"]
+    paths = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
+    assert (options["tls_cert"], options["tls_key"]) == (f"{paths['tls']}/tls.crt", f"{paths['tls']}/tls.key")
+    assert {paths["tmp"]} == {each["value"] for each in container["env"] if each["name"] == "TMPDIR"}
+    labels = deployment["spec"]["template"]["metadata"]["labels"]
+    assert labels == deployment["spec"]["selector"]["matchLabels"] == service["spec"]["selector"]
+    assert labels == policy["spec"]["podSelector"]["matchLabels"]
+    (rule,) = policy["spec"]["ingress"]
+    (of_service,) = service["spec"]["ports"]
+    assert {of_service["targetPort"], rule["ports"][0]["port"]} == {port["name"]} == {of_service["name"]}
+    for probe in ("livenessProbe", "readinessProbe"):
+        assert (container[probe]["httpGet"]["scheme"], container[probe]["httpGet"]["port"]) == ("HTTPS", "metrics")
+    assert container["securityContext"] == CONTAINER["securityContext"]
+    assert deployment["spec"]["template"]["spec"]["securityContext"] == POD["securityContext"]
+    assert deployment["spec"]["replicas"] == 1
 
 
 def test_nothing_connects_to_the_scan_and_it_connects_to_any_tcp_port() -> None:
@@ -314,13 +422,33 @@ def test_nothing_connects_to_the_scan_and_it_connects_to_any_tcp_port() -> None:
     assert {each["protocol"] for each in names["ports"]} == {"UDP"}
 
 
+@needs_kubectl
+def test_monitoring_stands_alone_and_beside_the_scan(tmp_path: Path) -> None:
+    """With the name and namespace of the exporter in the name of its certificate."""
+    done = subprocess.run(
+        [str(KUBECTL), "kustomize", str(MONITORING)], capture_output=True, text=True, check=True, timeout=60
+    )
+    alone = {(each["kind"], each["metadata"]["name"]): each for each in yaml.safe_load_all(done.stdout)}
+    beside = kustomized(tmp_path, "monitoring")
+    assert alone == {name: beside[name] for name in alone}
+    assert set(alone) == {("PrometheusRule", "adhere"), ("ServiceMonitor", "adhere"), ("ConfigMap", "adhere-dashboard")}
+    assert {each["metadata"]["namespace"] for each in alone.values()} == {KUSTOMIZATION["namespace"]}
+    dashboard = alone["ConfigMap", "adhere-dashboard"]
+    assert dashboard["metadata"]["labels"]["grafana_dashboard"] == "1"
+    assert dashboard["data"] == {"adhere.json": (MONITORING / "dashboard.json").read_text()}
+    monitor = alone["ServiceMonitor", "adhere"]["spec"]
+    assert monitor["selector"]["matchLabels"] == {**LABELS, "app.kubernetes.io/component": "exporter"}
+    (endpoint,) = monitor["endpoints"]
+    assert endpoint["tlsConfig"]["serverName"] == f"adhere-exporter.{KUSTOMIZATION['namespace']}.svc"
+
+
 # --- chart: tests/e2e/test_deploy.py renders it -----------------------------------------------------------------------
 
 
 def test_the_chart_has_the_version_and_the_roles_of_the_program() -> None:
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     assert (chart["version"], chart["appVersion"]) == (__version__, __version__)
-    options = ["--with", ",".join(ARGUMENTS), "--service-account", "adhere/adhere"]
+    options = ["--with", ",".join(ROLES.values()), "--service-account", "adhere/adhere"]
     done = CliRunner().invoke(adhere, ["rbac", *options])
     assert (CHART / "files/rbac.yaml").read_text() == done.output
 
@@ -338,6 +466,10 @@ def test_the_schema_of_the_values_names_every_value() -> None:
         {"args": "--fail-on=never"},
         {"image": {}},
         {"shards": 2, "publish": "openreports"},
+        {"nodes": True, "shards": 2},
+        {"nodes": True, "openshift": True},
+        {"nodes": True, "results": {"store": "s3://bucket/prefix"}},
+        {"shards": 2, "results": {"store": "s3://user:secret@bucket/prefix"}},
         {"schedul": ""},
     )
     for each in wrong:

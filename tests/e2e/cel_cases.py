@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
+from scanner.values import replace
 from tests.e2e.field_bases import BASES
 from tests.e2e.writing import Object
 

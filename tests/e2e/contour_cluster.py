@@ -8,7 +8,6 @@ import socket
 import ssl
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -21,6 +20,7 @@ from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Snapshot
 from scanner.scan import Settings
 from scanner.tls.certificate import parsed_once
+from scanner.values import replace
 from tests.e2e.contour import HTTP, HTTPS, NAMESPACE, Contour, contour, controller, made, namespaces
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.programs import running

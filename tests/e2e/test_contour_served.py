@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from scanner.values import replace
 from tests.e2e import assets
 from tests.e2e.contour import reasons_of
 from tests.e2e.contour_cluster import TOLD, Cluster, served

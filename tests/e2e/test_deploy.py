@@ -6,27 +6,36 @@ import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
+from jsonschema import Draft7Validator
 
 from tests.e2e import assets
 from tests.e2e.writing import Object, RefusedError, Writer
-from tests.test_deploy import CHART, Rendered, kustomized, needs_kubectl, pod_templates
+from tests.test_deploy import CHART, MONITORING, Rendered, kustomized, needs_kubectl, pod_templates
 
 CHOICES = {
     "base": ({}, ()),
     "options": (
-        {"publish": "openreports", "portForward": True, "openshift": True},
-        ("reports", "port-forward", "openshift"),
+        {"publish": "openreports", "portForward": True, "openshift": True, "monitoring": True},
+        ("reports", "port-forward", "openshift", "monitoring"),
     ),
+    "exporter": ({"exporter": True, "openshift": True}, ("exporter", "openshift")),
     "parts": ({"shards": 4}, ("indexed-job",)),
     "parts with options": (
         {"shards": 4, "portForward": True, "openshift": True},
         ("indexed-job", "port-forward", "openshift"),
     ),
+    "parts in a store": (
+        {"shards": 4, "results": {"store": "s3://BUCKET/adhere"}},
+        ("indexed-job", "object-store"),
+    ),
 }
 """Values of the chart, and the components with the same meaning."""
+PRIVILEGED = {"nodes": ({"nodes": True}, ("node-discovery",))}
+"""The same of what a restricted namespace refuses."""
 NAMESPACE = "adhere-deploy"
 OWN_LABELS = {"app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "helm.sh/chart"}
 """Labels that only a chart has."""
@@ -56,9 +65,9 @@ def without_own_labels(item: Object) -> Object:
 
 
 @needs_kubectl
-@pytest.mark.parametrize("choice", CHOICES)
+@pytest.mark.parametrize("choice", [*CHOICES, *PRIVILEGED])
 def test_the_chart_and_kustomize_render_the_same_objects(choice: str, tmp_path: Path) -> None:
-    values, components = CHOICES[choice]
+    values, components = {**CHOICES, **PRIVILEGED}[choice]
     ours = {name: without_own_labels(each) for name, each in chart(values).items()}
     test = ours.pop(("Pod", "adhere-read"))
     theirs = kustomized(tmp_path, *components)
@@ -80,6 +89,39 @@ def test_the_names_follow_the_release() -> None:
     (container,) = pod_templates(rendered)["t-scan"]["spec"]["containers"]
     assert container["args"][-1] == "--fail-on=never"
     assert container["image"] == "r.example/a@sha256:12"
+
+
+def test_the_service_monitor_has_only_fields_of_its_definition() -> None:
+    """promtool checks the rules: tests/zoo/test_monitoring.py."""
+    try:
+        (file,) = assets.definitions().glob("*_servicemonitors.yaml")
+    except assets.Missing as missing:
+        pytest.skip(str(missing))
+    (version,) = yaml.safe_load(file.read_text())["spec"]["versions"]
+    schema = _closed(version["schema"]["openAPIV3Schema"])
+    monitor = yaml.safe_load((MONITORING / "servicemonitor.yaml").read_text())
+    assert not list(Draft7Validator(schema).iter_errors(monitor))
+    monitor["spec"]["endpoints"][0]["tlsConfig"]["serverNames"] = []
+    assert list(Draft7Validator(schema).iter_errors(monitor))
+
+
+def _closed(schema: Any) -> Any:  # noqa: ANN401 - a value of JSON
+    """The schema, without unknown fields: an API server prunes these."""
+    if not isinstance(schema, dict):
+        return schema
+    found: Object = {key: _closed(each) for key, each in schema.items() if key != "format"}
+    if "properties" in found:
+        found["properties"] = {key: _closed(each) for key, each in schema["properties"].items()}
+        if schema["properties"].keys() != {"apiVersion", "kind", "metadata", "spec", "status"}:
+            found["additionalProperties"] = False
+    return found
+
+
+def test_the_service_account_has_the_identity_of_the_pods() -> None:
+    role = {"eks.amazonaws.com/role-arn": "arn:aws:iam::123456789012:role/adhere"}
+    rendered = chart({"shards": 2, "results": {"store": "s3://b/p"}, "serviceAccountAnnotations": role})
+    assert rendered["ServiceAccount", "adhere"]["metadata"]["annotations"] == role
+    assert "annotations" not in chart({})["ServiceAccount", "adhere"]["metadata"]
 
 
 def test_wrong_values_are_refused() -> None:
@@ -123,6 +165,8 @@ def test_a_restricted_namespace_takes_every_object(made_by: str, writer: Writer,
             for name, each in pod_templates(rendered).items()
         ]
         for each in [*rendered.values(), *pods]:
+            if each["apiVersion"].startswith("monitoring.coreos.com/"):
+                continue  # this API server does not serve them
             if each["metadata"]["name"] != "adhere" or each["kind"] not in {"Namespace", "ServiceAccount"}:
                 writer.create(_apart(each), dry_run=True)
         for each in pods:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from io import StringIO
 from pathlib import Path
@@ -15,6 +14,7 @@ from scanner.cluster.rbac import OPTIONS
 from scanner.kube.kinds import OPEN_REPORTS, POLICY_REPORTS
 from scanner.model.report import Report
 from scanner.report.formats import policy_reports
+from scanner.values import replace
 from tests.cli.calling import Call, Called
 from tests.e2e.accounts import Account, settle
 from tests.e2e.conftest import definitions_of

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from scanner.cli import inputs, scan_cluster
 from scanner.cli.shared_options import ClusterAsked
 from scanner.kube.tls_profile import Profile
 from scanner.model.scan_policy import ScanPolicy
+from scanner.values import replace
 from tests.cli.calling import Call, called
 from tests.e2e.control_plane import INTERMEDIATE, SNI_NAME, ControlPlane
 from tests.e2e.test_permissions import role_of

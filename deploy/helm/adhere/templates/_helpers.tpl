@@ -12,9 +12,10 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end }}
 
 {{- /* The pod template of each workload. Call it with (dict "root" $ "args" LIST "volume" NAME); "results" is the volume
-that the shards share. */}}
+that the shards share, or "store" is: a directory in it, or a URL. "asRoot" is for what reads the results of the nodes. */}}
 {{- define "adhere.pod" -}}
 {{- $shared := eq .volume "results" -}}
+{{- $url := contains "://" (.store | default "") -}}
 metadata:
   labels:
     app.kubernetes.io/name: adhere
@@ -25,12 +26,19 @@ metadata:
 spec:
   restartPolicy: Never
   serviceAccountName: {{ .root.Release.Name }}
+  {{- if .asRoot }}
+  automountServiceAccountToken: false
+  {{- end }}
   terminationGracePeriodSeconds: 90
   {{- with .root.Values.imagePullSecrets }}
   imagePullSecrets: {{- toYaml . | nindent 2 }}
   {{- end }}
   securityContext:
+    {{- if .asRoot }}
+    runAsUser: 0
+    {{- else }}
     runAsNonRoot: true
+    {{- end }}
     {{- if and $shared (not .root.Values.openshift) }}
     # The image's user writes to the volume.
     fsGroup: 10001
@@ -44,9 +52,20 @@ spec:
     imagePullPolicy: {{ . }}
     {{- end }}
     args: {{- toYaml .args | nindent 4 }}
+    {{- if $url }}
+    envFrom:
+    # Its credentials, if the pod has no identity of its own.
+    - secretRef:
+        name: {{ .root.Release.Name }}-store
+        optional: true
+    {{- end }}
     env:
     - name: TMPDIR
       value: /tmp
+    {{- with .store }}
+    - name: ADHERE_STORE
+      value: {{ . | quote }}
+    {{- end }}
     {{- with .completions }}
     - name: JOB_COMPLETIONS
       value: {{ . | quote }}
@@ -67,7 +86,7 @@ spec:
     emptyDir:
       sizeLimit: 1Gi
   - name: {{ .volume }}
-    {{- if $shared }}
+    {{- if and $shared (not $url) }}
     persistentVolumeClaim:
       claimName: {{ .root.Release.Name }}-results
     {{- else }}
