@@ -3,7 +3,7 @@
 The server chooses the cost of a handshake. It is bounded: no chain is verified, nothing is renegotiated, finite-field
 Diffie-Hellman is offered only to a listener that accepts nothing else, its modulus with at most ``MOST_BITS``.
 A step that may take long is computed in a worker thread: OpenSSL releases Python's lock, and the event loop continues
-(docs/decisions/0019-handshakes-in-threads.md). It ends soon, and cancellation waits for it.
+(docs/decisions/0051-handshakes-in-the-event-loop.md). It ends soon, and cancellation waits for it.
 """
 
 from __future__ import annotations
