@@ -397,6 +397,13 @@ def _check_nodes(saved: Sequence[_SavedScan], nodes: Sequence[NodeListeners], na
         raise UsageError("scans of nodes and of targets cannot be merged", hint="merge them apart")
     if len([each for each in saved if not each.nodes]) > 1:
         raise UsageError(f"the cluster {names[0]} is in two of the scans", hint="merge one scan of the cluster")
+    whole = next((each for each in saved if not each.nodes), None)
+    if whole and (whole.head.selection.include or whole.head.selection.exclude or whole.head.selection.namespace):
+        raise UsageError(
+            f"{whole.directory}: a scan with --include, --exclude or --namespace has a part of the listeners, and the "
+            "scans of the nodes leave all that it may have to it",
+            hint="scan the cluster without these options",
+        )
     called = [each.node for each in nodes]
     if twice := next((name for name in called if called.count(name) > 1), None):
         raise UsageError(f"the node {twice} is in two of the scans", hint="merge one scan of each node")

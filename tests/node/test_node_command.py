@@ -151,6 +151,19 @@ def test_nodes_with_the_scan_of_their_cluster(
     assert [each["instance"] for each in again["endpoints"]] == instances
 
 
+def test_nodes_with_a_part_of_their_cluster(
+    call: Call, networks: list[Network], seen: Callable[..., None], objects: Path, tmp_path: Path
+) -> None:
+    """A scan of a node leaves declared listeners to the scan of the cluster, which here leaves out some of them."""
+    seen(networks[0])
+    call("node", "--snapshot", objects, "--node", "w1", "--save", tmp_path / "w1")
+    for option, value in (("--namespace", "shop"), ("--include", "port=8443"), ("--exclude", "port=1")):
+        part = tmp_path / option
+        call("scan", "--snapshot", objects, option, value, "--timeout", 1, "--save", part)
+        answer = call("merge", part, tmp_path / "w1")
+        assert (answer.code, "a part of the listeners" in answer.err) == (2, True)
+
+
 def test_without_a_cluster_too(call: Call, networks: list[Network], seen: Callable[..., None], tmp_path: Path) -> None:
     for number, network in enumerate(networks, start=1):
         seen(network)
