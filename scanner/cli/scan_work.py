@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from array import array
+from collections.abc import Callable, Container, Iterable, Iterator
 from functools import cache
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -382,19 +383,32 @@ def targets_of(asked: Asked, config: Config) -> Iterator[Target]:
         sni = parse_server_name(sni, "--sni" if asked.sni else f"{asked.config}: sni")
     where = "argument" if asked.targets else f"{asked.config}: target"
     named = [parse_target(text, f"{where} {place}") for place, text in enumerate(texts, start=1)]
-    listed = read_targets(asked.target_file) if asked.target_file else iter(())
-    return _once(chain(named, listed), sni)
+    listed = read_targets(asked.target_file) if asked.target_file else ()
+    return _once(lambda: (_sent(each, sni) for each in chain(named, listed)))
 
 
-def _once(targets: Iterator[Target], sni: str | None) -> Iterator[Target]:
-    seen: set[str] = set()
+def _once(targets: Callable[[], Iterator[Target]]) -> Iterator[Target]:
+    """Read all targets, so that no error appears during the scan, and return an iterator over each once. Of a million
+    only hashes are kept, and only until it is known which occur twice."""
+    hashes = sorted(array("q", (hash(each.canonical) for each in targets())))
+    repeated = {one for one, other in pairwise(hashes) if one == other}
+    return _without_repeated(targets(), repeated)
+
+
+def _without_repeated(targets: Iterable[Target], hashes: Container[int]) -> Iterator[Target]:
+    seen = set[str]()
     for target in targets:
-        sent = target
-        if sni and (target.server_name is None or target.server_name == target.host):
-            sent = replace(target, server_name=sni)
-        if sent.canonical not in seen:
-            seen.add(sent.canonical)
-            yield sent
+        if hash(name := target.canonical) in hashes:
+            if name in seen:
+                continue
+            seen.add(name)
+        yield target
+
+
+def _sent(target: Target, sni: str | None) -> Target:
+    if sni and (target.server_name is None or target.server_name == target.host):
+        return replace(target, server_name=sni)
+    return target
 
 
 def _first(asked: T | None, configured: T | None, default: T) -> T:

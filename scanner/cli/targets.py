@@ -7,8 +7,7 @@ import re
 import ssl
 import sys
 import warnings
-from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
@@ -85,19 +84,27 @@ def parse_server_name(text: str, origin: str) -> str:
         raise InputError(f"{origin}: {wrong.message}", hint=wrong.hint) from None
 
 
-def read_targets(path: str) -> Iterator[Target]:
-    """Yield the targets of a file, or of standard input for ``-``: UTF-8, one per line, ``#`` begins a comment.
+def read_targets(path: str) -> Iterable[Target]:
+    """Return the targets of a file, or of standard input for ``-``: UTF-8, one per line, ``#`` begins a comment.
 
-    The file is checked completely before this returns, so that no error appears during a scan. Raises ``InputError``
-    that begins with ``file:line:column``.
+    The file is read once, and its lines are parsed whenever the targets are iterated: a million of them would take
+    much more memory than their lines. Both raise ``InputError``, which begins with ``file:line:column``.
     """
     name = "standard input" if path == "-" else shown(path)
-    content = _content(path, name)
-    deque(_targets(content, name), maxlen=0)
-    return _targets(content, name)
+    return _Lines(_content(path, name), name)
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
+
+
+class _Lines(Struct, frozen=True):
+    """The lines of a file, as targets."""
+
+    content: bytes
+    name: str
+
+    def __iter__(self) -> Iterator[Target]:
+        return _targets(self.content, self.name)
 
 
 def _content(path: str, name: str) -> bytes:

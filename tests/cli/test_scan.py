@@ -225,6 +225,21 @@ def test_a_mistake_is_told_before_anything_is_dialled(line: str) -> None:
         targets_of(asked(*line.split()), Config())
 
 
+def test_a_mistake_in_a_file_is_told_before_anything_is_dialled(tmp_path: Path) -> None:
+    file = tmp_path / "targets.txt"
+    file.write_text("a\nb:0\n")
+    with pytest.raises(ScannerError, match=f"{file}:2:3: port 0"):
+        targets_of(asked("--targets", str(file)), Config())
+
+
+def test_targets_of_a_file_are_scanned_once(tmp_path: Path) -> None:
+    file = tmp_path / "targets.txt"
+    file.write_text("".join(f"h{number}\n" for number in range(100)) + "h7\nh7:443\nh100\n")
+    assert ids("h3", "h5", "--targets", str(file)) == [
+        f"tls://h{number}:443" for number in (3, 5, *(each for each in range(101) if each not in (3, 5)))
+    ]
+
+
 def test_targets_from_standard_input(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     with closed_port() as (address, port):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(f"# one\n{address}:{port}\n".encode())))

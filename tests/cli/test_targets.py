@@ -183,10 +183,10 @@ WRONG_FILES = [
 
 
 @pytest.mark.parametrize(("content", "message"), WRONG_FILES)
-def test_a_wrong_line_is_named_before_anything_is_asked(tmp_path: Path, content: bytes, message: str) -> None:
+def test_a_wrong_line_is_named(tmp_path: Path, content: bytes, message: str) -> None:
     path = written(tmp_path, content)
     with pytest.raises(InputError) as refused:
-        read_targets(path)
+        list(read_targets(path))
     assert refused.value.message.startswith(f"{path}{message}")
     assert refused.value.hint
 
@@ -214,8 +214,10 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
-def test_targets_are_made_one_by_one(tmp_path: Path) -> None:
-    found = read_targets(written(tmp_path, b"".join(b"h%d.test:8443\n" % n for n in range(5000))))
+def test_targets_are_made_one_by_one_and_again(tmp_path: Path) -> None:
+    listed = read_targets(written(tmp_path, b"".join(b"h%d.test:8443\n" % n for n in range(5000))))
+    found = iter(listed)
     assert next(found).host == "h0.test"
     assert iter(found) is found
     assert sum(1 for _ in found) == 4999
+    assert sum(1 for _ in listed) == 5000

@@ -33,7 +33,7 @@ def test_one_fault_of_several_workloads_is_one_group_whose_fix_has_no_names() ->
     fix = "set it in Deployment/shop/{}, see 'adhere explain Deployment/shop/{}:8443' and 10.0.0.{}:8443"
     rows = [_failing(name, number, fix.format(name, name, number)) for number, name in enumerate("abcd")]
     (group,) = groups([*rows, {**rows[0], "instance": "a replica"}])
-    assert (group.endpoints, len(group.listeners)) == (5, 4)
+    assert (group.endpoints, group.listeners) == (5, 4)
     assert group.row["fix"] == "set it in <workload>, see 'adhere explain <listener>' and <address>"
     assert group.row["examples"] == [row["id"] for row in rows[:3]]
     (alone,) = groups([rows[0], rows[0]])

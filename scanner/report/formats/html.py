@@ -206,7 +206,7 @@ def _failures(found: list[Group], wide: list[FindingRow]) -> Iterator[FailureVie
             differ=frozenset(each.differ),
             endpoints=each.endpoints,
             places=[name for name, _ in each.examples],
-            more=len(each.listeners) - len(each.examples),
+            more=each.listeners - len(each.examples),
             number=number,
         )
         for number, each in enumerate(found)

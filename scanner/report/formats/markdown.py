@@ -112,7 +112,7 @@ def _found(report: Report) -> Iterator[_Entry]:
 
 def _where(group: Group) -> str:
     names = ", ".join(code(name) for name, _ in group.examples)
-    more = len(group.listeners) - len(group.examples)
+    more = group.listeners - len(group.examples)
     names += f" and {counted(more, 'more listener')}" if more else ""
     return names + (f" ({counted(group.endpoints, 'endpoint')})" if group.endpoints > 1 else "")
 

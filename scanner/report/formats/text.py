@@ -213,12 +213,12 @@ def _grouped(page: Page, found: list[Group], *, brief: bool) -> None:
 
 def _group(page: Page, group: Group, *, brief: bool) -> None:
     """Write the finding with its number of endpoints, and the first of them."""
-    single = len(group.listeners) == 1
+    single = group.listeners == 1
     names = [
         plain(name, 160) + (f" at {plain(address)}" if address not in name and group.endpoints == 1 else "")
         for name, address in group.examples
     ]
-    more = len(group.listeners) - len(names)
+    more = group.listeners - len(names)
     at = ", ".join(names) + (f" and {counted(more, 'more listener')}" if more else "")
     if single and group.endpoints > 1:
         at += f" ({group.endpoints} replicas)"
