@@ -40,12 +40,16 @@ _LENGTH = 4
 """Bytes of the length before each message."""
 
 
+MOST = 8
+"""Workers by default. The parent computes a fifth of the work, so that more are seldom faster."""
+
+
 def cores() -> int:
-    """Return the cores that this process may use: its CPU affinity and the container's quota (cgroup v2,
-    ``cpu.max``)."""
+    """Return the cores that this process may use, at most ``MOST``: its CPU affinity and the container's quota (cgroup
+    v2, ``cpu.max``)."""
     if not sys.platform.startswith("linux"):
         return 1  # elsewhere a fork is not safe
-    own = len(os.sched_getaffinity(0))
+    own = min(MOST, len(os.sched_getaffinity(0)))
     try:
         quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
         return min(own, max(1, -(-int(quota) // int(period))))

@@ -18,7 +18,7 @@ from scanner.model.observation import Answers, Observation, Reach
 from scanner.probe import workers as module
 from scanner.probe.limits import Gate, Limits
 from scanner.probe.session import Question
-from scanner.probe.workers import Workers, cores, workers
+from scanner.probe.workers import MOST, Workers, cores, workers
 
 LIMITS = Limits(rate=30.0)
 QUESTION = Question(mode="inventory")
@@ -168,4 +168,5 @@ def test_one_worker_is_none() -> None:
 @pytest.mark.parametrize(("text", "most"), [("max 100000\n", None), ("50000 100000\n", 1), ("garbage", None)])
 def test_cores(text: str, most: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "read_text", lambda *_, **__: text)
-    assert cores() == (most or len(os.sched_getaffinity(0)))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(64))
+    assert cores() == (most or MOST)

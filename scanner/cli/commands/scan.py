@@ -90,7 +90,7 @@ _GROUPS = (
     "--workers",
     type=click.IntRange(1, 256),
     metavar="N",
-    help="Processes that probe.  [default: one for each core, or 1 up to 50 endpoints]",
+    help="Processes that probe.  [default: one for each core, up to 8; 1 up to 50 endpoints]",
 )
 @click.option("--concurrency", type=COUNT, metavar="N", help="Endpoints probed at once.  [default: 50]")
 @click.option(
