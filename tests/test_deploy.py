@@ -453,6 +453,11 @@ def test_the_chart_has_the_version_and_the_roles_of_the_program() -> None:
     assert (CHART / "files/rbac.yaml").read_text() == done.output
 
 
+@pytest.mark.parametrize("name", ["dashboard.json", "prometheusrule.yaml", "servicemonitor.yaml"])
+def test_the_chart_has_the_monitoring_of_the_manifests(name: str) -> None:
+    assert (CHART / "files" / name).read_text() == (MONITORING / name).read_text()
+
+
 def test_the_schema_of_the_values_names_every_value() -> None:
     schema = json.loads((CHART / "values.schema.json").read_text())
     values = yaml.safe_load((CHART / "values.yaml").read_text())
