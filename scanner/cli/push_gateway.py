@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from contextlib import suppress
 from functools import partial
 from http.client import HTTPException
 from io import StringIO
@@ -87,7 +88,8 @@ def _put(url: str, body: bytes, parts: SplitResult) -> None:
         with build_opener(_NoRedirect).open(request, timeout=_WITHIN / 2):
             return
     except HTTPError as error:
-        with error:
+        said = ""
+        with error, suppress(OSError, HTTPException):  # the answer may be cut off
             said = error.read(1000).decode("utf-8", "replace").strip()
         hint = {401: "set a user name and password in the URL, in the environment", 404: "is it a Pushgateway?"}
         text = f"HTTP {error.code}{f': {said}' if said else ''}"

@@ -154,6 +154,12 @@ async def test_what_the_gateway_answers_is_shown_escaped_and_cut(
     assert len(gateway.requests) == 1
 
 
+async def test_an_error_that_is_cut_off_is_the_gateways(gateway: Gateway) -> None:
+    gateway.status, gateway.headers, gateway.answer = 503, {"Transfer-Encoding": "chunked"}, b"no chunk\r\n"
+    with pytest.raises(ResourceError, match="HTTP 503"):
+        await push(TARGETS, gateway.url)
+
+
 async def test_no_answer_is_an_error_in_time(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(push_gateway, "_WITHIN", 0.2)
     gateway.wait = 1.0
