@@ -9,6 +9,7 @@ import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from email.utils import formatdate
+from itertools import chain
 from pathlib import Path
 
 import h11
@@ -71,16 +72,19 @@ class HttpServer(Struct):
     """Connections that are open now."""
     waiting: dict[trio.CancelScope, None] = field(default_factory=dict)
     """Connections without a request, the one that waits longest first."""
+    busy: dict[trio.CancelScope, None] = field(default_factory=dict)
+    """Connections with a request, the one that takes longest first."""
 
     async def serve(self, transport: trio.SocketStream) -> None:
         """Serve one connection. No error of a client leaves it. If there are too many, the one that has waited longest
-        for a request is closed."""
+        for a request is closed; if none waits, the one that takes longest, so that slow clients do not lock out
+        Prometheus and the kubelet."""
         if self.open >= _MOST_CONNECTIONS:
-            if not self.waiting:
+            oldest = next(chain(self.waiting, self.busy), None)
+            if oldest is None:
                 await trio.aclose_forcefully(transport)
                 return
-            oldest = next(iter(self.waiting))
-            del self.waiting[oldest]
+            self._forget(oldest)
             oldest.cancel()
         self.open += 1
         scope = trio.CancelScope()
@@ -89,9 +93,13 @@ class HttpServer(Struct):
                 await self._serve(transport, scope)
         finally:
             self.open -= 1
-            self.waiting.pop(scope, None)
+            self._forget(scope)
             with trio.CancelScope(shield=True):
                 await trio.aclose_forcefully(transport)
+
+    def _forget(self, scope: trio.CancelScope) -> None:
+        self.waiting.pop(scope, None)
+        self.busy.pop(scope, None)
 
     async def _serve(self, transport: trio.SocketStream, scope: trio.CancelScope) -> None:
         self.waiting[scope] = None
@@ -120,11 +128,13 @@ class _Connection(Struct):
         try:
             while (head := await self._head(wait)) is not None:
                 self.server.waiting.pop(self.scope, None)
+                self.server.busy[self.scope] = None
                 with trio.fail_after(timeouts.response):
                     await self._respond(head, await self._answer(head))
                 if self.http.our_state is not h11.DONE or self.http.their_state is not h11.DONE:
                     return
                 self.http.start_next_cycle()
+                self.server.busy.pop(self.scope, None)
                 self.server.waiting[self.scope] = None
                 wait = timeouts.idle
         except h11.RemoteProtocolError as error:

@@ -128,31 +128,24 @@ async def until_open(server: HttpServer, count: int) -> None:
             await trio.sleep(0.001)
 
 
-async def test_connections_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those with a request are not closed for others."""
+async def test_clients_that_do_not_read_do_not_lock_out_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The connection whose request takes longest is closed."""
     monkeypatch.setattr(http_server, "_MOST_CONNECTIONS", 2)
-    release = trio.Event()
 
-    async def slow(_: Request) -> Response:
-        await release.wait()
-        return Response(body=b"slow")
+    async def answer(request: Request) -> Response:
+        return Response(body=b"x" * 30_000_000 if request.path == "/large" else b"small")
 
-    server = HttpServer(slow)
-    async with open_port(server) as port, trio.open_nursery() as nursery:
-        answers: list[bytes] = []
-
-        async def ask() -> None:
-            answers.append(await sent(port, b"GET /a HTTP/1.1\r\n" + CLOSE))
-
-        nursery.start_soon(ask)
-        nursery.start_soon(ask)
-        await until_open(server, 2)
-        with trio.fail_after(10):
-            while server.waiting:  # noqa: ASYNC110 - a counter
-                await trio.sleep(0.001)
-        assert await sent(port, b"GET / HTTP/1.1\r\n" + CLOSE) == b""
-        release.set()
-    assert [each.endswith(b"slow") for each in answers] == [True, True]
+    server = HttpServer(answer)
+    async with AsyncExitStack() as stack, open_port(server) as port:
+        for number in (1, 2):
+            one = await stack.enter_async_context(await trio.open_tcp_stream("127.0.0.1", port))
+            await one.send_all(b"GET /large HTTP/1.1\r\n" + CLOSE)
+            with trio.fail_after(10):
+                while len(server.busy) != number:  # noqa: ASYNC110 - a counter
+                    await trio.sleep(0.001)
+        assert (await sent(port, b"GET / HTTP/1.1\r\n" + CLOSE)).endswith(b"small")
+        await until_open(server, 1)
+        assert len(server.busy) == 1
 
 
 async def test_a_client_that_does_not_read_is_closed() -> None:
