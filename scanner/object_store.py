@@ -79,8 +79,8 @@ class Mirror:
         self._failed: ScannerError | None = None
 
     def fetch_heads(self) -> None:
-        """Download the descriptions of the scan and its shards. Raises ``ScannerError``."""
-        self._fetch(lambda name: name.endswith(HEAD))
+        """Download the descriptions of the scan, its nodes and its shards. Raises ``ScannerError``."""
+        self._fetch(lambda name: name.endswith(HEAD) or name == NODES)
 
     def fetch(self, shard: str | None = None) -> None:
         """Download the input of the scan, and the observations; of a shard, only what it made itself. Call

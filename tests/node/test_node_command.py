@@ -133,6 +133,17 @@ def test_one_report_of_all_nodes(
     assert call("whatif", tmp_path / "merged", "--profile", "modern").code in (0, 1, 3)
 
 
+def test_nodes_in_an_object_store(
+    call: Call, networks: list[Network], seen: Callable[..., None], tmp_path: Path
+) -> None:
+    pytest.importorskip("fsspec", reason="the extra s3 is not installed")
+    seen(networks[0])
+    call("node", "--node", "w1", "--save", tmp_path / "w1")
+    store = f"file://{tmp_path}/store"
+    made = call("merge", tmp_path / "w1", "--save", store, "--format", "json").document
+    assert call("merge", store, "--format", "json").document["endpoints"] == made["endpoints"]
+
+
 def test_nodes_with_the_scan_of_their_cluster(
     call: Call, networks: list[Network], seen: Callable[..., None], objects: Path, tmp_path: Path
 ) -> None:
