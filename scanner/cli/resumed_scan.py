@@ -19,7 +19,7 @@ from scanner.cli.inputs import earlier, viewpoint
 from scanner.cli.running import Work
 from scanner.cli.shared_options import ClusterAsked
 from scanner.cli.targets import public_anchors
-from scanner.errors import InputError, UsageError
+from scanner.errors import InputError, ResourceError, UsageError
 from scanner.files.regular_file import content, opened
 from scanner.jobs import Job, Surroundings, TargetRequirements, of_targets
 from scanner.kube.cluster_facts import identity
@@ -282,13 +282,19 @@ def saved_targets(directory: str) -> Iterator[Target]:
 
 
 def until(ready: Callable[[], bool], seconds: float, mirrors: Sequence[Mirror] = ()) -> None:
-    """Wait until another process has written a file; at most ``seconds``. Raises ``ScannerError``."""
-    end = monotonic() + seconds
+    """Wait until another process has written a file; at most ``seconds``. An object store that has answered may fail
+    in between. Raises ``ScannerError``."""
+    end, answered = monotonic() + seconds, False
     while True:
-        for each in mirrors:
-            each.fetch_heads()
-        if ready() or monotonic() >= end:
-            return
+        try:
+            for each in mirrors:
+                each.fetch_heads()
+            answered = True
+            if ready() or monotonic() >= end:
+                return
+        except ResourceError:
+            if not answered or monotonic() >= end:
+                raise
         sleep(_POLL_STORE if mirrors else _POLL)
 
 

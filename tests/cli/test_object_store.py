@@ -18,6 +18,7 @@ import pytest
 
 from scanner import object_store
 from scanner.cli import resumed_scan
+from scanner.errors import ResourceError
 from scanner.model.saved_scan import HEAD, OBSERVATIONS, SHARDS
 from scanner.object_store import Mirror
 from tests.cli.calling import COMMAND, Call, environment
@@ -340,10 +341,19 @@ def test_a_merge_waits_for_the_shards_in_the_store(
         waited.append(seconds)
         _upload(store, local, prefix(url("a")))
 
+    listed = Mirror._list
+
+    def fails_once(mirror: Mirror) -> dict[str, object]:
+        if waited == [5.0]:
+            waited.append(0.0)
+            raise ResourceError("s3://bucket: cannot be read: SlowDown")
+        return listed(mirror)
+
     monkeypatch.setattr(resumed_scan, "sleep", sleep)
+    monkeypatch.setattr(Mirror, "_list", fails_once)
     answer = call("merge", url("a"), "--wait", "60", "--format", "json")
     assert report(answer.out) == report(place.answer.out)
-    assert waited == [5.0]
+    assert waited == [5.0, 0.0, 5.0]
     answer = call("scan", "--resume", url("nothing"), "--shard", "0/1")
     assert (answer.code, f"{url('nothing')}/{HEAD}: cannot be read" in answer.err) == (2, True), answer.err
 
