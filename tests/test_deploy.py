@@ -440,6 +440,13 @@ def test_monitoring_stands_alone_and_beside_the_scan(tmp_path: Path) -> None:
     assert monitor["selector"]["matchLabels"] == {**LABELS, "app.kubernetes.io/component": "exporter"}
     (endpoint,) = monitor["endpoints"]
     assert endpoint["tlsConfig"]["serverName"] == f"adhere-exporter.{KUSTOMIZATION['namespace']}.svc"
+    stable, dropped = endpoint["relabelings"]  # a new pod would leave AdhereScanStale for the series of the former one
+    assert stable == {
+        "sourceLabels": ["__meta_kubernetes_namespace", "__meta_kubernetes_service_name"],
+        "separator": "/",
+        "targetLabel": "instance",
+    }
+    assert (dropped["action"], dropped["regex"]) == ("labeldrop", "pod|container")
 
 
 # --- chart: tests/e2e/test_deploy.py renders it -----------------------------------------------------------------------
