@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from scanner.cluster.api_connection import Access
 from scanner.cluster.api_discovery import Served, served
-from scanner.cluster.client import METADATA, METADATA_LIST, ApiError, Client, Limits, clean
+from scanner.cluster.client import METADATA, METADATA_LIST, ApiError, Client, Limits, TooLarge, clean
 from scanner.cluster.decoding import decoded
 from scanner.cluster.listing import MOST
 from scanner.errors import ClusterError, ScannerError
@@ -116,11 +116,17 @@ class _Watched(Struct):
 
     async def _list(self, client: Client, found: Served) -> str:
         """List all objects, and report those that differ from the last list. Returns its version."""
-        now, token, version = dict[Reference, str](), "", ""
+        now, token, limit = dict[Reference, str](), "", client.limits.page
         while True:
-            params = {**_SELECTED.get(self.kind, {}), "limit": str(client.limits.page)}
+            params = {**_SELECTED.get(self.kind, {}), "limit": str(limit)}
             params |= {"continue": token} if token else {}
-            answer = await client.get(found.path(self.kind), params, accept=METADATA_LIST)
+            try:
+                answer = await client.get(found.path(self.kind), params, accept=METADATA_LIST)
+            except TooLarge:  # annotations, such as that of kubectl apply, may have the whole object
+                if limit == 1:
+                    raise
+                limit = max(1, limit // 8)
+                continue
             page = Fields(answer if isinstance(answer, dict) else {})
             if not page.text("kind").endswith("List"):
                 raise ClusterError(f"{client.access.name}: GET {found.path(self.kind)}: the answer is not a list")

@@ -241,6 +241,14 @@ async def test_a_strange_server_ends_one_watch_only(strange: bytes) -> None:
         assert await changes.next() == "Route/shop/web"
 
 
+async def test_large_annotations_are_listed_in_smaller_pages() -> None:
+    made, annotations = Api(), {"a": "x" * 300_000}
+    for number in range(10):
+        made.add(ROUTE, {"metadata": {"name": f"web-{number}", "annotations": annotations}})
+    async with running(made) as there, watching(there.access, ROUTE) as (watcher, _):
+        await until(watcher, ROUTE, "watching")
+
+
 async def test_only_secrets_with_certificates_are_watched() -> None:
     made = Api()
     made.add(SECRET)
