@@ -28,6 +28,7 @@ from scanner.assessment import READS, Assessment, Viewpoint, assess, surrounding
 from scanner.cross_endpoint import CrossEndpoint, cross_endpoint, with_finding
 from scanner.custom_rules import of_endpoint
 from scanner.errors import InputError, ResourceError, UsageError
+from scanner.files.begun import BEGUN, may_be_filled
 from scanner.files.regular_file import content, opened
 from scanner.jobs import Surroundings, TargetRequirements
 from scanner.judge import RULES, judge, judgement
@@ -137,10 +138,11 @@ class SavedScanWriter:
 
     def _prepare(self) -> None:
         """Empty the directory."""
-        if not (self._directory / HEAD).is_file() and any(self._directory.iterdir()):
+        if not may_be_filled(self._directory, HEAD):
             raise UsageError(
                 f"{self._directory}: it has other content", hint="choose an empty directory, or a saved scan"
             )
+        (self._directory / BEGUN).touch()
         for name in (HEAD, ROWS, FINDINGS, POLICY, TARGETS, NODES):
             (self._directory / name).unlink(missing_ok=True)
         for each in self._directory.glob(PARTS):
@@ -169,6 +171,7 @@ class SavedScanWriter:
                 targets.seek(0)
                 shutil.copyfileobj(targets, out)
         self._describe(self._head)
+        (self._directory / BEGUN).unlink()
 
     def _describe(self, head: Head) -> None:
         """Write the description at once, so that another process cannot read a part of it."""

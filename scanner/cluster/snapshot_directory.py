@@ -16,6 +16,7 @@ from scanner.cluster.manifests import SUFFIXES, Found, contents, manifests
 from scanner.cluster.retention import Pruner
 from scanner.cluster.snapshot_objects import config_map, kept
 from scanner.errors import InputError, ResourceError, UsageError
+from scanner.files.begun import BEGUN, may_be_filled
 from scanner.files.problems import MOST
 from scanner.files.source_positions import shown
 from scanner.kube.kinds import CONFIG_MAP, Kind
@@ -39,6 +40,7 @@ def save(snapshot: Snapshot, directory: str | Path) -> None:
             with (target / OBJECTS / f"{kind.resource}.json").open("w", encoding="ascii", newline="\n") as file:
                 file.writelines(_lines(snapshot.objects[kind]))
         (target / HEAD).write_text(json.dumps(head(snapshot), indent=2) + "\n", encoding="ascii")
+        (target / BEGUN).unlink()
     except OSError as error:
         raise ResourceError(
             f"{directory}: the snapshot cannot be written: {error.strerror or error}",
@@ -49,8 +51,9 @@ def save(snapshot: Snapshot, directory: str | Path) -> None:
 def _prepare(target: Path) -> None:
     """Only the owner may read the objects of a cluster."""
     target.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if not (target / HEAD).is_file() and any(target.iterdir()):
+    if not may_be_filled(target, HEAD):
         raise UsageError(f"{target}: it has other content", hint="choose an empty directory, or another snapshot")
+    (target / BEGUN).touch()
     (target / HEAD).unlink(missing_ok=True)
     objects = target / OBJECTS
     objects.mkdir(mode=0o700, exist_ok=True)

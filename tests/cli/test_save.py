@@ -6,10 +6,13 @@ import json
 import os
 import re
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
+from scanner import saved_scan
 from scanner.errors import InputError
+from scanner.files.begun import BEGUN
 from scanner.kube.profile_catalogue import load_profile
 from scanner.model.observation import Reach
 from scanner.model.saved_scan import HEAD, OBSERVATIONS, ROWS, Head, read
@@ -34,6 +37,27 @@ def test_the_next_scan_replaces_it(call: Call, farm: Farm, tmp_path: Path) -> No
         call("scan", farm["tls10"].target, "--save", tmp_path / "kept", "--profile", profile)
     assert load_head(str(tmp_path / "kept")).profile == load_profile("modern")
     assert len(list(read(tmp_path / "kept" / OBSERVATIONS))) == 1
+
+
+def test_a_save_that_was_killed_is_made_again(
+    call: Call, farm: Farm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before its description was written: a Job that is tried again has the same directory."""
+    left: list[set[str]] = []
+
+    def written(head: Head, out: TextIO) -> None:
+        left.append({each.name for each in (tmp_path / "kept").iterdir()})
+        write_head(head, out)
+
+    write_head = saved_scan._write_head
+    monkeypatch.setattr(saved_scan, "_write_head", written)
+    call("scan", farm["tls10"].target, "--save", tmp_path / "kept")
+    assert {BEGUN, "targets.jsonl"} <= left[0]
+    for name in left[0]:
+        (tmp_path / "killed").mkdir(exist_ok=True)
+        (tmp_path / "killed" / name).touch()
+    assert call("scan", farm["tls10"].target, "--save", tmp_path / "killed").code == 1
+    assert BEGUN not in {each.name for each in (tmp_path / "killed").iterdir()}
 
 
 def test_a_directory_with_something_else_in_it_is_left_alone(call: Call, farm: Farm, tmp_path: Path) -> None:

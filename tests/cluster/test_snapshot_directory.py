@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
 
-from scanner.cluster import load, read, save
+from scanner.cluster import load, read, save, snapshot_directory
 from scanner.cluster.decoding import decoded
 from scanner.cluster.listing import page_decoder
 from scanner.cluster.retention import Pruner
 from scanner.cluster.secret_contents import scrubbed
 from scanner.cluster.snapshot_objects import kept
 from scanner.errors import InputError, ResourceError, UsageError
+from scanner.files.begun import BEGUN
 from scanner.kube import kinds
 from scanner.kube.cluster_facts import in_fips_mode
 from scanner.kube.kinds import CONFIG_MAP, GATEWAY, NODE, POD, ROUTE, SECRET, SERVICE, Kind
@@ -212,6 +213,21 @@ async def test_saving_again_replaces_and_nothing_else_is_touched(tmp_path: Path)
         save(found, tmp_path / "b")
     with pytest.raises(ResourceError, match="cannot be written: Not a directory"):
         save(found, tmp_path / "b" / "precious" / "c")
+
+
+async def test_a_save_that_was_killed_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = await snapshot()
+    monkeypatch.setattr(snapshot_directory, "head", _killed)
+    with pytest.raises(KeyboardInterrupt):
+        save(found, tmp_path)
+    assert not (tmp_path / "adhere-snapshot.json").exists()
+    monkeypatch.undo()
+    save(found, tmp_path)
+    assert not (tmp_path / BEGUN).exists()
+
+
+def _killed(_: Snapshot) -> dict[str, object]:
+    raise KeyboardInterrupt
 
 
 async def test_a_kind_that_was_not_saved_is_unreadable(tmp_path: Path) -> None:
