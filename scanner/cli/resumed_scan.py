@@ -73,6 +73,9 @@ def resumed(
         )
     if shard is None:
         return work
+    begun = map(shard_of_directory, (each.name for each in Path(directory, SHARDS, saved.head.scan).glob("*")))
+    if other := next((each.count for each in begun if each and each.count != shard.count), 0):
+        raise UsageError(f"{directory}: it has shards of {other} parts", hint=f"use --shard INDEX/{other}")
     rate = work.settings.limits.rate
     limits = replace(work.settings.limits, rate=rate and rate / shard.count)
     jobs = shard.of(work.jobs)

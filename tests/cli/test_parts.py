@@ -98,6 +98,8 @@ def test_a_missing_shard_makes_the_scan_incomplete_and_is_named(place: Place, pr
 
 def test_shards_of_two_sizes_are_refused(place: Place, prepared: Path, call: Call) -> None:
     spread(place.kept, prepared, 3)
+    answer = call("scan", "--resume", prepared, "--shard", "0/4")
+    assert (answer.code, "shards of 3 parts" in answer.err) == (2, True)
     (_shards(prepared) / "0-of-4").mkdir()
     answer = call("merge", prepared)
     assert (answer.code, "shards of 3 and 4 parts" in answer.err) == (2, True)
