@@ -84,13 +84,13 @@ spec:
   volumes:
   - name: tmp
     emptyDir:
-      sizeLimit: 1Gi
+      sizeLimit: {{ .root.Values.volumeSize | quote }}
   - name: {{ .volume }}
     {{- if and $shared (not $url) }}
     persistentVolumeClaim:
       claimName: {{ .root.Release.Name }}-results
     {{- else }}
     emptyDir:
-      sizeLimit: 1Gi
+      sizeLimit: {{ .root.Values.volumeSize | quote }}
     {{- end }}
 {{- end }}
