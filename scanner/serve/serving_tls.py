@@ -91,7 +91,7 @@ def _made(certificate: Path, key: Path, profile: Profile) -> ssl.SSLContext:
 
 
 def _is_known(name: str) -> bool:
-    """True if this OpenSSL has the suite, and it has forward secrecy: no parameters for DHE are configured."""
+    """True if this OpenSSL has the suite."""
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).set_ciphers(name)
     except ssl.SSLError:
