@@ -152,6 +152,11 @@ class Mirror:
                 self._upload_segments()
         except ScannerError as error:
             self._failed = error
+        except OSError as error:  # such as too many open files
+            self._failed = ResourceError(
+                f"{self._observations}: cannot be read: {error.strerror or error}",
+                hint="results are not in the store: scan again",
+            )
 
     def _upload_segments(self) -> None:
         while lines := self._new_lines():
