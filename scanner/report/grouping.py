@@ -47,7 +47,7 @@ class Group(Struct):
     names."""
     endpoints: int = 0
     hashes: array[int] = field(default_factory=partial(array, "q"))
-    """Of the ids of their listeners, which take ten times the memory."""
+    """The ids of the listeners, hashed: as text they take ten times the memory."""
     examples: list[tuple[str, str]] = field(default_factory=list)
     """Id and address of the first endpoints, each listener once."""
     differ: set[str] = field(default_factory=set)
