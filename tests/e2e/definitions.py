@@ -147,7 +147,7 @@ SETS: Final[Mapping[str, tuple[Source, ...]]] = {
             "github.com/prometheus-operator/prometheus-operator",
             tuple(
                 f"example/prometheus-operator-crd/monitoring.coreos.com_{plural}.yaml"
-                for plural in ("servicemonitors", "podmonitors", "probes", "scrapeconfigs")
+                for plural in ("servicemonitors", "podmonitors", "probes", "scrapeconfigs", "prometheusrules")
             ),
         ),
     ),

@@ -6,11 +6,9 @@ import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
-from jsonschema import Draft7Validator
 
 from tests.e2e import assets
 from tests.e2e.writing import Object, RefusedError, Writer
@@ -91,32 +89,6 @@ def test_the_names_follow_the_release() -> None:
     assert container["image"] == "r.example/a@sha256:12"
 
 
-def test_the_service_monitor_has_only_fields_of_its_definition() -> None:
-    """promtool checks the rules: tests/zoo/test_monitoring.py."""
-    try:
-        (file,) = assets.definitions().glob("*_servicemonitors.yaml")
-    except assets.Missing as missing:
-        pytest.skip(str(missing))
-    (version,) = yaml.safe_load(file.read_text())["spec"]["versions"]
-    schema = _closed(version["schema"]["openAPIV3Schema"])
-    monitor = yaml.safe_load((MONITORING / "servicemonitor.yaml").read_text())
-    assert not list(Draft7Validator(schema).iter_errors(monitor))
-    monitor["spec"]["endpoints"][0]["tlsConfig"]["serverNames"] = []
-    assert list(Draft7Validator(schema).iter_errors(monitor))
-
-
-def _closed(schema: Any) -> Any:  # noqa: ANN401 - a value of JSON
-    """The schema, without unknown fields: an API server prunes these."""
-    if not isinstance(schema, dict):
-        return schema
-    found: Object = {key: _closed(each) for key, each in schema.items() if key != "format"}
-    if "properties" in found:
-        found["properties"] = {key: _closed(each) for key, each in schema["properties"].items()}
-        if schema["properties"].keys() != {"apiVersion", "kind", "metadata", "spec", "status"}:
-            found["additionalProperties"] = False
-    return found
-
-
 def test_the_service_account_has_the_identity_of_the_pods() -> None:
     role = {"eks.amazonaws.com/role-arn": "arn:aws:iam::123456789012:role/adhere"}
     rendered = chart({"shards": 2, "results": {"store": "s3://b/p"}, "serviceAccountAnnotations": role})
@@ -153,7 +125,7 @@ def _apart(item: Object) -> Object:
 
 
 @needs_kubectl
-@pytest.mark.usefixtures("namespace")
+@pytest.mark.usefixtures("cluster", "namespace")
 @pytest.mark.parametrize("made_by", ["kustomize", "chart"])
 def test_a_restricted_namespace_takes_every_object(made_by: str, writer: Writer, tmp_path: Path) -> None:
     """Pod Security is enforced for pods only, so the pods of the workloads are created too."""
@@ -165,11 +137,30 @@ def test_a_restricted_namespace_takes_every_object(made_by: str, writer: Writer,
             for name, each in pod_templates(rendered).items()
         ]
         for each in [*rendered.values(), *pods]:
-            if each["apiVersion"].startswith("monitoring.coreos.com/"):
-                continue  # this API server does not serve them
             if each["metadata"]["name"] != "adhere" or each["kind"] not in {"Namespace", "ServiceAccount"}:
                 writer.create(_apart(each), dry_run=True)
         for each in pods:
             del each["spec"]["containers"][0]["securityContext"]
             with pytest.raises(RefusedError, match="violates PodSecurity"):
                 writer.create(each, dry_run=True)
+
+
+@pytest.mark.usefixtures("cluster", "namespace")
+@pytest.mark.parametrize(
+    ("file", "right", "wrong", "refusal"),
+    [
+        ("prometheusrule", "for: 30m", "after: 30m", 'unknown field "spec.groups[0].rules[2].after"'),
+        ("prometheusrule", "for: 30m", "for: 30 minutes", "spec.groups[0].rules[2].for: Invalid value"),
+        ("prometheusrule", "expr: adhere_scan_complete == 0", "", "spec.groups[0].rules[4].expr: Required value"),
+        ("servicemonitor", "serverName:", "serverNames:", 'unknown field "spec.endpoints[0].tlsConfig.serverNames"'),
+        ("servicemonitor", "scheme: https", "scheme: tls", "spec.endpoints[0].scheme: Unsupported value"),
+    ],
+)
+def test_a_wrong_monitoring_object_is_refused(file: str, right: str, wrong: str, refusal: str, writer: Writer) -> None:
+    text = (MONITORING / f"{file}.yaml").read_text()
+    assert right in text
+    item = yaml.safe_load(text.replace(right, wrong, 1))
+    item["metadata"]["namespace"] = NAMESPACE
+    with pytest.raises(RefusedError) as refused:
+        writer.create(item, dry_run=True)
+    assert refusal in refused.value.response.json()["message"]
