@@ -6,6 +6,7 @@ the real one fills in beside what was written) is left out of the comparison; th
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ PODS = f"/api/v1/namespaces/{WHERE}/pods"
 GATEWAYS = f"/apis/gateway.networking.k8s.io/v1/namespaces/{WHERE}/gateways"
 SPEC = {"nodeName": "master-1", "containers": [{"name": "web", "image": "registry.example/web"}]}
 GATEWAY = {"gatewayClassName": "e2e", "listeners": [{"name": "web", "port": 80, "protocol": "HTTP"}]}
+WATCH = {"watch": "1", "timeoutSeconds": "1"}
 FORWARD = {
     "Upgrade": "websocket",
     "Connection": "Upgrade",
@@ -102,8 +104,10 @@ def of_objects(answer: httpx2.Response, *, wording: bool = True) -> object:
     media = answer.headers["content-type"]
     if "json" not in media:
         return answer.status_code, media, answer.text
-    body = answer.json() if wording else {**answer.json(), "message": "..."}
-    return answer.status_code, media, comparable(body)
+    bodies = [json.loads(line) for line in answer.text.splitlines()]  # of a watch, an event each
+    for each in bodies if not wording else ():
+        each.get("object", each)["message"] = "..."
+    return answer.status_code, media, comparable(bodies)
 
 
 OWN = {"uid", "resourceVersion", "creationTimestamp", "managedFields", "generation", "selfLink"}
@@ -151,6 +155,16 @@ ASKED = {
     "a limit that is none": Ask(path=PODS, params={"limit": "many"}),
     "a token that is none": Ask(path=PODS, params={"limit": "5", "continue": "%%%"}, wording=False),
     "a field that cannot be selected": Ask(path=PODS, params={"fieldSelector": "spec.color=red"}),
+    "a forbidden watch": Ask(path="/api/v1/secrets", params=WATCH),
+    "a watch from a version that is none": Ask(path=PODS, params={**WATCH, "resourceVersion": "x"}),
+    "a watch from a version that is forgotten": Ask(
+        path=GATEWAYS, params={**WATCH, "resourceVersion": "1"}, wording=False
+    ),
+    "a watch from a version that is to come": Ask(path=GATEWAYS, params={**WATCH, "resourceVersion": "99999999"}),
+    "a watch for a time that is none": Ask(path=PODS, params={**WATCH, "timeoutSeconds": "x"}),
+    "a watch of a field that cannot be selected": Ask(path=PODS, params={**WATCH, "fieldSelector": "spec.color=red"}),
+    "a watch of one by field": Ask(path=PODS, params={**WATCH, "fieldSelector": "metadata.name=web-03"}),
+    "a watch of what is in the cache": Ask(path=GATEWAYS, params={**WATCH, "resourceVersion": "0"}),
     "a token that nobody knows": Ask(path=PODS, headers={"Authorization": "Bearer wrong"}),
     "a port-forward that is no upgrade": Ask(path=f"{PODS}/web-03/portforward", params={"ports": "1"}),
     "a port-forward to nobody": Ask(path=f"{PODS}/nobody/portforward", params={"ports": "1"}, headers=FORWARD),
@@ -181,6 +195,23 @@ async def test_all_pages_are_the_same(real: httpx2.Client) -> None:
                 break
             params = [{"limit": "5", "continue": token} for token in tokens]
     assert sizes == [5, 5, 2]
+
+
+async def test_a_watch_has_the_same_events(real: httpx2.Client, writer: Writer) -> None:
+    gateway = {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway", **named("new", WHERE, spec=GATEWAY)}
+    labels = {"metadata": {"labels": {"tier": "odd"}}}
+    async with demo() as (store, fake):
+        since = [each.json()["metadata"]["resourceVersion"] for each in (real.get(GATEWAYS), await fake.get(GATEWAYS))]
+        writer.create(gateway)
+        writer.change(gateway, labels)
+        writer.delete(gateway)
+        store.put(kinds.GATEWAY, named("new", WHERE, spec=GATEWAY))
+        store.put(kinds.GATEWAY, named("new", WHERE, **labels, spec=GATEWAY))
+        store.delete(kinds.GATEWAY, "new", WHERE)
+        told = real.get(GATEWAYS, params={**WATCH, "resourceVersion": since[0]})
+        said = await fake.get(GATEWAYS, params={**WATCH, "resourceVersion": since[1]})
+    assert of_objects(said) == of_objects(told)
+    assert len(said.text.splitlines()) == 3
 
 
 async def test_the_cache_has_the_same_objects(real: httpx2.Client) -> None:

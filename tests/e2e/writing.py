@@ -56,6 +56,11 @@ class Writer:
             created = self._send("PUT", path, {**created, "status": item["status"]}, params)
         return created
 
+    def change(self, item: Object, patch: Object) -> None:
+        """Merge ``patch`` into an object (RFC 7396). Raises ``RefusedError``."""
+        path = f"{self.path(item)}/{item['metadata']['name']}"
+        self._send("PATCH", path, patch, {}, {"Content-Type": "application/merge-patch+json"})
+
     def delete(self, item: Object) -> None:
         """Raises ``RefusedError``."""
         self._send("DELETE", f"{self.path(item)}/{item['metadata']['name']}", None, {})
@@ -114,8 +119,10 @@ class Writer:
             }
         return self._known[api_version][kind]
 
-    def _send(self, method: str, path: str, body: Object | None, params: dict[str, str]) -> Object:
-        response = self.client.request(method, path, json=body, params=params)
+    def _send(
+        self, method: str, path: str, body: Object | None, params: dict[str, str], headers: dict[str, str] | None = None
+    ) -> Object:
+        response = self.client.request(method, path, json=body, params=params, headers=headers)
         if not response.is_success:
             raise RefusedError(response)
         answer: Object = response.json()

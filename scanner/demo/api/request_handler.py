@@ -190,7 +190,7 @@ class Api(Struct, frozen=True, kw_only=True):
         if name:
             return json_response(resource.with_type(version, self._get(resource, namespace, name)))
         if _is_true(request.query.get("watch")):
-            return _watch(resource, version, namespace, request.query)
+            return _watch(resource, version, namespace, request.query, self.store.oldest)
         return json_response(self.store.page(resource, version, namespace, request.query))
 
     def _authorize(self, request: Request, resource: Resource, namespace: str, name: str, subresource: str) -> None:
@@ -222,7 +222,7 @@ class Api(Struct, frozen=True, kw_only=True):
         return PortForward(namespace=namespace, pod=name, uid=pod["metadata"]["uid"], port=int(text))
 
 
-def _watch(resource: Resource, version: str, namespace: str, query: Query) -> Watch:
+def _watch(resource: Resource, version: str, namespace: str, query: Query, oldest: int) -> Answer | Watch:
     """Raises ``Failure`` in the real server's words (apimachinery ``pkg/apis/meta/v1``, apiserver ``pkg/storage``)."""
     selected = selector(query, resource.kind.plural)
     seconds, since = query.get("timeoutSeconds", ""), query.get("resourceVersion", "")
@@ -231,6 +231,9 @@ def _watch(resource: Resource, version: str, namespace: str, query: Query) -> Wa
     if since and not (since.isascii() and since.isdigit()):
         message = f'resourceVersion: Invalid value: "{since}": strconv.ParseUint: parsing "{since}": invalid syntax'
         raise Failure(code=500, reason="", message=message)
+    if 0 < int(since or "0") < oldest:
+        gone = Failure(code=410, reason="Expired", message=f"too old resource version: {since} ({oldest})")
+        return json_response({"type": "ERROR", "object": gone.document()})
 
     def line(event: Event) -> bytes | None:
         found = event.object

@@ -75,6 +75,7 @@ class Store:
             for each in several:
                 self.put(kind, each)
         self._events.clear()
+        self.oldest = self.revision  # a watch cannot start before it
 
     def put(self, kind: Kind, written: Object) -> None:
         """Create or replace an object. Raises ``KeyError`` for a kind without a resource."""

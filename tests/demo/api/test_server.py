@@ -68,6 +68,14 @@ async def test_a_watch_without_a_revision_starts_with_every_object(jumping_clock
         assert [json.loads(line)["type"] for line in answer.text.splitlines()] == ["ADDED"] * 12
 
 
+async def test_a_watch_of_before_the_first_revision_is_refused() -> None:
+    async with served() as server:
+        answer = await server.json("/api/v1/pods", watch="true", resourceVersion="1")
+        oldest = server.api.store.oldest
+        assert (answer["type"], answer["object"]["code"]) == ("ERROR", 410)
+        assert answer["object"]["message"] == f"too old resource version: 1 ({oldest})"
+
+
 async def test_a_watch_needs_a_right_and_numbers() -> None:
     async with served() as server:
         answer = await server.http.get("/api/v1/secrets", params={"watch": "true"})
