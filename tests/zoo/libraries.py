@@ -249,7 +249,7 @@ def forge() -> Path:
         fresh = _copied(_FORGE, kept)
         argv = [program("npm") or "npm", "install", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund"]
         subprocess.run(argv, check=True, capture_output=True, cwd=fresh)
-        fresh.rename(kept)
+        _keep(fresh, kept)
     return kept
 
 
@@ -321,7 +321,7 @@ def s2n() -> Path:
         subprocess.run(argv, check=True, capture_output=True, cwd=fresh)
         (target / "release" / "zoo-s2n").rename(fresh / "zoo-s2n")
         shutil.rmtree(target)
-        fresh.rename(kept)
+        _keep(fresh, kept)
     return kept / "zoo-s2n"
 
 
@@ -344,3 +344,12 @@ def _copied(source: Path, kept: Path) -> Path:
     fresh = kept.with_suffix(f".{os.getpid()}")
     shutil.rmtree(fresh, ignore_errors=True)
     return Path(shutil.copytree(source, fresh))
+
+
+def _keep(fresh: Path, kept: Path) -> None:
+    try:
+        fresh.rename(kept)
+    except OSError:  # another worker was faster
+        if not kept.exists():
+            raise
+        shutil.rmtree(fresh)
