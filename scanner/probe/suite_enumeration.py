@@ -104,10 +104,18 @@ class Removal(Struct):
         return max((choice.place + 1 for choice in self.choices), default=self.depth)
 
     @property
+    def unsettled(self) -> frozenset[int]:
+        """The remaining codes that need an answer."""
+        return frozenset(self.rest).difference(self.stop)
+
+    @property
     def read_to_the_end(self) -> bool:
         """True if an accepted offer proves that the server reads past all remaining codes."""
-        left = set(self.rest) - self.stop
-        return len(left) <= self.depth or any(left.issubset(choice.offered[: choice.place]) for choice in self.choices)
+        left = self.unsettled
+        least = len(left)
+        if least <= self.depth:
+            return True
+        return any(each.place >= least and left.issubset(each.offered[: each.place]) for each in self.choices)
 
     @property
     def passed_over(self) -> bool:
@@ -191,7 +199,7 @@ def _pair(removal: Removal, make: Make, pick: Pick, refusals: RefusalEvidence, r
         removal.both_ways = removal.turned
         if not removal.read_to_the_end:
             return False
-    removal.tally.refuse([code for code in removal.rest if code not in removal.stop], refusal)
+    removal.tally.refuse(removal.unsettled, refusal)
     removal.rest = []
     return True
 

@@ -6,7 +6,7 @@ ones are offered again, and their refusal completes the minimal pair. In invento
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from scanner.kube.maybe import Unknown
 from scanner.probe import candidates
@@ -119,7 +119,7 @@ def _second_look(session: Session, version: int, offer: Offer, removal: Removal)
     tally = session.tally(version)
     refused = [code for code in removal.refused[0].suites if code in tally.refused] if removal.refused else []
     reordered = candidates.in_other_order(refused) if version < TLS13 else []
-    apart = [code for code in candidates.credential_suites(version) if code not in tally.accepted]
+    apart = _without(candidates.credential_suites(version), tally.accepted)
     if len(reordered) + len(apart) > removal.read:
         yield from _once_more(session, version, offer, removal, reordered, [])
         for part in batched(apart, max(removal.read, LEAN_PART if session.lean else PART)):
@@ -134,6 +134,11 @@ def _second_look(session: Session, version: int, offer: Offer, removal: Removal)
         yield from _split(session, version, offer, removal, *removal.refused)
 
 
+def _without(codes: Sequence[int], accepted: Iterable[int]) -> list[int]:
+    known = frozenset(accepted)
+    return [code for code in codes if code not in known]
+
+
 def _once_more(
     session: Session, version: int, offer: Offer, removal: Removal, reordered: list[int], apart: Sequence[int]
 ) -> Plan[None]:
@@ -143,7 +148,7 @@ def _once_more(
     before, why = tally.unasked, None
     make, pick = suites_offer(offer, note=" with credentials" if apart else " again"), _suite_of(version)
     while reordered or apart:
-        rest = [code for code in (*reordered, *apart) if code not in tally.accepted]
+        rest = _without((*reordered, *apart), tally.accepted)
         one = Removal(rest, tally, depth=removal.read)
         known = refusals if apart else session.refusals
         last = yield from enumerate_codes(one, make, pick, known, None if apart else offer, room=room)

@@ -132,9 +132,13 @@ class RowFile:
 
     def _lines(self) -> Iterator[bytes]:
         with _opened(self.path) as source:
+            position = 0
             for number in sorted(range(len(self._places)), key=self._places.__getitem__):
-                source.seek(self._starts[number])
-                yield source.readline()
+                if self._starts[number] != position:  # as a rule the next line: a seek would drop what is buffered
+                    position = source.seek(self._starts[number])
+                line = source.readline()
+                position += len(line)
+                yield line
 
     def close(self) -> None:
         """Close the file for writing; ``rows`` still works."""
