@@ -105,11 +105,16 @@ def judgement(findings: Iterable[Finding]) -> Judgement:
 
 def _findings(case: Case) -> Iterator[Finding]:
     """Findings of every rule. Without TLS only ``REACH`` counts, except for a violation seen before the abort."""
-    judgeable = case.observation.reach in JUDGEABLE
+    judgeable, plain = case.observation.reach in JUDGEABLE, _is_plain(case)
     for each in RULES:
-        for finding in transition.findings(each, case, check):
+        for finding in each.check(each, case) if plain else transition.findings(each, case, check):
             if judgeable or each is REACH or finding.verdict == "fail":
                 yield finding
+
+
+def _is_plain(case: Case) -> bool:
+    """True if no rollout, upgrade or second chain can change what a rule finds, as for nearly all endpoints."""
+    return not case.observation.other_chains and not transition.applies(case)
 
 
 def check(rule: Rule, case: Case) -> Iterable[Finding]:

@@ -35,6 +35,12 @@ OBJECT_DECLARATIONS: tuple[Rule, ...] = (
 Check = Callable[[Rule, Case], Iterable[Finding]]
 
 
+def applies(case: Case) -> bool:
+    """True if ``findings`` may differ from the findings of the rule itself."""
+    expectation = case.expectation
+    return expectation.binding == "settling" or bool(expectation.stale_status or expectation.skewed)
+
+
 def findings(rule: Rule, case: Case, check: Check) -> Iterable[Finding]:
     """The findings of ``rule``, changed where a rollout or an upgrade explains a failure."""
     if case.expectation.stale_status and rule in OBJECT_DECLARATIONS:

@@ -127,8 +127,8 @@ class Evidence(Struct):
 
     def add_reply(self, reply: Reply) -> None:
         """Record what a reply proves by itself, independent of the plan."""
+        self._add_texts(reply)
         if not reply.accepted:
-            self.failures.setdefault(reply.ending, reply)
             if reply.ending == "hello" and reply.version is not None and reply.suite is not None:
                 self.dead_ends.setdefault(reply.version, set()).add(reply.suite)
             return
@@ -138,10 +138,29 @@ class Evidence(Struct):
         _add(self.suites.setdefault(version, Tally()), reply.suite)
         if reply.group is not None:
             _add(self.groups.setdefault(version, Tally()), reply.group)
+
+    def _add_texts(self, reply: Reply) -> None:
+        """Record the parts of a reply that no plan reads."""
+        if not reply.accepted:
+            self.failures.setdefault(reply.ending, reply)
+            return
         if reply.chain not in self.chains:
             self.add_chain(reply.chain)
         if reply.certificate_requested is not None and _may_ask(reply.suite or 0):
             self.certificate_requested.add(reply.certificate_requested)
+
+    def adopt(self, other: Evidence, replies: Iterable[Reply]) -> None:
+        """Take the conclusions of a plan from ``other``, the evidence of equal replies, and the rest from
+        ``replies``."""
+        self.versions = other.versions.copy()
+        self.suites = {version: tally.copy() for version, tally in other.suites.items()}
+        self.groups = {version: tally.copy() for version, tally in other.groups.items()}
+        self.preference = dict(other.preference)
+        self.refusals = other.refusals.copy()
+        self.dead_ends = {version: set(codes) for version, codes in other.dead_ends.items()}
+        self.interrupted, self.asked = other.interrupted, other.asked
+        for reply in replies:
+            self._add_texts(reply)
 
     def _contradict(self, reply: Reply) -> None:
         """Doubt the ending of an earlier refusal of what is now accepted.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from itertools import chain
@@ -28,10 +27,10 @@ from scanner.probe.evidence import NO_REQUEST, Evidence, cut_off
 from scanner.probe.exchange import Peer, Timer, exchange
 from scanner.probe.handshake import FullHandshake, handshake
 from scanner.probe.http1 import cleartext, plain_port
+from scanner.probe.interview import Interview
 from scanner.probe.limits import Gate
 from scanner.probe.offers import CLOSE_REPEATS, CLOSES, Offer, Reply
 from scanner.probe.session import Question
-from scanner.probe.version_enumeration import interrogate
 from scanner.tls.certificate import parsed_once
 from scanner.tls.codepoints import TLS13
 from scanner.tls.names import alert_name, group_name, suite_name, version_name
@@ -76,15 +75,16 @@ async def observe(
 
 
 async def _probe(peer: Peer, question: Question, gate: Gate, evidence: Evidence) -> None:
-    plan = interrogate(question, evidence)
-    offer = next(plan)
-    with Timer() as timer, suppress(StopIteration):
-        while True:
-            reply = await ask(peer, offer, gate, evidence, timer)
-            evidence.add_reply(reply)
-            last, offer = offer, plan.send(reply)
-            if offer == last and reply.ending in ("rst", "silence"):
-                await _pause(gate, timer)  # the plan repeats an offer: the failure may be temporary
+    interview = Interview(question, evidence)
+    try:
+        with Timer() as timer:
+            while (offer := interview.offer) is not None:
+                reply = await ask(peer, offer, gate, evidence, timer)
+                interview.answer(reply)
+                if reply.ending in ("rst", "silence") and interview.offer == offer:
+                    await _pause(gate, timer)  # the plan repeats an offer: the failure may be temporary
+    finally:
+        interview.close()
     if evidence.versions.accepted:
         accepted = chain.from_iterable(tally.accepted for tally in evidence.suites.values())
         peer = replace(peer, suites=suites_for(accepted))

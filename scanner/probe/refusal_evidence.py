@@ -44,6 +44,10 @@ class RefusalEvidence(Struct):
     lasting: set[str] = field(default_factory=set)
     """Endings that were the same each time that an offer was repeated: one such answer to a control is enough."""
 
+    def copy(self) -> RefusalEvidence:
+        """Return a copy that can be changed."""
+        return RefusalEvidence({*self.learnt}, {*self.doubtful}, {*self.lasting})
+
     def doubt(self, reply: Reply) -> None:
         """Record that an accepted offer once ended like ``reply``."""
         self.doubtful.add(reply.ending_kind)

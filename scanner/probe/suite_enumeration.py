@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from scanner.probe.candidates import by_certificate
 from scanner.probe.offers import Offer, Plan, Reply
 from scanner.probe.refusal_evidence import Outcome, RefusalEvidence, ask_control, ask_with_control
+from scanner.values import replace
 
 HALVINGS = 48
 """Limit of connections for halving, for a listener that does not accept long offers."""
@@ -34,6 +35,10 @@ class Tally(Struct):
 
     open: Callable[[int, Collection[int]], str | None] | None = None
     """Reason why the refusal of a code proves nothing beside the accepted ones, or None; None: every refusal counts."""
+
+    def copy(self) -> Tally:
+        """Return a copy that can be changed."""
+        return replace(self, accepted=[*self.accepted], refused=dict(self.refused))
 
     def refuse(self, codes: Iterable[int], reply: Reply) -> None:
         """Record that ``codes`` were refused with the ending of ``reply``."""

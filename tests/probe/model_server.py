@@ -18,11 +18,11 @@ from typing import Literal, Protocol
 from hypothesis.vendor.pretty import RepresentationPrinter
 
 from scanner.probe import candidates
+from scanner.probe import interview as plans
 from scanner.probe.evidence import Evidence
 from scanner.probe.exchange import BAD_LENGTHS, client_hello
 from scanner.probe.offers import Offer, Reply
 from scanner.probe.session import Question
-from scanner.probe.version_enumeration import interrogate
 from scanner.tls import codepoints
 from scanner.tls.client_hello import ClientHello
 from scanner.tls.codepoints import KEY_SHARE, SIGNATURE_ALGORITHMS, SSL2, SSL3, TLS10, TLS11, TLS12, TLS13, VERSIONS
@@ -423,16 +423,12 @@ def interview(server: Listener, question: Question, limit: int | None = None) ->
     """Put ``question`` to ``server``, as ``observe`` does with a real one; at most ``limit`` offers, as a deadline."""
     evidence = Evidence()
     asked: list[tuple[Offer, Reply]] = []
-    plan = interrogate(question, evidence)
-    offer = next(plan)
-    while limit is None or len(asked) < limit:
+    plan = plans.Interview(question, evidence)
+    while (offer := plan.offer) is not None and (limit is None or len(asked) < limit):
         reply = server.answer(offer)
         asked.append((offer, reply))
-        evidence.add_reply(reply)
-        try:
-            offer = plan.send(reply)
-        except StopIteration:
-            break
+        plan.answer(reply)
+    plan.close()
     return Interview(evidence=evidence, asked=asked)
 
 

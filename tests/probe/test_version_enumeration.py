@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 
 from scanner.model.observation import Observation, Reach
 from scanner.probe import candidates
-from scanner.probe.offers import Ending, Offer, Reply
+from scanner.probe import interview as plans
+from scanner.probe.evidence import Evidence
+from scanner.probe.offers import Ending, Offer, Plan, Reply
 from scanner.probe.session import Question, as_long_as
-from scanner.probe.version_enumeration import MOST_OFFERS
+from scanner.probe.version_enumeration import MOST_OFFERS, interrogate
 from scanner.tls.codepoints import (
     EXTENDED_MASTER_SECRET,
     SERVER_NAME,
@@ -257,6 +259,67 @@ def test_a_deadline_at_any_moment_leaves_nothing_wrong(server: ModelServer, ques
     seen = conclude(interview(server, question, limit))
     assert not false_refusals(server, seen)
     assert not false_acceptances(server, seen)
+
+
+@MANY
+@given(server=odd_servers(), question=questions(), limit=st.one_of(st.none(), st.integers(0, 60)))
+def test_steps_that_listeners_share_are_those_of_the_plan(
+    server: ModelServer, question: Question, limit: int | None
+) -> None:
+    shared, alone = interview(server, question, limit), Evidence()
+    plan = interrogate(question, alone)
+    offer: Offer | None = next(plan)
+    for asked, reply in shared.asked:
+        assert asked == offer
+        alone.add_reply(reply)
+        offer = _next(plan, reply)
+    assert shared.evidence == alone
+
+
+def _next(plan: Plan[None], reply: Reply) -> Offer | None:
+    try:
+        return plan.send(reply)
+    except StopIteration:
+        return None
+
+
+def test_a_plan_is_run_once_for_all_listeners_with_the_same_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But certificates and texts are those of each listener, and what is learnt later too."""
+    runs: list[Question] = []
+
+    def counted(question: Question, evidence: Evidence) -> Plan[None]:
+        runs.append(question)
+        return interrogate(question, evidence)
+
+    monkeypatch.setattr(plans, "interrogate", counted)
+    monkeypatch.setattr(plans, "_first", {})
+    server = ModelServer(suites={TLS12: (0xC02F, 0xC030), TLS13: (0x1301,)})
+    found = []
+    for name in (b"first", b"second"):
+        evidence = Evidence()
+        plan = plans.Interview(VERDICT, evidence)
+        while (offer := plan.offer) is not None:
+            reply = server.answer(offer)
+            plan.answer(reply._replace(chain=(name,)) if reply.version == TLS12 else reply)
+        plan.close()
+        found.append(evidence)
+    first, second = found
+    assert runs == [VERDICT]
+    assert list(first.chains) == [(b"first",)]
+    assert list(second.chains) == [(b"second",)]
+    first.add_reply(Reply("hello", version=TLS12, suite=0x000A, done=True))
+    assert 0x000A not in second.suites[TLS12].accepted
+
+
+def test_the_steps_of_odd_listeners_do_not_accumulate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plans, "MOST_STEPS", 50)
+    monkeypatch.setattr(plans, "_first", {})
+    monkeypatch.setattr(plans, "_kept", 0)
+    for number in range(200):
+        plan = plans.Interview(VERDICT, Evidence())
+        plan.answer(Reply("malformed", text=f"banner {number}"))
+        plan.close()
+        assert sum(len(step.after) for step in plans._first.values()) <= 50
 
 
 def test_a_deadline_before_the_other_order_leaves_the_suites_open() -> None:

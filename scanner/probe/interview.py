@@ -1,0 +1,98 @@
+"""The offers of one endpoint's plan, and what the plan concludes from the answers.
+
+A plan is pure: its next offer and its conclusions follow from the question and the answers. Most listeners of a cluster
+give the same answers, so each step of a plan is computed once for all of them, and looked up by the answer afterwards.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from scanner.probe.evidence import Evidence
+from scanner.probe.offers import Offer, Plan, Reply
+from scanner.probe.session import Question
+from scanner.probe.version_enumeration import interrogate
+
+MOST_STEPS = 1000
+"""Steps that are kept, about 4 KB each. Listeners that answer differently each time must not fill the memory."""
+
+
+class _Step(Struct, eq=False):
+    """The state of a plan after some answers."""
+
+    offer: Offer | None
+    """The next offer; None: the plan is complete."""
+    after: dict[tuple[object, ...], _Step] = field(default_factory=dict)
+    """The next steps by the answer."""
+    conclusion: Evidence | None = None
+    """The evidence of a complete plan."""
+
+
+_first: dict[tuple[object, ...], _Step] = {}
+"""First steps by the part of the question that plans read."""
+_kept = 0
+
+
+def _keep(step: _Step, steps: dict[tuple[object, ...], _Step], key: tuple[object, ...]) -> _Step:
+    """Keep a step. If there are too many, all are dropped: endpoints in progress have theirs still."""
+    global _kept  # noqa: PLW0603 - one number beside the dictionary that it counts
+    if _kept >= MOST_STEPS:
+        _first.clear()
+        _kept = 0
+    _kept += 1
+    return steps.setdefault(key, step)
+
+
+class Interview:
+    """The plan of one endpoint. Send ``offer`` until it is None, add each ``answer``, and then ``close``."""
+
+    __slots__ = ("_evidence", "_fed", "_own", "_plan", "_question", "_replies", "_step")
+
+    def __init__(self, question: Question, evidence: Evidence) -> None:
+        self._question, self._evidence = question, evidence
+        self._replies: list[Reply] = []
+        self._plan: Plan[None] | None = None
+        """The plan itself, if it had to be run; it has the first ``_fed`` replies, and its evidence is ``_own``."""
+        self._fed = 0
+        self._own = Evidence()
+        key = (question.mode, question.allowed, question.min_version, question.groups)
+        self._step = _first.get(key) or _keep(_Step(self._run()), _first, key)
+
+    @property
+    def offer(self) -> Offer | None:
+        """The next offer; None after the last."""
+        return self._step.offer
+
+    def answer(self, reply: Reply) -> None:
+        """Add the reply to ``offer``."""
+        self._replies.append(reply)
+        key = (*reply[:6], reply.text)  # plans read no other field
+        step = self._step.after.get(key)
+        self._step = step or _keep(_Step(self._run()), self._step.after, key)
+
+    def close(self) -> None:
+        """Complete the evidence, also of a plan that was interrupted."""
+        step = self._step
+        conclusion = step.conclusion
+        if conclusion is None:
+            conclusion = Evidence()
+            self._run()
+            conclusion.adopt(self._own, ())  # without what belongs to this listener, such as its chains
+            if step.offer is None:
+                step.conclusion = conclusion
+        self._evidence.adopt(conclusion, self._replies)
+
+    def _run(self) -> Offer | None:
+        """Run the plan itself with all replies, and return its next offer."""
+        offer = None
+        if self._plan is None:
+            self._plan = interrogate(self._question, self._own)
+            offer = next(self._plan)
+        for reply in self._replies[self._fed :]:
+            self._own.add_reply(reply)
+            try:
+                offer = self._plan.send(reply)
+            except StopIteration:
+                offer = None
+        self._fed = len(self._replies)
+        return offer
