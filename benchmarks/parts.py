@@ -133,7 +133,7 @@ def _adhere(served: Farm, targets: int, directory: Path) -> tuple[Cost, int]:
     return cost, served.counts().connections - before.connections
 
 
-def _alone(program: str, served: Farm, count: int) -> tuple[float, ...]:
+def alone(program: str, served: Farm, count: int) -> tuple[float, ...]:
     """The microseconds that one of our small programs prints."""
     argv = [sys.executable, "-m", f"benchmarks.{program}", served.addresses[0], str(served.port), str(count)]
     return tuple(map(float, subprocess.run(argv, check=True, capture_output=True, text=True).stdout.split()))
@@ -142,7 +142,7 @@ def _alone(program: str, served: Farm, count: int) -> tuple[float, ...]:
 def connection_cost(core: int, count: int) -> ConnectionCost:
     """Adhere against the floor, on the stub. ``count``: connections of the floor; adhere makes about as many."""
     with tempfile.TemporaryDirectory(prefix="bench-") as name, farm(stubs(50), Path(name), core) as served:
-        alone = [(*_alone("floor", served, count), *_alone("conversation", served, count)) for _ in range(3)]
+        alone = [(*alone("floor", served, count), *alone("conversation", served, count)) for _ in range(3)]
         _adhere(served, 1, Path(name))  # fills the caches
         few, made_few = _adhere(served, 50, Path(name))
         many, made_many = _adhere(served, 50 + count // 8, Path(name))

@@ -31,6 +31,7 @@ from scanner.model.finding import Finding
 from scanner.model.inventory import CertificateReport, NamesRow, certificate_report
 from scanner.model.pki_config import PkiConfig
 from scanner.model.scan_policy import ScanPolicy, Selector
+from scanner.pki.rules import PKI_RULES
 from scanner.values import replace
 
 READS: tuple[Kind, ...] = union(
@@ -163,6 +164,7 @@ def surroundings(clusters: Sequence[Assessment]) -> Surroundings:
         truncated=sum(each.discovery.truncated for each in clusters),
         unreadable=tuple(gap for each in clusters for gap in each.snapshot.unreadable.values()),
         strict=_strict(clusters),
+        rules=PKI_RULES,
         findings=tuple(finding for each in clusters for finding in _of_objects(each)),
         adherence="; ".join(_adherence(each) for each in clusters),
         late=tuple(each.certificates.findings for each in clusters),

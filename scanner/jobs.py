@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from scanner.judge.network_policy import NetworkPolicies
 from scanner.kube.hostnames import parse_zoned_address
 from scanner.kube.maybe import Known, Unknown
-from scanner.kube.snapshot import Unreadable
 from scanner.kube.tls_profile import Profile
 from scanner.model.dial_scope import DialScope
 from scanner.model.endpoint import Endpoint, Origin, Owner, Target, host_port
 from scanner.model.expectation import Because, CertificateExpectation, Expectation
 from scanner.model.finding import Finding
-from scanner.model.inventory import CertificateReport, NamesRow
 from scanner.model.observation import Observation
+from scanner.model.rule import ScanRule
 from scanner.values import replace
+
+if TYPE_CHECKING:
+    from scanner.kube.snapshot import Unreadable
+    from scanner.model.inventory import CertificateReport, NamesRow
 
 Owes = Callable[[Endpoint], Expectation]
 """Returns the expectation of an endpoint, once its address is known."""
@@ -65,6 +69,8 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     """True if every component of every cluster must follow its profile."""
     adherence: str = ""
     """Object, field and value that decide this."""
+    rules: tuple[ScanRule, ...] = ()
+    """Rules on the certificates of clusters, for the table of rules."""
     findings: tuple[Finding, ...] = ()
     """Findings on objects alone."""
     late: tuple[Callable[[], Iterable[Finding]], ...] = ()

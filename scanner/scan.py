@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from math import inf
+from typing import TYPE_CHECKING
 
 import trio
 from msgspec import Struct, field
 
 from scanner import __version__
 from scanner.cross_endpoint import CrossEndpoint, cross_endpoint, with_finding
-from scanner.custom_rules import of_endpoint
 from scanner.errors import InputError, ResourceError
 from scanner.jobs import Job, Surroundings, at
 from scanner.judge import RULES, SCAN_RULES, Judgement, judge, judgement
@@ -20,7 +20,6 @@ from scanner.judge.network_policy import explain
 from scanner.judge.sslyze_result import DEEP_RULES, apply_sslyze_result, inquiry
 from scanner.judge.tls_parameters import classical_groups
 from scanner.kube.maybe import Unknown
-from scanner.kube.snapshot import Unreadable
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.observation import JUDGEABLE, Answers, Observation, Opinion, Reach
@@ -28,7 +27,6 @@ from scanner.model.report import Coverage, EndpointRow, NotStarted, Report, Scan
 from scanner.model.rule import AnyRule, Case
 from scanner.model.saved_scan import Seen
 from scanner.model.scan_policy import CustomRule, ScanPolicy
-from scanner.pki.rules import PKI_RULES
 from scanner.probe import dial
 from scanner.probe.dial import Dialer
 from scanner.probe.limits import Gate, Limits
@@ -40,6 +38,9 @@ from scanner.report.coverage import discovery_row
 from scanner.report.rows import endpoint_row, finding_row, rule_row, timestamp
 from scanner.report.stream import RowFile
 from scanner.values import replace
+
+if TYPE_CHECKING:
+    from scanner.kube.snapshot import Unreadable
 
 STANDARD_TLS13 = frozenset({0x1301, 0x1302, 0x1303})
 """Allowed with every profile, because Go servers cannot disable one (golang/go issue 29349)."""
@@ -310,10 +311,13 @@ async def _judge(case: Case, job: Job, place: int, run: Run, recorded: Seen | No
     if run.settings.confirm or run.settings.deep:
         case, result = await _hear_witness(case, result, run, asks=recorded is None)
     explained = explain(job.policies, case.endpoint, case.observation, result.findings)
-    custom = of_endpoint(run.settings.policy, case.endpoint, case.expectation, case.observation)
-    result = judgement(
-        run.across.ledger.waive(run.settings.policy.adjusted((*explained.findings, *custom)), case.endpoint)
-    )
+    findings = explained.findings
+    if run.settings.policy.custom_rules:
+        from scanner.custom_rules import of_endpoint  # noqa: PLC0415 - few scans have one
+
+        custom = of_endpoint(run.settings.policy, case.endpoint, case.expectation, case.observation)
+        findings = (*findings, *custom)
+    result = judgement(run.across.ledger.waive(run.settings.policy.adjusted(findings), case.endpoint))
     if job.replicated:
         run.across.replicas.add(case.endpoint, case.expectation, case.observation)
         run.across.passages.add(case.endpoint, case.expectation, case.observation)
@@ -409,6 +413,7 @@ def _report(run: Run, started: datetime, ended: str | None) -> Report:
         *(DEEP_RULES if settings.deep else ()),
         *settings.policy.endpoint_rules,
     )
+    every = (*rules, *SCAN_RULES, *run.surroundings.rules)
     told, undecided = run.across.findings(run.surroundings, run.summary.verdicts, applied=rules, interrupted=ended)
     findings = [finding_row(finding) for finding in told]
     run.summary.add_findings(findings)
@@ -426,7 +431,7 @@ def _report(run: Run, started: datetime, ended: str | None) -> Report:
         finished=timestamp(now),
         cluster=run.surroundings.cluster,
         coverage=coverage(run.summary, run.surroundings, settings.policy, shortfall),
-        rules=[rule_row(each) for each in (*rules, *SCAN_RULES, *PKI_RULES) if settings.policy.level(each.id) != "off"],
+        rules=[rule_row(each) for each in every if settings.policy.level(each.id) != "off"],
         summary=run.summary,
         findings=findings,
         rows=run.rows.rows,

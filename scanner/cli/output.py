@@ -13,7 +13,6 @@ from msgspec import Struct
 
 from scanner.cli.streams import colors, mute, note
 from scanner.errors import InputError, ResourceError, UsageError
-from scanner.model.lint_report import LintReport
 from scanner.model.report import Report
 from scanner.report import COMPATIBLE_FORMATS, Format
 from scanner.report import FORMATS as REPORTS
@@ -167,7 +166,8 @@ def write_reports(
 
 
 def _exit_line(report: object) -> str:
-    from scanner.report import comparison, issues  # noqa: PLC0415 - most runs print a report, which has the line
+    from scanner.model.lint_report import LintReport  # noqa: PLC0415 - most runs print a report, which has the line
+    from scanner.report import comparison, issues  # noqa: PLC0415
 
     if isinstance(report, comparison.Difference):
         return comparison.exit_line(report)

@@ -19,27 +19,27 @@ from scanner.cli.progress import Loudness, progress
 from scanner.cli.streams import note, say, width
 from scanner.errors import ResourceError, ScannerError
 from scanner.jobs import Job, Surroundings
-from scanner.known_findings import scan_with_baseline
-from scanner.kube.snapshot import Snapshot
 from scanner.model.endpoint import Target
 from scanner.model.fingerprint import Baseline
 from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_OK, FailOn, Posture, Report, exit_code
 from scanner.model.saved_scan import SHARDS, Head, Seen
-from scanner.object_store import Mirror, is_url
 from scanner.probe.dial import Dialer
 from scanner.probe.limits import Gate
 from scanner.probe.workers import LEAST, NONE, Workers, cores, workers
 from scanner.report.page import counted, exit_text
 from scanner.report.stream import RowFile
 from scanner.scan import NOTHING_RECORDED, Probing, Progress, Record, Recording, Settings, scan
-from scanner.sharding import Shard
 from scanner.values import replace
 
+# What few scans need is imported where it is used: the start of a scan of one target counts.
 if TYPE_CHECKING:
     from scanner.cli.publishing import Destination
     from scanner.cluster import Access
+    from scanner.kube.snapshot import Snapshot
     from scanner.node.node_listeners import NodeListeners
+    from scanner.object_store import Mirror
     from scanner.saved_scan import SavedScanWriter
+    from scanner.sharding import Shard
 
 T = TypeVar("T")
 
@@ -113,6 +113,8 @@ def run_and_report(work: Work, outputs: tuple[Output, ...], fail_on: FailOn, lou
                 return _shard_ended(work, report)
             report = replace(report, history=work.history)
             if work.baseline:
+                from scanner.known_findings import scan_with_baseline  # noqa: PLC0415
+
                 report = scan_with_baseline(report, work.baseline)
             finish(report, outputs, loudness)
             code = _pushed(report, work.push, _published(report, work.destinations))
@@ -186,9 +188,11 @@ def saved_scan_writer(work: Work) -> AbstractContextManager[SavedScanWriter | No
 def mirrored(place: str | None) -> Iterator[Mirror | None]:
     """Provide a directory for ``place`` if it is the URL of an object store, else None. Raises ``ScannerError``; a
     message about the directory names the URL."""
-    if not place or not is_url(place):
+    if not place or "://" not in place:
         yield None
         return
+    from scanner.object_store import Mirror  # noqa: PLC0415
+
     with scratch_directory() as scratch:
         mirror = Mirror(place, f"{scratch}/saved")
         try:

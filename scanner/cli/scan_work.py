@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
-from scanner.cli.inputs import load_policy
 from scanner.cli.output import briefly, compatible, parse_outputs
 from scanner.cli.progress import Loudness
 from scanner.cli.running import Work, mirrored, run_and_report, saved_scan_writer
@@ -22,25 +21,23 @@ from scanner.cli.streams import note, show
 from scanner.cli.targets import load_anchors, parse_server_name, parse_target, public_anchors, read_targets
 from scanner.errors import InputError, UsageError
 from scanner.jobs import TargetRequirements, of_targets
-from scanner.known_findings import load_baseline
 from scanner.kube.maybe import Unknown
 from scanner.kube.profile_catalogue import load_profile
 from scanner.model.endpoint import Target, host_port
 from scanner.model.report import EXIT_INCOMPLETE, EXIT_NOTHING, EXIT_OK, SCHEMA, FailOn, Posture
 from scanner.model.saved_scan import COMPONENTS, POLICY, Head, Selection
 from scanner.model.scan_policy import Config, ScanPolicy
-from scanner.object_store import Mirror
 from scanner.probe import sslyze_pool
 from scanner.probe.limits import Limits
 from scanner.probe.session import Mode
 from scanner.report.escape import plain
 from scanner.report.page import counted, exit_text
 from scanner.scan import Settings, is_missing
-from scanner.sharding import parse_shard
 from scanner.values import replace
 
 if TYPE_CHECKING:
     from scanner.assessment import Assessment
+    from scanner.object_store import Mirror
 
 T = TypeVar("T")
 
@@ -108,7 +105,11 @@ def _run(options: dict[str, Any], mirror: Mirror | None) -> int:
         save, resume = save and mirror.directory, resume and mirror.directory
     config = config_of(asked)
     policy = policy_of(asked, config)
-    known = load_baseline(asked.baseline, SCHEMA) if asked.baseline else None
+    known = None
+    if asked.baseline:
+        from scanner.known_findings import load_baseline  # noqa: PLC0415 - most runs have none
+
+        known = load_baseline(asked.baseline, SCHEMA)
     if known and len(cluster.contexts) > 1:  # cluster-wide findings do not name their cluster
         raise UsageError("--baseline needs one cluster", hint="scan each with a baseline of its own")
     if asked.quiet and asked.verbose:
@@ -117,6 +118,7 @@ def _run(options: dict[str, Any], mirror: Mirror | None) -> int:
         work = _work(asked, cluster, config, policy, save)
     else:
         from scanner.cli import resumed_scan  # noqa: PLC0415 - most scans are new
+        from scanner.sharding import parse_shard  # noqa: PLC0415
 
         part = parse_shard(shard, os.environ) if shard else None
         work = resumed_scan.resumed(resume, part, limits_of(asked, config), cluster, wait or 0, mirror)
@@ -294,7 +296,11 @@ def cluster_work(
 
 def policy_of(asked: Asked, config: Config) -> ScanPolicy:
     """Return the scan's policy, with the thresholds of ``--config``. Raises ``InputError``."""
-    policy = load_policy(asked.policy_file)
+    policy = ScanPolicy()
+    if asked.policy_file is not None:
+        from scanner.cli.inputs import load_policy  # noqa: PLC0415 - most scans have none
+
+        policy = load_policy(asked.policy_file)
     if config.policy is not None:
         if asked.policy_file is not None:
             what = f"both {asked.config} and {asked.policy_file} have a policy"

@@ -15,7 +15,6 @@ from typing import Final
 
 import idna
 from cryptography import x509
-from cryptography.hazmat.primitives.serialization import Encoding
 from msgspec import Struct
 
 from scanner.errors import InputError, ResourceError, ScannerError
@@ -341,6 +340,8 @@ def public_anchors() -> tuple[bytes, ...]:
 def _certificates(path: Path, text: bytes, *, tolerant: bool) -> list[bytes]:
     """Return each certificate as DER. ``tolerant``: skip unreadable ones, which a user cannot repair in the system's
     bundle."""
+    from cryptography.hazmat.primitives.serialization import Encoding  # noqa: PLC0415 - few scans need its modules
+
     parts = text.split(BEGIN)[1:]
     found = []
     with warnings.catch_warnings():

@@ -12,7 +12,6 @@ from typing import TypeAlias
 
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import dsa, ec, rsa
-from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509 import verification
 from msgspec import Struct
 
@@ -91,6 +90,8 @@ def _missing_issuer(last: x509.Certificate, anchors: Anchors) -> str:
 
 def _names(certificate: x509.Certificate) -> Parts:
     """Names in their encoding, because decoding thousands of attributes is slow. Raises ``Malformed``."""
+    from cryptography.hazmat.primitives.serialization import Encoding  # noqa: PLC0415 - few scans need its modules
+
     return parts(certificate.public_bytes(Encoding.DER))
 
 

@@ -7,14 +7,17 @@ components do not enforce the profile.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.finding import Finding
-from scanner.model.inventory import NamesRow
 from scanner.model.rule import ScanRule
 from scanner.model.scan_policy import Require
+
+if TYPE_CHECKING:
+    from scanner.model.inventory import NamesRow
 
 _FIELD = "APIServer/cluster spec.tlsAdherence"
 

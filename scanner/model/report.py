@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Literal, NotRequired, TypedDict
 
 from msgspec import Struct, field
 
 from scanner.model.component_tally import ComponentTally, component_of
 from scanner.model.finding import NEVER_FAILS, OUTCOMES, SEVERITIES, Outcome, Severity, Verdict, outcome
 from scanner.model.fingerprint import BaselineRow
-from scanner.model.inventory import CertificateReport
 from scanner.model.row import (
     CertificateRow,
     EndpointRow,
@@ -27,6 +26,9 @@ from scanner.model.row import (
     OwnerRow,
     VersionRow,
 )
+
+if TYPE_CHECKING:
+    from scanner.model.inventory import CertificateReport
 
 __all__ = [
     "EXIT_FINDINGS",

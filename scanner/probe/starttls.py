@@ -395,32 +395,29 @@ _DIALOGS: Final[Mapping[str, Callable[[_Inbox, str], Dialog]]] = {
 }
 
 
-_SPOKEN: Final = tuple(
-    (protocol, re.compile(pattern, re.DOTALL))
-    for protocol, pattern in (
-        ("http", rb"HTTP/\d|\s*<(?i:!doctype html|html)"),
-        ("http", rb"\x00..\x04\x00\x00\x00\x00\x00"),  # HTTP/2 SETTINGS, RFC 9113 sections 3.4 and 6.5: gRPC in clear
-        ("rtsp", rb"RTSP/\d"),
-        ("sip", rb"SIP/\d"),
-        ("ssh", rb"SSH-\d"),
-        ("smtp", rb"[1-5]\d\d[ -][^\r\n]*(?i:smtp)"),
-        ("ftp", rb"(?:[1-5]\d\d[ -])[^\r\n]*(?i:ftp|filezilla|USER and PASS)"),
-        ("smtp", rb"(?:220|421|451|454|50\d|521|554)[ -]"),
-        ("nntp", rb"20[01][ -]"),
-        ("imap", rb"\* (?:OK|PREAUTH|BYE)\b"),
-        ("pop3", rb"\+OK\b|-ERR (?:\[|[^\r\n]*(?i:pop))"),
-        ("redis", rb"-(?:ERR|NOAUTH|DENIED|LOADING|MISCONF)\b"),
-        ("mysql", rb"..\x00\x00(?:\x0a[\x20-\x7e]+\x00|\xff..)"),
-        ("postgres", rb"E\x00\x00..S(?:ERROR|FATAL|PANIC)\x00"),
-        ("xmpp", rb"\s*(?:<\?xml[^>]*>\s*)?<(?:stream:)?(?:stream|error)\b"),
-        ("ldap", rb"0(?:[\x00-\x7f]|\x81.|\x82..|\x83...|\x84....)\x02\x01[\x00\x01]\x78"),
-        ("amqp", rb"AMQP"),
-        ("vnc", rb"RFB \d\d\d\."),
-        ("nats", rb"INFO \{"),
-        ("rsync", rb"@RSYNCD:"),
-        ("memcached", rb"(?:CLIENT_|SERVER_)?ERROR\b"),
-        ("telnet", rb"\xff[\xfb-\xfe]"),
-    )
+_SPOKEN: Final = (
+    ("http", rb"HTTP/\d|\s*<(?i:!doctype html|html)"),
+    ("http", rb"\x00..\x04\x00\x00\x00\x00\x00"),  # HTTP/2 SETTINGS, RFC 9113 sections 3.4 and 6.5: gRPC in clear
+    ("rtsp", rb"RTSP/\d"),
+    ("sip", rb"SIP/\d"),
+    ("ssh", rb"SSH-\d"),
+    ("smtp", rb"[1-5]\d\d[ -][^\r\n]*(?i:smtp)"),
+    ("ftp", rb"(?:[1-5]\d\d[ -])[^\r\n]*(?i:ftp|filezilla|USER and PASS)"),
+    ("smtp", rb"(?:220|421|451|454|50\d|521|554)[ -]"),
+    ("nntp", rb"20[01][ -]"),
+    ("imap", rb"\* (?:OK|PREAUTH|BYE)\b"),
+    ("pop3", rb"\+OK\b|-ERR (?:\[|[^\r\n]*(?i:pop))"),
+    ("redis", rb"-(?:ERR|NOAUTH|DENIED|LOADING|MISCONF)\b"),
+    ("mysql", rb"..\x00\x00(?:\x0a[\x20-\x7e]+\x00|\xff..)"),
+    ("postgres", rb"E\x00\x00..S(?:ERROR|FATAL|PANIC)\x00"),
+    ("xmpp", rb"\s*(?:<\?xml[^>]*>\s*)?<(?:stream:)?(?:stream|error)\b"),
+    ("ldap", rb"0(?:[\x00-\x7f]|\x81.|\x82..|\x83...|\x84....)\x02\x01[\x00\x01]\x78"),
+    ("amqp", rb"AMQP"),
+    ("vnc", rb"RFB \d\d\d\."),
+    ("nats", rb"INFO \{"),
+    ("rsync", rb"@RSYNCD:"),
+    ("memcached", rb"(?:CLIENT_|SERVER_)?ERROR\b"),
+    ("telnet", rb"\xff[\xfb-\xfe]"),
 )
 """First bytes of each protocol's greetings and error replies; the first match counts."""
 
@@ -430,7 +427,11 @@ def recognise(first_bytes: bytes) -> str | None:
 
     A hint for readers and for ``upgrades``; no verdict depends on it. 220 without another hint counts as SMTP.
     """
-    return next((protocol for protocol, pattern in _SPOKEN if pattern.match(first_bytes)), None)
+    return next(
+        # re caches the patterns, which most scans do not need
+        (protocol for protocol, pattern in _SPOKEN if re.compile(pattern, re.DOTALL).match(first_bytes)),
+        None,
+    )
 
 
 def shown(data: bytes) -> str:

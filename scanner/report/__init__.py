@@ -6,12 +6,14 @@ A format reads the header of a report and its rows, in one or more passes, and n
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, Generic, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TextIO, TypeVar
 
 from msgspec import Struct
 
-from scanner.model.lint_report import LintReport
 from scanner.model.report import Report
+
+if TYPE_CHECKING:
+    from scanner.model.lint_report import LintReport
 
 R = TypeVar("R")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from scanner.kube.kinds import NODE_SOCKETS
-from scanner.kube.snapshot import Unreadable
 from scanner.model.report import (
     EXIT_FINDINGS,
     EXIT_INCOMPLETE,
@@ -26,6 +26,9 @@ from scanner.model.report import (
     fails,
 )
 from scanner.report.page import baseline_text, counted, exit_text, failures_text, no_failures_text
+
+if TYPE_CHECKING:
+    from scanner.kube.snapshot import Unreadable
 
 _POLICIES = 100
 """NetworkPolicies of a report; a tenant may create any number."""
