@@ -7,7 +7,7 @@ because another run on the same machine can differ by half. Printed are medians:
   cryptography.x509; and the time of the imports alone (``-X importtime``), over theirs
 * **connection**: the client's CPU for a connection, everything included, over the bare loop (``benchmarks.floor``)
 * **workers**: endpoints per second with a worker for each core, over one process. The listeners need a share of the
-  same cores, so the scan is limited to half of each (a CPU quota of cgroups), and the listeners have the rest.
+  same cores, so each process of the scan is limited to half of one (control groups), and the listeners have the rest.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+import threading
+import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Self
 
 from benchmarks.farm import Farm, farm, stubs
 from benchmarks.measure import Cost, run
@@ -118,37 +120,81 @@ def _one(program: str) -> list[str]:
 
 
 def _workers(program: str, served: Farm, directory: Path, cores: int) -> float:
-    """Return the speed of ``cores`` workers with half of a core each, over that of one process with half of one."""
+    """Return the speed of ``cores`` workers over that of one process, each process with at most half of a core."""
     seconds = []
     for count in (1, cores):
-        with _quota(count / 2):
-            command = [*_scan(program, served, directory, SCALED), "--workers", str(count)]
+        command = [*_scan(program, served, directory, SCALED), "--workers", str(count)]
+        with _Quotas(cores=count / 2, each=0.5) as quotas:
+            watch = threading.Thread(target=quotas.move_workers, args=(program, count if count > 1 else 0))
+            watch.start()
             seconds.append(_cost(command).wall)
+            watch.join()
     return seconds[0] / seconds[1]
 
 
-@contextmanager
-def _quota(cores: float) -> Generator[None]:
-    """Limit this process and those that it starts to so many cores in sum. Raises ``SystemExit`` without cgroups."""
-    root = Path("/sys/fs/cgroup")
-    second = (root / "cgroup.controllers").exists()
-    parent = root if second else root / "cpu"
-    group = parent / f"adhere-bench-{os.getpid()}"
-    try:
+class _Quotas:
+    """Control groups (``cpu``, v1 or v2) that limit what this process starts: to ``cores`` in sum, each to ``each``."""
+
+    def __init__(self, cores: float, each: float) -> None:
+        self._cores, self._each = cores, each
+        root = Path("/sys/fs/cgroup")
+        self._v2 = (root / "cgroup.controllers").exists()
+        self._root = root if self._v2 else root / "cpu"
+        self._all = self._root / f"adhere-bench-{os.getpid()}"
+        self._groups: list[Path] = []
+
+    def __enter__(self) -> Self:
+        try:
+            self._limit(self._all, self._cores)
+            if self._v2:
+                (self._all / "cgroup.subtree_control").write_text("+cpu")
+            self._new_group(os.getpid())
+        except OSError as error:
+            raise SystemExit(f"workers: not measured without control groups: {error}") from None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        (self._root / "cgroup.procs").write_text(str(os.getpid()))
+        for group in (*self._groups, self._all):
+            group.rmdir()
+
+    def move_workers(self, program: str, count: int) -> None:
+        """Give each of ``count`` workers a group of its own: forks of ``program``, which has the same command line."""
+        until = time.monotonic() + 30
+        while count and time.monotonic() < until:
+            for pid in map(int, (self._groups[0] / "cgroup.procs").read_text().split()):
+                if program in _words(pid) and _words(pid) == _words(_parent(pid)):
+                    self._new_group(pid)
+                    count -= 1
+            time.sleep(0.01)
+
+    def _new_group(self, pid: int) -> None:
+        group = self._all / str(len(self._groups))
+        self._limit(group, self._each)
+        self._groups.append(group)
+        (group / "cgroup.procs").write_text(str(pid))
+
+    def _limit(self, group: Path, cores: float) -> None:
         group.mkdir()
-    except OSError as error:
-        raise SystemExit(f"workers: not measured, because {group} cannot be made: {error.strerror}") from None
-    try:
-        if second:
+        if self._v2:
             (group / "cpu.max").write_text(f"{int(cores * _PERIOD)} {_PERIOD}")
         else:
             (group / "cpu.cfs_period_us").write_text(str(_PERIOD))
             (group / "cpu.cfs_quota_us").write_text(str(int(cores * _PERIOD)))
-        (group / "cgroup.procs").write_text(str(os.getpid()))
-        yield
-    finally:
-        (parent / "cgroup.procs").write_text(str(os.getpid()))
-        group.rmdir()
+
+
+def _words(pid: int) -> list[str]:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    except OSError:  # it has ended
+        return []
+
+
+def _parent(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
 
 
 if __name__ == "__main__":

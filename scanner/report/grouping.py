@@ -128,10 +128,13 @@ def group_keys(row: EndpointRow) -> Iterator[tuple[GroupKey, FindingRow, dict[st
         return
     names = _names(row)
     for finding in _open(row):
-        general = {part: _without(names, finding[part] or "") for part in ("message", "fix")}
-        same = (finding["rule"], finding["verdict"], finding["status"], finding["severity"], *general.values())
-        expected = tuple(_without(names, each) for each in finding["expected"])
-        yield (*same, expected, finding["waiver"], finding["second_opinion"]), finding, general
+        message, fix, *expected = texts = (finding["message"], finding["fix"] or "", *finding["expected"])
+        together = "\n".join(texts)
+        if there := [each for each in names if each[0] in together]:  # most texts have no name
+            message, fix, *expected = (_without(there, each) for each in texts)
+        same = (finding["rule"], finding["verdict"], finding["status"], finding["severity"], message, fix)
+        general = {"message": message, "fix": fix}
+        yield (*same, tuple(expected), finding["waiver"], finding["second_opinion"]), finding, general
 
 
 def _open(row: EndpointRow) -> Iterable[FindingRow]:
