@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from ipaddress import IPv4Address
 
 from msgspec import Struct
 
@@ -33,7 +34,9 @@ SCHEMA = "adhere.node/v1"
 REACHED = "listeners that objects declare and a scan of the cluster reaches (--all probes them here too)"
 _PLAIN = "ports that use no TLS according to the component catalogue"
 _EXCLUDED = "excluded"
-_LOOPBACK = ("127.0.0.1", "::1")
+_LOOPBACK = tuple(f"127.0.0.{number}" for number in range(1, 255))
+_EVERY_IPV4 = str(IPv4Address(0))
+_HIDDEN = "listeners on all addresses, with other sockets of the same port on each loopback address"
 
 
 class NodeListeners(Struct, frozen=True, kw_only=True):
@@ -75,10 +78,13 @@ def node_listeners(
     ``every``: also those that a scan of the cluster reaches."""
     cluster = _Cluster(assessment, node) if assessment else None
     outside = {(each.namespace.inode, each.port) for each in found.sockets if not each.is_loopback}
-    left_out = Counter[str]()
+    left_out, hidden = Counter[str](), 0
     endpoints: dict[str, Endpoint] = {}
     destinations: dict[str, Destination] = {}
     for met in _listeners(found.sockets):
+        if not met.addresses:
+            hidden += 1
+            continue
         alone = (met.socket.namespace.inode, met.socket.port) not in outside
         for endpoint, reason in _endpoints(met, node, cluster, alone=alone, every=every):
             if reason:
@@ -90,7 +96,7 @@ def node_listeners(
             endpoints[instance] = replace(endpoint, instance=instance)
             namespace, port = met.socket.namespace, met.socket.port
             destinations[instance] = Destination(namespace=namespace, addresses=met.addresses, port=port)
-    unread = (*found.unread, *(cluster.unseen(found) if cluster else ()))
+    unread = (*found.unread, *(cluster.unseen(found) if cluster else ()), *([(_HIDDEN, hidden)] if hidden else ()))
     listeners = NodeListeners(
         node=node,
         namespaces=len(found.namespaces),
@@ -104,18 +110,38 @@ def node_listeners(
     return listeners, destinations
 
 
-def _listeners(sockets: Iterable[ListeningSocket]) -> Iterator[_Met]:
+def _listeners(sockets: Sequence[ListeningSocket]) -> Iterator[_Met]:
     """The listeners: all addresses of IPv4 and of IPv6 are one if the same program has both."""
     met: dict[tuple[object, ...], _Met] = {}
+    bound = _bound(sockets)
     for each in sockets:
         program = each.process.pid if each.process else -each.address.version  # not known: not the same
         anywhere = each.address.is_unspecified
         key = each.namespace.inode, each.port, *(("any", program) if anywhere else (str(each.address),))
-        # An IPv6 socket takes IPv4 too, unless it is restricted; IPv6 may be off on loopback.
-        addresses = (_LOOPBACK if each.address.version == 4 else _LOOPBACK[::-1]) if anywhere else (str(each.address),)
+        addresses = _dialled(each, bound[each.namespace.inode, each.port])
         first = met.setdefault(key, _Met(each, addresses))
         first.addresses = tuple(dict.fromkeys((*first.addresses, *addresses)))
     yield from met.values()
+
+
+def _bound(sockets: Iterable[ListeningSocket]) -> dict[tuple[int, int], set[str]]:
+    found: dict[tuple[int, int], set[str]] = {}
+    for each in sockets:
+        found.setdefault((each.namespace.inode, each.port), set()).add(str(each.address))
+    return found
+
+
+def _dialled(socket: ListeningSocket, bound: set[str]) -> tuple[str, ...]:
+    """The addresses to try in order. ``bound``: those of all sockets of the port: of two sockets, the one on the single
+    address answers there, and not the one on all addresses (Linux, ``compute_score`` in net/ipv4/inet_hashtables.c)."""
+    if not socket.address.is_unspecified:
+        return (str(socket.address),)
+    four = [each for each in _LOOPBACK if each not in bound][:1]
+    if socket.address.version == 4:
+        return tuple(four)
+    # An IPv6 socket takes IPv4 too, unless it is restricted or another one does; IPv6 may be off on loopback.
+    six = ["::1"] if "::1" not in bound else []
+    return (*six, *(four if _EVERY_IPV4 not in bound else []))
 
 
 def _endpoints(

@@ -173,6 +173,43 @@ def test_two_programs_of_one_name_are_two_listeners(tmp_path: Path) -> None:
     assert {each.address for each in listeners.endpoints} == {"127.0.0.1", "::1"}
 
 
+NONE = "0" * 32
+
+
+@pytest.mark.parametrize(
+    ("local", "others", "dialled"),
+    [
+        ("00000000", (), ("127.0.0.1",)),
+        ("00000000", ("0100007F", "0200007F"), ("127.0.0.3",)),
+        (NONE, (), ("::1", "127.0.0.1")),
+        (NONE, ("00000000", "0100007F"), ("::1",)),
+        (NONE, (f"{'0' * 24}01000000",), ("127.0.0.1",)),
+        (NONE, ("00000000", f"{'0' * 24}01000000"), None),
+    ],
+)
+def test_a_socket_on_all_addresses_is_dialled_where_no_other_socket_answers(
+    tmp_path: Path, local: str, others: tuple[str, ...], dialled: tuple[str, ...] | None
+) -> None:
+    """By SO_REUSEPORT, another program can have the same port on one address, and it answers there."""
+    every = [(each, number) for number, each in enumerate((local, *others))]
+    made = [
+        Made(
+            pid=70 + number,
+            net=3000,
+            comm=f"web{number}",
+            sockets=(number,),
+            tcp=tuple(row(f"{each}:0016", inode) for each, inode in every if len(each) == 8),
+            tcp6=tuple(row(f"{each}:0016", inode) for each, inode in every if len(each) == 32),
+        )
+        for _, number in every
+    ]
+    listeners, destinations = node_listeners(read_sockets(tree(tmp_path, NODE, *made), order="little"), "w1")
+    found = {each.owner.name: destinations[each.instance].addresses for each in listeners.endpoints}
+    assert found.get("web0") == dialled
+    gap = "listeners on all addresses, with other sockets of the same port on each loopback address"
+    assert listeners.unread == (((gap, 1),) if dialled is None else ())
+
+
 def test_a_name_of_a_process_is_no_part_of_an_id(tmp_path: Path) -> None:
     one = only(scanned(tmp_path, NODE, with_sockets(Made(pid=70, comm="a/b:1#\x1b[31m"), "0100007F:1F90"), alone=True))
     assert one.id.count("/") == 1
