@@ -60,7 +60,7 @@ def run(options: dict[str, Any]) -> int:
     fail_on = asked.fail_on or "medium"
     name = name or socket.gethostname()
     assessment = _assessed(asked, cluster, policy, name) if cluster.meant else None
-    listeners, destinations = node_listeners(read_sockets(proc), name, assessment, every=every)
+    listeners, destinations = node_listeners(read_sockets(proc), name, assessment, scope=policy.scope, every=every)
     note(f"adhere: {plain(said([listeners]))}")
     with closing(NamespaceRoutes(proc)) as routes:
         entered = {each.namespace.inode: each.namespace for each in destinations.values()}

@@ -34,6 +34,7 @@ SCHEMA = "adhere.node/v1"
 REACHED = "listeners that objects declare and a scan of the cluster reaches (--all probes them here too)"
 _PLAIN = "ports that use no TLS according to the component catalogue"
 _EXCLUDED = "excluded"
+_ALL = Scope()
 _LOOPBACK = tuple(f"127.0.0.{number}" for number in range(1, 255))
 _EVERY_IPV4 = str(IPv4Address(0))
 _HIDDEN = "listeners on all addresses, with other sockets of the same port on each loopback address"
@@ -72,10 +73,10 @@ class _Met(Struct):
 
 
 def node_listeners(
-    found: NodeSockets, node: str, assessment: Assessment | None = None, *, every: bool = False
+    found: NodeSockets, node: str, assessment: Assessment | None = None, *, scope: Scope = _ALL, every: bool = False
 ) -> tuple[NodeListeners, dict[str, Destination]]:
     """Return the endpoints of a node, and by instance where each is dialled. ``assessment``: of the node's cluster.
-    ``every``: also those that a scan of the cluster reaches."""
+    ``scope``: of the policy file. ``every``: also those that a scan of the cluster reaches."""
     cluster = _Cluster(assessment, node) if assessment else None
     outside = {(each.namespace.inode, each.port) for each in found.sockets if not each.is_loopback}
     left_out, hidden = Counter[str](), 0
@@ -86,7 +87,8 @@ def node_listeners(
             hidden += 1
             continue
         alone = (met.socket.namespace.inode, met.socket.port) not in outside
-        for endpoint, reason in _endpoints(met, node, cluster, alone=alone, every=every):
+        for endpoint, why in _endpoints(met, node, cluster, alone=alone, every=every):
+            reason = why if _in_scope(endpoint, scope) else _EXCLUDED
             if reason:
                 left_out[reason] += 1
                 continue
@@ -158,9 +160,7 @@ def _endpoints(
     reachable = not socket.is_loopback and any(cluster.is_scanned(each, socket) for each in declared)
     for endpoint in declared or cluster.undeclared(socket, pod):
         placed = _at(endpoint, met, node, pod)
-        if not cluster.in_scope(placed):
-            yield placed, _EXCLUDED
-        elif cluster.is_plain(placed):
+        if cluster.is_plain(placed):
             yield placed, _PLAIN
         else:
             yield placed, REACHED if reachable and not every else None
@@ -221,13 +221,18 @@ def _owner(socket: ListeningSocket, node: str) -> Owner:
     return Owner(kind="Node", name=(socket.process.name if socket.process else "") or node)
 
 
+def _in_scope(endpoint: Endpoint, scope: Scope) -> bool:
+    """True if the policy file includes the endpoint."""
+    included = not scope.include or any_matches(scope.include, endpoint)
+    return included and not any_matches(scope.exclude, endpoint)
+
+
 class _Cluster:
     """The listeners that objects of the cluster declare on a node, and its pods."""
 
     def __init__(self, assessment: Assessment, node: str) -> None:
         self._node = node
         self._index = Index(assessment.snapshot, assessment.catalogue, via_port_forward=False)
-        self._scope: Scope = assessment.view.policy.scope
         self._pods = {uid: pod for pod in self._index.workloads.pods for uid in pod.raw.uids}
         self.nodes = tuple(sorted(self._index.workloads.nodes))
         found = assessment.discovery
@@ -286,11 +291,6 @@ class _Cluster:
         addresses = self._scanned.get(endpoint.id, set())
         here = socket.address.is_unspecified or str(socket.address) in addresses
         return bool(addresses) and here and not _is_guess(endpoint)
-
-    def in_scope(self, endpoint: Endpoint) -> bool:
-        """True if the policy file includes the endpoint."""
-        included = not self._scope.include or any_matches(self._scope.include, endpoint)
-        return included and not any_matches(self._scope.exclude, endpoint)
 
     def is_plain(self, endpoint: Endpoint) -> bool:
         """True for a port without TLS according to the catalogue, unless an object declares TLS there."""

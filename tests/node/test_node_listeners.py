@@ -11,7 +11,7 @@ from scanner.jobs import Surroundings
 from scanner.kube.kinds import SECRET
 from scanner.kube.snapshot import Snapshot
 from scanner.model.endpoint import Endpoint
-from scanner.model.scan_policy import ScanPolicy, Scope, Selector
+from scanner.model.scan_policy import Scope, Selector
 from scanner.node.node_listeners import NodeListeners, node_listeners, node_surroundings, with_listeners
 from scanner.node.proc_reader import read_sockets
 from tests.discover.objects import snapshot
@@ -47,9 +47,9 @@ def cgroup(uid: str) -> str:
     return f"0::/kubepods.slice/kubepods-pod{uid.replace('-', '_')}.slice/crio-{'cd' * 32}.scope\n"
 
 
-def assessed(policy: ScanPolicy | None = None) -> Assessment:
+def assessed() -> Assessment:
     found: Snapshot = snapshot(OBJECTS)
-    view = Viewpoint(everything=True, policy=policy or ScanPolicy())
+    view = Viewpoint(everything=True)
     objects = {**dict.fromkeys((*READS, SECRET), ()), **found.objects}
     return assess(Snapshot(taken_at=found.taken_at, origin=found.origin, objects=objects), view)
 
@@ -61,12 +61,12 @@ ETCD = Made(pid=60, comm="etcd", cgroup=cgroup(STATIC))
 
 
 def scanned(
-    place: Path, *processes: Made, every: bool = False, cluster: Assessment | None = None, alone: bool = False
+    place: Path, *processes: Made, every: bool = False, scope: Scope | None = None, alone: bool = False
 ) -> NodeListeners:
     pids = {each.pid for each in processes}
     rest = () if alone else (each for each in (NODE, POD, HOST, ETCD) if each.pid not in pids)
     sockets = read_sockets(tree(place, *in_networks(*processes, *rest)), order="little")
-    return node_listeners(sockets, "w1", None if alone else cluster or assessed(), every=every)[0]
+    return node_listeners(sockets, "w1", None if alone else assessed(), scope=scope or Scope(), every=every)[0]
 
 
 def with_sockets(process: Made, *locals_: str) -> Made:
@@ -217,9 +217,14 @@ def test_a_name_of_a_process_is_no_part_of_an_id(tmp_path: Path) -> None:
     assert one.id.isprintable()
 
 
-def test_the_scope_of_the_policy_counts(tmp_path: Path) -> None:
-    policy = ScanPolicy(scope=Scope(exclude=(Selector(namespaces=("shop",)),)))
-    found = scanned(tmp_path, with_sockets(POD, "00000000:270F"), cluster=assessed(policy))
+@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize(
+    "scope",
+    [Scope(exclude=(Selector(ports=(9999,)),)), Scope(include=(Selector(names=("other",)),))],
+    ids=["exclude", "include"],
+)
+def test_the_scope_of_the_policy_counts(tmp_path: Path, scope: Scope, alone: bool) -> None:
+    found = scanned(tmp_path, NODE, with_sockets(POD, "00000000:270F"), scope=scope, alone=alone)
     assert (found.endpoints, found.left_out) == ((), (("excluded", 1),))
 
 
@@ -246,7 +251,7 @@ def test_every_endpoint_has_an_expectation(tmp_path: Path, every: bool) -> None:
         with_sockets(HOST, "0100007F:238C"),
         with_sockets(Made(pid=70, comm="kubelet"), "00000000:280A", "0100007F:2808"),
     )
-    listeners = scanned(tmp_path, *sockets, cluster=cluster, every=every)
+    listeners = scanned(tmp_path, *sockets, every=every)
     found = with_listeners(cluster, [listeners])
     jobs = list(found.jobs())
     assert [job.endpoint for job in jobs] == list(listeners.endpoints)
