@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from scanner.assessment import Assessment
 from scanner.discover import hints
+from scanner.discover.endpoint_selection import shares
 from scanner.discover.endpoints import EndpointBuilder, called
 from scanner.discover.index import Index
 from scanner.discover.listener_claims import Claim, PlacedClaim
@@ -52,6 +53,8 @@ class NodeListeners(Struct, frozen=True, kw_only=True):
     """Reasons and counts of what could not be read."""
     left_out: tuple[tuple[str, int], ...] = ()
     """Reasons and counts of listeners that are not probed."""
+    truncated: int = 0
+    """Listeners beyond the limit of their namespace; ``left_out`` counts them too."""
     endpoints: tuple[Endpoint, ...] = ()
     beside: tuple[str, ...] = ()
     """All nodes of the cluster, by its objects: a merged scan without one of them is not complete."""
@@ -98,6 +101,10 @@ def node_listeners(
             endpoints[instance] = replace(endpoint, instance=instance)
             namespace, port = met.socket.namespace, met.socket.port
             destinations[instance] = Destination(namespace=namespace, addresses=met.addresses, port=port)
+    kept = [endpoints[each] for each in sorted(endpoints)]
+    if cluster:
+        kept, cut = cluster.shared(kept, scope.endpoints_per_namespace)
+        left_out.update(cut)
     unread = (*found.unread, *(cluster.unseen(found) if cluster else ()), *([(_HIDDEN, hidden)] if hidden else ()))
     listeners = NodeListeners(
         node=node,
@@ -106,10 +113,11 @@ def node_listeners(
         sockets=len(found.sockets),
         unread=unread,
         left_out=tuple(sorted(left_out.items())),
-        endpoints=tuple(endpoints[each] for each in sorted(endpoints)),
+        truncated=len(endpoints) - len(kept),
+        endpoints=tuple(kept),
         beside=cluster.nodes if cluster else (),
     )
-    return listeners, destinations
+    return listeners, {each.instance: destinations[each.instance] for each in kept}
 
 
 def _listeners(sockets: Sequence[ListeningSocket]) -> Iterator[_Met]:
@@ -299,6 +307,13 @@ class _Cluster:
         entry = self._index.entry(namespace, names, endpoint.port, on_node=on_node)
         return endpoint.certainty != "declared" and entry is not None and entry.speaks in ("plain", "nothing")
 
+    def shared(self, endpoints: list[Endpoint], most: int) -> tuple[list[Endpoint], Counter[str]]:
+        """The endpoints in the order of a scan of the cluster: the platform's first, then the namespaces of users in
+        turns, ``most`` of each. Also the reasons and counts of those beyond that: any user can open 65,535 ports."""
+        found = shares(endpoints, self._index.authority, most)
+        in_turns = sorted(range(len(found.kept)), key=found.turns.__getitem__)
+        return [found.kept[each] for each in in_turns], Counter(omission.reason for _, omission in found.cut)
+
     def unseen(self, found: NodeSockets) -> Iterator[tuple[str, int]]:
         """Pods of the node without a process: of a sandbox with a kernel of its own, or without hostPID."""
         missing = [
@@ -328,7 +343,7 @@ def with_listeners(assessment: Assessment, listeners: Sequence[NodeListeners]) -
         endpoints=tuple(endpoints.values()),
         turns=(0,) * len(endpoints),
         left_out=_left_out(listeners),
-        truncated=0,
+        truncated=sum(each.truncated for each in listeners),
         unasked=(),
         why_unasked=(),
         omitted=(),

@@ -228,6 +228,15 @@ def test_the_scope_of_the_policy_counts(tmp_path: Path, scope: Scope, alone: boo
     assert (found.endpoints, found.left_out) == ((), (("excluded", 1),))
 
 
+def test_a_namespace_of_users_has_a_limit_and_the_platform_is_first(tmp_path: Path) -> None:
+    many = with_sockets(POD, *(f"0100007F:{port:04X}" for port in range(9001, 9006)))
+    found = scanned(tmp_path, many, with_sockets(ETCD, "0100007F:094B"), scope=Scope(endpoints_per_namespace=2))
+    assert [each.owner.namespace for each in found.endpoints] == ["kube-system", "shop", "shop"]
+    reason = "listeners of the namespace shop beyond the first 2 (scope.endpointsPerNamespace)"
+    assert (found.left_out, found.truncated) == (((reason, 3),), 3)
+    assert with_listeners(assessed(), [found]).discovery.truncated == 3, "the scan is incomplete"
+
+
 def test_pods_without_a_process_are_a_gap(tmp_path: Path) -> None:
     """As without hostPID, or in a sandbox with a kernel of its own."""
     found = read_sockets(tree(tmp_path, NODE, HOST), order="little")
