@@ -134,10 +134,8 @@ class _Counts(Struct):
             self.post_quantum[_POST_QUANTUM[post_quantum(row)], component, row["standing"]] += 1
         for finding in row["findings"]:
             if finding["rule"] in self.forbidden:
-                # "TLS_RSA_WITH_AES_128_CBC_SHA (AES128-SHA, 0x002F) in TLSv1.2", or "and 3 more".
-                words = {label(item.partition(" ")[0]) for item in finding["observed"]}
-                for word in words:
-                    self.forbidden[finding["rule"]][_OTHERS if word == "and" else word, component] += 1
+                for name in _forbidden(row, finding):
+                    self.forbidden[finding["rule"]][label(name), component] += 1
         answer = honours(row)
         if answer is not None and component:
             state = self.applied.setdefault(component, [True, True])
@@ -155,6 +153,21 @@ def _component(component: str | None, namespace: str | None, standing: str) -> s
     """Component name; for a layered product outside the catalogue its namespace, for user workloads "" because they may
     have any number of namespaces."""
     return component or (f"namespace {namespace}" if standing == "layered" and namespace else "")
+
+
+def _forbidden(row: EndpointRow, finding: FindingRow) -> set[str]:
+    """The names of the suites or groups that the finding is about. It lists some only if there are many, and the rest
+    may be the worst: a server prefers the better ones."""
+    # "TLS_RSA_WITH_AES_128_CBC_SHA (AES128-SHA, 0x002F) in TLSv1.2", or "and 3 more".
+    found = {item.partition(" ")[0] for item in finding["observed"]}
+    if "and" not in found:
+        return found
+    found.remove("and")
+    key: Literal["suites", "groups"] = "suites" if finding["rule"] == "tls-cipher-suite" else "groups"
+    versions = (row["observed"]["versions"] or {}).items()
+    accepted = {name for version, of in versions if of and version != "SSLv2" for name in of[key] or ()}
+    rest = accepted - found - {item.partition(" ")[0] for item in finding["expected"]}
+    return found | (rest or {_OTHERS})
 
 
 def _counted(rows: Iterable[EndpointRow], *, detail: bool = False) -> _Counts:

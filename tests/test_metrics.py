@@ -247,12 +247,28 @@ def test_forbidden_parameters_are_bounded(monkeypatch: pytest.MonkeyPatch) -> No
     rows = [row for row in cluster_samples.rows() if row["component"] == "dns"]
     for row, suites in zip(rows, (["A (0x0001) in TLSv1.2", "B in TLSv1.2"], ["A"], ["C", "and 3 more"]), strict=True):
         row["findings"] = [{**row["findings"][0], "rule": "tls-cipher-suite", "observed": suites}]
+        row["observed"]["versions"] = None
     report = samples.report(rows)
     family = "adhere_forbidden_suite_endpoints"
     assert _of(report, family) == 5
     assert _of(report, family, suite="A", component="dns") == 2
     assert _of(report, family, component="(others)") == 2
     assert len(_names(report, family)) == 3
+
+
+def test_a_suite_that_the_finding_does_not_list_has_a_series() -> None:
+    """The server prefers the 50 that are listed to the worst one."""
+    (row,) = [row for row in cluster_samples.rows() if row["component"] == "dns"][:1]
+    rc4, allowed = "TLS_RSA_WITH_RC4_128_SHA", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
+    suites = {"SSLv2": ["SSL_CK_RC4_128_WITH_MD5"], "TLSv1.2": [allowed, "A", "B", rc4]}
+    row["observed"]["versions"] = {
+        version: {"suites": each, "refused": [], "enumerated": True, "preference": "server", "groups": None}
+        for version, each in suites.items()
+    }
+    finding = {**row["findings"][0], "rule": "tls-cipher-suite", "expected": [f"{allowed} (0xC02F)"]}
+    row["findings"] = [{**finding, "observed": ["A in TLSv1.2", "B in TLSv1.2", "and 1 more"]}]  # type: ignore[typeddict-item]
+    found = _names(samples.report([row]), "adhere_forbidden_suite_endpoints")
+    assert {each["suite"] for each in found} == {"A", "B", rc4}
 
 
 def test_the_certificate_that_ends_first_has_its_start() -> None:
