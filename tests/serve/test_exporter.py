@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -21,6 +21,7 @@ from scanner.cluster.retention import Pruner
 from scanner.cluster.snapshot_objects import kept
 from scanner.cluster.watch import Watcher
 from scanner.demo.cluster import DemoCluster, demo_cluster
+from scanner.demo.listening import background, bind, bind_exactly
 from scanner.jobs import Job
 from scanner.kube.kinds import API_SERVER, POD
 from scanner.kube.objects import KubeObject, Reference
@@ -30,7 +31,7 @@ from scanner.values import replace
 from tests.cluster.api import named
 from tests.expect import stories
 from tests.report import cluster_samples
-from tests.serve.test_cycles import SERVER
+from tests.serve.test_cycles import SERVER, used
 
 PATIENCE = 120
 QUICK = Pauses(every=600, settle=0.2, converging=600, failed=0.5, rest=0.2, longest_rest=1)
@@ -159,6 +160,78 @@ def test_the_detail_of_the_metrics_is_optional(tmp_path: Path) -> None:
         made.publish(cluster_samples.report())
         for body in made.metrics.values():
             assert (b"\nadhere_endpoint_outcome{" in body) == detail
+
+
+async def test_cycles_that_read_the_cluster_do_not_grow(tmp_path: Path) -> None:
+    """With watches and requests; tests/serve/test_cycles.py has 200 cycles without them."""
+    async with demo_cluster() as cluster, exporting(cluster, tmp_path) as there:
+        found = list[tuple[int, int, int, int]]()
+        for count in (8, 24):
+            while there.cycles < count:
+                ended = there.cycles
+                there.exporter.cycles.note(Reference(kind="Route", name="elsewhere", namespace="shop"))
+                await there.until(lambda ended=ended: there.cycles > ended)  # type: ignore[misc]
+                for path in ("/", "/report.json", "/metrics"):
+                    assert (await there.get(path))[0] == 200
+            found.append(await used(there.exporter.cycles, count))
+        descriptors, tasks, objects, mebibytes = (now - before for before, now in zip(*found, strict=True))
+        assert (descriptors <= 10, tasks <= 10, objects <= 2_000, mebibytes <= 20) == (True,) * 4, found
+
+
+class Passage:
+    """Another port of the API server's address, which can be closed: then its connections end too."""
+
+    def __init__(self, cluster: DemoCluster) -> None:
+        self.host, _, behind = cluster.server.removeprefix("https://").rpartition(":")
+        self.behind, self.port, self.scope = int(behind), 0, trio.CancelScope()
+
+    async def open(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        listener = await (bind_exactly(self.host, self.port) if self.port else bind(self.host))
+        self.port = listener.socket.getsockname()[1]
+        task_status.started()
+        async with listener:
+            with trio.CancelScope() as self.scope:
+                await trio.serve_listeners(self.serve, [listener])
+
+    async def serve(self, client: trio.SocketStream) -> None:
+        async with await trio.open_tcp_stream(self.host, self.behind) as server, trio.open_nursery() as nursery:
+            nursery.start_soon(self.copy, server, client)
+            await self.copy(client, server)
+            nursery.cancel_scope.cancel()
+
+    async def copy(self, source: trio.SocketStream, sink: trio.SocketStream) -> None:
+        with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+            async for part in source:
+                await sink.send_all(part)
+
+
+async def test_it_survives_an_api_server_that_goes_away_and_comes_back(tmp_path: Path) -> None:
+    async with demo_cluster() as cluster, background() as nursery:
+        passage = Passage(cluster)
+        await nursery.start(passage.open)
+        behind = replace(cluster, server=f"https://{passage.host}:{passage.port}")
+        async with exporting(behind, tmp_path) as there:
+            cycles, (watcher,) = there.exporter.cycles, there.exporter.watchers
+            await there.until(lambda: cycles.ready)
+            passage.scope.cancel()
+            await there.until(lambda: watcher.states[API_SERVER] == "failed")
+            changed(cluster, tlsSecurityProfile={"type": "Intermediate", "intermediate": {}})
+            cycles.note(Reference(kind="Route", name="elsewhere", namespace="shop"))
+            await there.until(lambda: cycles.tally.results["failed"] > 0)
+            assert (await there.get("/readyz"))[0] == 200
+            assert await profiles(there) == {"openshift/4.22/modern"}, "the last report is kept"
+            assert b'adhere_serve_last_error{error="ClusterError"} 1.0' in (await there.get("/metrics"))[1]
+            await nursery.start(passage.open)
+            begin = trio.current_time()
+            await there.until(lambda: not cycles.tally.error)
+            assert trio.current_time() - begin < 60
+            assert await profiles(there) == {"openshift/4.22/intermediate"}
+            await there.until(lambda: watcher.states[API_SERVER] == "watching")
+
+
+async def profiles(there: Running) -> set[str]:
+    rows = (await there.report())["endpoints"]
+    return {row["expected"]["profile"] for row in rows if row["owner"]["name"] == "metrics-server"}
 
 
 async def test_it_reports_follows_changes_and_ends(tmp_path: Path) -> None:
