@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from heapq import nlargest
+from operator import itemgetter
 
 from msgspec import Struct, field
 from prometheus_client import CollectorRegistry, generate_latest
@@ -25,6 +27,8 @@ EOF = b"# EOF\n"
 """Last line of OpenMetrics."""
 _MOST_SETS = 1000
 """Sets of labels of rotations; the others are not counted."""
+_MOST_KNOWN = 1000
+"""Former certificates of one set of labels that are remembered: those that expire last."""
 _BACK_DATED = timedelta(hours=1)
 """Issuers set notBefore earlier than now, so that clocks may differ."""
 
@@ -114,7 +118,8 @@ class Rotations(Struct):
                 continue
             names = " or ".join(row["names"])
             key = (label(names), label(row["category"]), label(row["component"] or ""), label(row["namespace"] or ""))
-            if key not in self._known and len(self._known.keys() | found.keys()) >= _MOST_SETS:
+            is_first = key not in self._known and key not in found
+            if is_first and len(self._known.keys() | found.keys()) >= _MOST_SETS:
                 continue
             known = self._known.get(key)
             new = row["sha256"] not in found.get(key, {}) and known is not None and row["sha256"] not in known
@@ -122,8 +127,8 @@ class Rotations(Struct):
                 self._counts[key] += 1
             found.setdefault(key, {})[row["sha256"]] = expires
         for key, digests in found.items():
-            valid = {each: end for each, end in self._known.get(key, {}).items() if end > now}
-            self._known[key] = {**valid, **digests}
+            valid = [one for one in self._known.get(key, {}).items() if one[1] > now and one[0] not in digests]
+            self._known[key] = {**dict(nlargest(_MOST_KNOWN, valid, key=itemgetter(1))), **digests}
             self._counts[key] += 0
 
     def family(self) -> CounterMetricFamily:
