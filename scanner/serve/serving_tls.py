@@ -61,6 +61,7 @@ class ServingTls(Struct):
             if self._context is None:
                 what = f"{self.certificate} and {self.key}: cannot serve with this certificate and key: {said}"
                 raise InputError(what, hint="both are PEM files, and belong together") from None
+            _follow(self._context, self.profile)
             if current != self._made_of:
                 self.notice(f"{self.certificate}: kept the former certificate: {said}")
         self._made_of = current
@@ -78,6 +79,14 @@ def _stamp(path: Path) -> tuple[int, ...]:
 def _made(certificate: Path, key: Path, profile: Profile) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.keylog_filename = None  # type: ignore[assignment] # SSLKEYLOGFILE of the environment
+    _follow(context, profile)
+    context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION | ssl.OP_CIPHER_SERVER_PREFERENCE
+    context.load_cert_chain(certificate, key, password=b"")  # an encrypted key must not ask the terminal
+    return context
+
+
+def _follow(context: ssl.SSLContext, profile: Profile) -> None:
+    """Set the versions and suites for new connections."""
     suites = [name for code in profile.suites if not is_tls13(code) and (name := openssl_name(code))]
     known = [name for name in suites if _is_known(name)]
     # Without a suite for TLS 1.2, OpenSSL would use its own list. TLS 1.1 is never needed by a client of metrics.
@@ -85,9 +94,6 @@ def _made(certificate: Path, key: Path, profile: Profile) -> ssl.SSLContext:
     context.minimum_version = _VERSIONS[lowest]
     if known:
         context.set_ciphers(":".join(known))
-    context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION | ssl.OP_CIPHER_SERVER_PREFERENCE
-    context.load_cert_chain(certificate, key, password=b"")  # an encrypted key must not ask the terminal
-    return context
 
 
 def _is_known(name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -347,6 +348,9 @@ def test_new_files_and_a_new_profile_are_used(tmp_path: Path) -> None:
     files[0].write_text("half of a cert")
     assert tls.context() is tls.context() is second, "the former one is kept"
     assert len(notices) == 1
+    tls.profile = load_profile("modern")
+    assert tls.context() is second
+    assert second.minimum_version is ssl.TLSVersion.TLSv1_3, "the profile is followed with the former certificate too"
     for old, new in zip(files, Authority("Renewed CA").leaf(names=("localhost",)).write(tmp_path, "new"), strict=True):
         new.replace(old)
     assert tls.context() is not second
