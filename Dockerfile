@@ -4,8 +4,9 @@
 #                                               and with what custom rules and object stores need
 #   docker build -t adhere:slim --target slim . without them
 #
-# Pin the image of Python with: --build-arg PYTHON=3.13-slim@sha256:...
-ARG PYTHON=3.13-slim
+# The base is pinned by its digest, as github.com/docker-library/repo-info lists it (repos/python/remote/3.13-slim.md); that
+# of 2026-08-05 has Python 3.13.14. For a newer one: --build-arg PYTHON=3.13-slim@sha256:...
+ARG PYTHON=3.13-slim@sha256:9662417aace5ae7b8e2609cce472b72a8958e134ba372808abe9cc1a0c0125e6
 
 FROM python:${PYTHON} AS build
 ARG UV_VERSION=0.13.8

@@ -126,6 +126,12 @@ def test_dependencies_and_the_build_backend_come_from_the_lock() -> None:
     assert f"ARG UV_VERSION={made}\n" in DOCKERFILE
 
 
+def test_the_base_is_pinned_by_digest() -> None:
+    assert re.search(r"^ARG PYTHON=3\.\d+-slim@sha256:[0-9a-f]{64}$", DOCKERFILE, re.MULTILINE)
+    outside = [base for base in re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE) if base not in stages()]
+    assert set(outside) == {"python:${PYTHON}"}
+
+
 def test_what_is_copied_is_there_and_not_ignored() -> None:
     allowed = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
     lines = re.findall(r"^COPY (?!--from)(.*)$", DOCKERFILE, re.MULTILINE)
