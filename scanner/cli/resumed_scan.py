@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import accumulate, chain
 from pathlib import Path
@@ -25,7 +25,7 @@ from scanner.jobs import Job, Surroundings, TargetRequirements, of_targets
 from scanner.kube.cluster_facts import identity
 from scanner.kube.tls_profile import Profile
 from scanner.model.endpoint import Target
-from scanner.model.saved_scan import HEAD, POLICY, SHARDS, TARGETS, Head
+from scanner.model.saved_scan import HEAD, POLICY, SHARDS, TARGETS, Head, Seen
 from scanner.model.serialization import DecodeError, codec
 from scanner.node.node_listeners import REACHED, NodeListeners, jobs_of, node_surroundings, with_listeners
 from scanner.object_store import Mirror
@@ -36,6 +36,8 @@ from scanner.scan import Recording, Settings
 from scanner.sharding import Shard, shard_of_directory
 from scanner.values import replace
 
+At = Callable[[int], Mapping[str, Seen]]
+"""Returns the recorded observations of a job, by instance."""
 PER_LISTENER = "per listener, from the cluster"
 """Profile of a scan of a cluster, for the head of the report."""
 _POLL = 1.0
@@ -64,9 +66,10 @@ def resumed(
         )
     settings = replace(saved.settings, limits=scan_cluster.gentle(limits) if saved.clusters else limits)
     files = recorded_files(directory, saved.head.scan)
-    work = _work([saved], settings, RecordedObservations(files))
-    own = RecordedObservations(each for each in files if each.parent == Path(directory))
-    work = replace(work, save=directory, resumed=True, kept=own.at if shard is None else work.recording.recorded)
+    own = [each for each in files if each.parent == Path(directory)]
+    work = _work([saved], settings, _read_later(files))
+    kept = _read_later(own) if shard is None else work.recording.recorded
+    work = replace(work, save=directory, resumed=True, kept=kept)
     if saved.head.selection.via:
         work = replace(
             work, accesses=scan_cluster.ways_in(replace(asked, via=saved.head.selection.via), saved.clusters)
@@ -82,6 +85,13 @@ def resumed(
     return replace(work, jobs=jobs, total=None, settings=replace(settings, limits=limits), shard=shard)
 
 
+def _read_later(files: Sequence[Path]) -> At:
+    """Read the files when the first observation is asked for: the lines move when the writer, which has the lock then,
+    removes those that are not finished."""
+    recorded = cache(lambda: RecordedObservations(files))
+    return lambda place: recorded().at(place)
+
+
 def merged(directories: Sequence[str], wait: float, mirrors: Sequence[Mirror] = ()) -> Work:
     """Return the scans in ``directories`` as one, from their recorded observations. ``mirrors``: those of them that
     are in an object store. Raises ``ScannerError``."""
@@ -95,7 +105,7 @@ def merged(directories: Sequence[str], wait: float, mirrors: Sequence[Mirror] = 
     several = sum(len(each.clusters) for each in saved) > 1 and not _nodes(saved)
     prefixes = [f"{each.clusters[0].facts.name}/" if several and len(each.clusters) == 1 else "" for each in saved]
     every = recorded[0] if len(saved) == 1 else OfSeveralScans(list(zip(recorded, sizes, prefixes, strict=True)))
-    work = _work(saved, saved[0].settings, every)
+    work = _work(saved, saved[0].settings, every.at)
     ends = [head.finished for each in saved for head in _heads(each) if head.finished]
     why = " and ".join(filter(None, (*map(_shortfall, saved), _missing_nodes(_nodes(saved))))) or None
     return replace(
@@ -114,7 +124,7 @@ def _inputs(saved: _SavedScan) -> dict[str, str]:
     return {**files, POLICY: str(directory / POLICY)} if saved.head.policy else files
 
 
-def _work(saved: Sequence[_SavedScan], settings: Settings, recorded: RecordedObservations | OfSeveralScans) -> Work:
+def _work(saved: Sequence[_SavedScan], settings: Settings, recorded: At) -> Work:
     clusters = [cluster for each in saved for cluster in each.clusters]
     if nodes := _nodes(saved):
         return _work_of_nodes(saved, nodes, settings, recorded)
@@ -125,7 +135,7 @@ def _work(saved: Sequence[_SavedScan], settings: Settings, recorded: RecordedObs
         settings=settings,
         head=head,
         snapshots=tuple(each.snapshot for each in clusters),
-        recording=Recording(recorded=recorded.at),
+        recording=Recording(recorded=recorded),
         started=min((each.head.started for each in saved if each.head.started), default=None),
     )
     if not clusters:
@@ -137,7 +147,7 @@ def _work_of_nodes(
     saved: Sequence[_SavedScan],
     nodes: tuple[NodeListeners, ...],
     settings: Settings,
-    recorded: RecordedObservations | OfSeveralScans,
+    recorded: At,
 ) -> Work:
     """Return the scans of the nodes of one cluster, and of the cluster itself, as one. An endpoint that two of them
     have is that of the first."""
@@ -177,7 +187,7 @@ def _work_of_nodes(
         earlier=first.clusters[0].view.earlier if first.clusters else (),
         nodes=nodes,
         surroundings=node_surroundings(around, nodes),
-        recording=Recording(recorded=lambda place: recorded.at(places[place])),
+        recording=Recording(recorded=lambda place: recorded(places[place])),
         started=min((each.head.started for each in saved if each.head.started), default=None),
     )
 

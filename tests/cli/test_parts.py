@@ -183,6 +183,21 @@ def test_any_number_of_workers_gives_the_same(farm: Farm, call: Call) -> None:
     assert several["coverage"] == alone["coverage"]
 
 
+def test_what_was_cut_off_is_asked_again_wherever_it_is_recorded(listed: Path, call: Call) -> None:
+    """A worker that was killed leaves endpoints that were cut off before others that were finished."""
+    assert call("scan", "--resume", listed, "--format", "json", *LIMITS).code == 1
+    first, second = (listed / OBSERVATIONS).read_text().splitlines(keepends=True)
+    seen = json.loads(first)
+    cut = json.dumps({**seen, "observation": {**seen["observation"], "stopped": "a kill"}}, separators=(",", ":"))
+    (listed / OBSERVATIONS).write_text(f"{cut}\n{second}")
+    answer = call("scan", "--resume", listed, "--format", "json", *LIMITS)
+    assert answer.code == 1, answer.err
+    assert answer.document["coverage"]["complete"]
+    again = (listed / OBSERVATIONS).read_text().splitlines(keepends=True)
+    assert again[0] == second
+    assert decode(again[1], "line").endpoint == decode(first, "line").endpoint
+
+
 def _killed(saved: Path, *options: str) -> None:
     """Run the rest of a scan, and kill it without a warning after some observations."""
     before = _lines(saved)
