@@ -276,11 +276,13 @@ def _refusal(job: Job, endpoint: Endpoint, run: Run) -> str | None:
 async def _addresses(
     endpoint: Endpoint, earlier: Mapping[str, Seen], run: Run
 ) -> tuple[tuple[Endpoint, ...], Observation | None]:
-    """Return the endpoint at each of its addresses; if there is none, an observation with the reason."""
+    """Return the endpoint at each of its addresses, and an observation with the reason if they are not known. A name
+    whose addresses are recorded is not resolved again: it could lead to others, or to none."""
+    recorded = tuple(seen.endpoint for name, seen in earlier.items() if name != endpoint.instance)
     if seen := None if endpoint.address else earlier.get(endpoint.instance):
-        return (), seen.observation
-    if not (endpoint.address or run.recording.dials):
-        return tuple(seen.endpoint for seen in earlier.values()), None
+        return recorded, seen.observation
+    if not endpoint.address and not (run.recording.dials and _lost(earlier)):
+        return recorded, None
     if not endpoint.ready and endpoint.pod is None:
         return (), unasked(endpoint, Reach.CLOSED, "the Service has no ready endpoints: nothing listens there now")
     if endpoint.address:
@@ -290,11 +292,12 @@ async def _addresses(
         try:
             found = await dial.addresses(endpoint.host, endpoint.port)
             if found:
-                return tuple(at(endpoint, address) for address in found), None
+                resolved = (at(endpoint, address) for address in found)
+                return tuple({each.instance: each for each in (*recorded, *resolved)}.values()), None
         except dial.NotResolved as problem:
             why, reach = str(problem), Reach.UNREACHABLE
     stopped = run.gate.stopped if scope.cancelled_caught else None
-    return (), replace(unasked(endpoint, reach, why), stopped=stopped)
+    return recorded, replace(unasked(endpoint, reach, why), stopped=stopped)
 
 
 def _case(endpoint: Endpoint, expectation: Expectation, seen: Observation, run: Run) -> Case:

@@ -19,6 +19,7 @@ from scanner.jobs import Job
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.saved_scan import HEAD, OBSERVATIONS, SHARDS, TARGETS, decode
+from scanner.probe import dial
 from scanner.sharding import Shard
 from tests.cli.calling import COMMAND, Call, environment
 from tests.cli.conftest import Farm, Place
@@ -247,6 +248,44 @@ def test_an_address_that_was_not_asked_makes_the_merged_scan_incomplete(listed: 
     answer = call("merge", listed, "--fail-on", "never")
     assert (answer.code, "1 not started" in answer.out) == (3, True)
     assert "stopped by missing observations" in answer.out
+
+
+@pytest.fixture
+def named(farm: Farm, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The saved scan of a name with two addresses, complete; the resolver fails from then on."""
+    saved, port = tmp_path / "named", farm["modern"].port
+
+    async def two(_: str, __: int) -> tuple[str, ...]:
+        return "127.0.0.1", "127.0.0.2"
+
+    async def none(_: str, __: int) -> tuple[str, ...]:
+        raise dial.NotResolved("the name does not resolve (test)")
+
+    monkeypatch.setattr(dial, "addresses", two)
+    options = ("--ca", farm.ca, "--profile", "modern", "--fail-on", "never", "--save", saved, *LIMITS)
+    assert call("scan", f"two.test:{port}", *options).code in {0, 3}
+    assert len((saved / OBSERVATIONS).read_text().splitlines()) == 2
+    monkeypatch.setattr(dial, "addresses", none)
+    return saved
+
+
+def test_a_name_whose_addresses_were_asked_is_not_resolved_again(named: Path, call: Call) -> None:
+    kept = (named / OBSERVATIONS).read_text()
+    rows = [decode(line, "line").endpoint.instance for line in kept.splitlines()]
+    answer = call("scan", "--resume", named, "--format", "json", *LIMITS)
+    assert [row["instance"] for row in answer.document["endpoints"]] == rows
+    assert (named / OBSERVATIONS).read_text() == kept
+
+
+def test_what_an_address_answered_is_kept_when_its_name_is_gone(named: Path, call: Call) -> None:
+    """The process was killed between the addresses of a name, which then does not resolve."""
+    first = (named / OBSERVATIONS).read_text().splitlines(keepends=True)[0]
+    (named / OBSERVATIONS).write_text(first)
+    for command in (("scan", "--resume", named, *LIMITS), ("merge", named), ("scan", "--resume", named, *LIMITS)):
+        answer = call(*command, "--format", "json")
+        one, other = answer.document["endpoints"]
+        assert one["instance"] == decode(first, "line").endpoint.instance
+        assert (other["reach"], other["verdict"], answer.code) == ("unreachable", "inconclusive", 3), other
 
 
 def test_a_sharded_scan_that_is_finished_alone_has_all_observations(listed: Path, call: Call, tmp_path: Path) -> None:
