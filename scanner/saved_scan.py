@@ -83,6 +83,8 @@ _MOST_BYTES = 16 * 2**20
 _MOST_OF_NODES = 2**30
 _MOST_PARTS = 10_000
 """Most files or directories of one kind. A command line has room for fewer."""
+_MOST_SPEED = 1_000_000
+"""Largest value of an option of speed."""
 
 
 class SavedScanWriter:
@@ -355,6 +357,10 @@ def _impossible(head: Head) -> str | None:
     for name, count in (("components", head.components), ("earlier", head.earlier), ("clusters", len(head.clusters))):
         if not 0 <= count <= _MOST_PARTS:
             return f"{name}: there cannot be {count}"
+    for name in head.speed.__struct_fields__:
+        amount = getattr(head.speed, name)
+        if amount is not None and not 0 < amount <= _MOST_SPEED:
+            return f"speed.{name}: not more than 0, and at most {_MOST_SPEED}: {amount}"
     for name in ("expires_within_days", "expires_within_days_medium", "expires_within_days_high"):
         days = getattr(head.thresholds, name)
         if not 0 <= days <= MOST_DAYS:

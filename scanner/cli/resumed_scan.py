@@ -25,7 +25,7 @@ from scanner.jobs import Job, Surroundings, TargetRequirements, of_targets
 from scanner.kube.cluster_facts import identity
 from scanner.kube.tls_profile import Profile
 from scanner.model.endpoint import Target
-from scanner.model.saved_scan import HEAD, POLICY, SHARDS, TARGETS, Head, Seen
+from scanner.model.saved_scan import HEAD, POLICY, SHARDS, TARGETS, Head, Seen, Speed
 from scanner.model.serialization import DecodeError, codec
 from scanner.node.node_listeners import REACHED, NodeListeners, jobs_of, node_surroundings, with_listeners
 from scanner.object_store import Mirror
@@ -49,13 +49,13 @@ _POLL_STORE = 5.0
 def resumed(
     directory: str,
     shard: Shard | None,
-    limits: Limits,
+    limits_of: Callable[[Speed], Limits],
     asked: ClusterAsked,
     wait: float,
     mirror: Mirror | None = None,
 ) -> Work:
-    """Return the rest of the scan in ``directory``, or of one shard. ``mirror``: the object store that has it. Raises
-    ``ScannerError``."""
+    """Return the rest of the scan in ``directory``, or of one shard. ``limits_of``: returns the limits from the options
+    of the saved scan and of this run. ``mirror``: the object store that has it. Raises ``ScannerError``."""
     until(lambda: Path(directory, HEAD).is_file(), wait, [mirror] if mirror else [])
     if mirror:
         mirror.fetch(shard.name if shard else None)
@@ -64,6 +64,7 @@ def resumed(
         raise UsageError(
             f"{directory}: a scan of {_named(saved.nodes)} cannot be resumed", hint="run adhere node --save again"
         )
+    limits = limits_of(saved.head.speed)
     settings = replace(saved.settings, limits=scan_cluster.gentle(limits) if saved.clusters else limits)
     files = recorded_files(directory, saved.head.scan)
     own = [each for each in files if each.parent == Path(directory)]

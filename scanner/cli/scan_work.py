@@ -6,7 +6,7 @@ import os
 import sys
 from array import array
 from collections.abc import Callable, Container, Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,7 +25,7 @@ from scanner.kube.maybe import Unknown
 from scanner.kube.profile_catalogue import load_profile
 from scanner.model.endpoint import Target, host_port
 from scanner.model.report import EXIT_INCOMPLETE, EXIT_NOTHING, EXIT_OK, SCHEMA, FailOn, Posture
-from scanner.model.saved_scan import COMPONENTS, POLICY, Head, Selection
+from scanner.model.saved_scan import COMPONENTS, POLICY, Head, Selection, Speed
 from scanner.model.scan_policy import Config, ScanPolicy
 from scanner.probe import sslyze_pool
 from scanner.probe.limits import Limits
@@ -121,7 +121,7 @@ def _run(options: dict[str, Any], mirror: Mirror | None) -> int:
         from scanner.sharding import parse_shard  # noqa: PLC0415
 
         part = parse_shard(shard, os.environ) if shard else None
-        work = resumed_scan.resumed(resume, part, limits_of(asked, config), cluster, wait or 0, mirror)
+        work = resumed_scan.resumed(resume, part, partial(limits_of, asked), cluster, wait or 0, mirror)
     chosen = parse_outputs(asked.formats or config.formats or ())
     outputs = (
         *(briefly(chosen) if asked.brief else chosen),
@@ -235,6 +235,7 @@ def target_work(
         policy=asked.policy_file is not None,
         thresholds=policy.thresholds,
         arguments=settings.arguments,
+        speed=_speed_of(asked, config),
     )
     targets: Iterable[Target] = targets_of(asked, config)
     total = None
@@ -289,6 +290,7 @@ def cluster_work(
             components=len(cluster.components),
             active_http=settings.active_http,
             arguments=settings.arguments,
+            speed=_speed_of(asked, config),
             selection=Selection(**{each: getattr(cluster, each) for each in Selection.__struct_fields__}),
         ),
     )
@@ -360,7 +362,13 @@ def settings_of(asked: Asked, config: Config, profile: str, policy: ScanPolicy =
     )
 
 
-def limits_of(asked: Asked, config: Config) -> Limits:
+def _speed_of(asked: Asked, config: Config) -> Speed:
+    """Return the options of speed, for a scan that is resumed."""
+    names = Speed.__struct_fields__
+    return Speed(**{each: _first(getattr(asked, each), getattr(config, each), None) for each in names})
+
+
+def limits_of(asked: Asked, config: Config | Speed) -> Limits:
     """Return the limits; the defaults are those of ``Limits``."""
     usual = Limits()
     deadline = _first(asked.deadline, config.deadline, usual.deadline)

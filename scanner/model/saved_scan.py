@@ -53,6 +53,16 @@ class Selection(Struct, frozen=True, kw_only=True):
     allow_loopback: bool = False
 
 
+class Speed(Struct, frozen=True, kw_only=True):
+    """The options of speed of the scan. None is "not set": the option's default applies."""
+
+    timeout: float | None = None
+    deadline: float | None = None
+    concurrency: int | None = None
+    per_host: int | None = None
+    rate: float | None = None
+
+
 class Head(Struct, frozen=True, kw_only=True):
     """The input of the scan: all that judging it again, and going on with it, needs."""
 
@@ -98,6 +108,7 @@ class Head(Struct, frozen=True, kw_only=True):
     """Option or file that chose the profile of the targets."""
     active_http: bool = False
     selection: Selection = Selection()
+    speed: Speed = Speed()
     nodes: tuple[str, ...] = ()
     """Nodes whose listening sockets were scanned; none for a scan of a cluster's objects or of targets."""
 

@@ -14,12 +14,13 @@ from typing import Any
 
 import pytest
 
-from scanner.cli import resumed_scan
+from scanner.cli import resumed_scan, running
 from scanner.jobs import Job
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.saved_scan import HEAD, OBSERVATIONS, SHARDS, TARGETS, decode
 from scanner.probe import dial
+from scanner.probe.limits import Gate, Limits
 from scanner.sharding import Shard
 from tests.cli.calling import COMMAND, Call, environment
 from tests.cli.conftest import Farm, Place
@@ -364,6 +365,36 @@ def test_the_severity_of_the_scan_counts_in_its_parts(farm: Farm, call: Call, tm
     assert call("scan", "--resume", saved, *LIMITS).code == 0
     answer = call("scan", "--resume", saved, "--shard", "0/1", "--format", "json")
     assert (answer.code, "--format is for the report" in answer.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "timeout", "rate"),
+    [((), 2.0, 5.0), (("--rate", "9"), 2.0, 9.0), (("--shard", "0/4"), 2.0, 1.25), (("--timeout", "1"), 1.0, 5.0)],
+)
+def test_the_speed_of_the_scan_counts_in_its_parts(
+    farm: Farm, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    options: tuple[str, ...], timeout: float, rate: float,
+) -> None:  # fmt: skip
+    saved, used, config = tmp_path / "saved", list[Limits](), tmp_path / "config.yaml"
+    config.write_text("timeout: 2\n")
+    limited = ("--rate", "5", "--config", config, "--dry-run", "--save", saved)
+    assert call("scan", *farm.targets("plaintext-http"), *limited).code == 0
+
+    def gate(limits: Limits) -> Gate:
+        used.append(limits)
+        return Gate(limits)
+
+    monkeypatch.setattr(running, "Gate", gate)
+    call("scan", "--resume", saved, *options)
+    assert [(each.timeout, each.rate) for each in used] == [(timeout, rate)]
+
+
+def test_a_speed_that_cannot_be(listed: Path, call: Call) -> None:
+    head = json.loads((listed / HEAD).read_text())
+    for name, value in (("rate", 0), ("rate", -1), ("concurrency", 2**40)):
+        (listed / HEAD).write_text(json.dumps({**head, "speed": {name: value}}))
+        answer = call("scan", "--resume", listed)
+        assert (answer.code, f"speed.{name}: not more than 0" in answer.err) == (2, True), answer.err
 
 
 def test_a_wrong_target_leaves_the_former_scan(listed: Path, call: Call, tmp_path: Path) -> None:
