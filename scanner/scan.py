@@ -218,6 +218,8 @@ async def _examine(job: Job, place: int, run: Run) -> None:
         elif run.recording.dials:
             case = await _asked(job, endpoint, run)
             await _judge(case, job, place, run, beside=len(found))
+        else:  # its observation is recorded under another name
+            run.left[job.share] += 1
     if missing is not None:
         endpoint = replace(job.endpoint, address=job.endpoint.address or job.endpoint.host)
         known = earlier.get(endpoint.instance)

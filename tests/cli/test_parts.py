@@ -322,6 +322,15 @@ def test_a_target_that_was_changed_is_refused(listed: Path, call: Call) -> None:
         assert (answer.code, "its files were changed" in answer.err) == (2, True), answer.err
 
 
+def test_an_observation_of_another_address_is_no_result(listed: Path, call: Call) -> None:
+    assert call("scan", "--resume", listed, *LIMITS).code == 1
+    first, rest = (listed / OBSERVATIONS).read_text().split("\n", 1)
+    instance = decode(first, "line").endpoint.instance
+    (listed / OBSERVATIONS).write_text(first.replace(instance, f"{instance}0") + "\n" + rest)
+    answer = call("merge", listed, "--fail-on", "never")
+    assert (answer.code, "1 not started" in answer.out) == (3, True), answer.out
+
+
 def test_a_directory_of_an_earlier_release_is_refused(listed: Path, call: Call) -> None:
     head = json.loads((listed / HEAD).read_text())
     (listed / HEAD).write_text(json.dumps({name: head[name] for name in head if name not in ("scan", "selection")}))
