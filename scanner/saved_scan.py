@@ -126,7 +126,9 @@ class SavedScanWriter:
                 remove_unfinished(self._directory / OBSERVATIONS)
             else:
                 with TemporaryFile("w+", encoding="utf-8") as listed:  # a wrong target leaves the former scan
-                    listed.writelines(f"{dumps(codec(Target).encode(each))}\n" for each in targets)
+                    count = _write_targets(targets, listed)
+                    if not snapshots and not nodes:
+                        self._head = replace(self._head, targets=count)
                     self._prepare()
                     if nodes:
                         write_nodes(self._directory, nodes)
@@ -230,6 +232,15 @@ class SavedScanWriter:
             f"{self._directory}: what was seen cannot be kept: {error.strerror or error}",
             hint="is the disk full, or the directory not writable?",
         )
+
+
+def _write_targets(targets: Iterable[Target], out: TextIO) -> int:
+    """Write the list of targets, and return their number."""
+    count = 0
+    for each in targets:
+        out.write(f"{dumps(codec(Target).encode(each))}\n")
+        count += 1
+    return count
 
 
 def _locked(directory: Path) -> int:

@@ -233,7 +233,11 @@ class _SavedScan(Struct, frozen=True, kw_only=True):
         clusters, nodes = list(_assessments(directory, head, view)), load_nodes(directory, head)
         if nodes:
             clusters = [with_listeners(each, nodes) for each in clusters]
-        return cls(directory=directory, head=head, settings=settings, clusters=clusters, nodes=nodes)
+        saved = cls(directory=directory, head=head, settings=settings, clusters=clusters, nodes=nodes)
+        if head.targets not in (None, count := saved.size()):
+            path = Path(directory, TARGETS)
+            raise InputError(f"{path}: it has {count} targets, not {head.targets}", hint="was the file changed?")
+        return saved
 
     def size(self) -> int:
         """Return the number of its jobs."""

@@ -104,6 +104,8 @@ class Head(Struct, frozen=True, kw_only=True):
     """RFC 3339, UTC."""
     arguments: tuple[str, ...] = ()
     """Command line."""
+    targets: int | None = None
+    """Number of targets in the list; None for clusters and nodes, and by a release that did not keep it."""
     profile_source: str = ""
     """Option or file that chose the profile of the targets."""
     active_http: bool = False

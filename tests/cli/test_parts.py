@@ -322,6 +322,15 @@ def test_a_target_that_was_changed_is_refused(listed: Path, call: Call) -> None:
         assert (answer.code, "its files were changed" in answer.err) == (2, True), answer.err
 
 
+def test_a_list_that_was_cut_is_refused(listed: Path, call: Call) -> None:
+    assert call("scan", "--resume", listed, *LIMITS).code == 1
+    for name in (TARGETS, OBSERVATIONS):
+        (listed / name).write_text((listed / name).read_text().splitlines(keepends=True)[0])
+    for command in (("merge", listed), ("scan", "--resume", listed)):
+        answer = call(*command)
+        assert (answer.code, "it has 1 targets, not 2" in answer.err) == (2, True), answer.err
+
+
 def test_an_observation_of_another_address_is_no_result(listed: Path, call: Call) -> None:
     assert call("scan", "--resume", listed, *LIMITS).code == 1
     first, rest = (listed / OBSERVATIONS).read_text().split("\n", 1)
