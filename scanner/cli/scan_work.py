@@ -178,8 +178,8 @@ def _work(asked: Asked, cluster: ClusterAsked, config: Config, policy: ScanPolic
 
 def show_endpoints(work: Work) -> int:
     """Print the endpoints of the scan with their profiles, and those that it leaves out."""
-    jobs = list(work.jobs)
-    for job in jobs:
+    count = 0
+    for count, job in enumerate(work.jobs, start=1):  # noqa: B007 - a million targets are not kept
         endpoint, profile = job.endpoint, job.owes(job.endpoint).profile
         where = host_port(endpoint.address or endpoint.host, endpoint.port)
         name = f" as {endpoint.server_name}" if endpoint.server_name else ""
@@ -190,8 +190,8 @@ def show_endpoints(work: Work) -> int:
     unread = [each for each in work.surroundings.unreadable if is_missing(each, work.settings.policy)]
     for each in unread:
         show(plain(f"could not be read: {each.kind.resource}: {each.reason}"))
-    code = EXIT_INCOMPLETE if unread else EXIT_OK if jobs else EXIT_NOTHING
-    reasons = [f"{counted(len(jobs), 'endpoint')} would be probed, nothing dialled"]
+    code = EXIT_INCOMPLETE if unread else EXIT_OK if count else EXIT_NOTHING
+    reasons = [f"{counted(count, 'endpoint')} would be probed, nothing dialled"]
     show(exit_text(code, [*reasons, f"{counted(len(unread), 'kind')} of objects could not be read" if unread else ""]))
     return code
 

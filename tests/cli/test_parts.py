@@ -8,15 +8,17 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from shutil import copytree
 from typing import Any
 
 import pytest
 
-from scanner.cli import resumed_scan, running
+from scanner.cli import resumed_scan, running, scan_work
+from scanner.cli.resumed_scan import saved_targets
 from scanner.jobs import Job
-from scanner.model.endpoint import Endpoint
+from scanner.model.endpoint import Endpoint, Target
 from scanner.model.expectation import Expectation
 from scanner.model.saved_scan import HEAD, OBSERVATIONS, SHARDS, TARGETS, decode
 from scanner.probe import dial
@@ -320,6 +322,21 @@ def test_a_target_that_was_changed_is_refused(listed: Path, call: Call) -> None:
     for command in (("merge", listed), ("scan", "--resume", listed, *LIMITS)):
         answer = call(*command)
         assert (answer.code, "its files were changed" in answer.err) == (2, True), answer.err
+
+
+def test_a_dry_run_keeps_no_list_of_its_endpoints(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scan in parts begins with one, also of a million targets."""
+    steps = list[str]()
+
+    def read(directory: str) -> Iterator[Target]:
+        for each in saved_targets(directory):
+            steps.append("read")
+            yield each
+
+    monkeypatch.setattr(resumed_scan, "saved_targets", read)
+    monkeypatch.setattr(scan_work, "show", lambda _: steps.append("shown"))
+    assert call("scan", "127.0.0.1:1", "127.0.0.1:2", "--dry-run", "--save", tmp_path / "saved").code == 0
+    assert steps == ["read", "shown", "read", "shown", "shown"]
 
 
 def test_a_list_that_was_cut_is_refused(listed: Path, call: Call) -> None:
