@@ -15,6 +15,7 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
@@ -222,7 +223,8 @@ class SavedScanWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._out.close()
+        with suppress(OSError):  # of a full disk: ``record`` has said so
+            self._out.close()
         os.close(self._lock)
         if self._mirror:
             self._mirror.close()

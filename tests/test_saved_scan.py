@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from scanner.assessment import Viewpoint
 from scanner.cli.commands.whatif import compared
-from scanner.errors import InputError
+from scanner.errors import InputError, ResourceError
 from scanner.kube.maybe import Unknown
 from scanner.kube.tls_profile import Profile
 from scanner.model.expectation import Because, Expectation, Lever
@@ -165,3 +166,17 @@ def test_policies_explain_silence_again(tmp_path: Path, readable: bool) -> None:
     assert (said in reach["evidence"]) is readable
     assert bool(row["blocked_by"]) is readable
     assert any("NetworkPolicies" in each for each in once.not_judged()) is not readable
+
+
+def test_a_full_disk_hides_no_other_error(tmp_path: Path) -> None:
+    def fails() -> None:
+        with SavedScanWriter(str(tmp_path / "kept"), Head()) as writer:
+            full = os.open("/dev/full", os.O_WRONLY)
+            os.dup2(full, writer._out.fileno())
+            os.close(full)
+            with pytest.raises(ResourceError, match="No space left"):
+                writer.record(Seen(endpoint=ENDPOINT, observation=ACCEPTS_CBC))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fails()
