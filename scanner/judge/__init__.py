@@ -126,7 +126,9 @@ def check(rule: Rule, case: Case) -> Iterable[Finding]:
         other = replace(case, observation=replace(case.observation, chain=chain))
         unseen = isinstance(case.observation.chain, Unknown)
         where = "in one of the served chains" if unseen else "in another chain that the listener also serves"
-        findings = [_worse(*pair, where) for pair in zip(findings, rule.check(rule, other), strict=True)]
+        found = list(rule.check(rule, other))
+        both = [_worse(*pair, where) for pair in zip(findings, found, strict=False)]
+        findings = [*both, *findings[len(found) :], *found[len(findings) :]]  # one may be of no chain
     return findings
 
 

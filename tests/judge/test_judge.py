@@ -326,3 +326,9 @@ def test_a_certificate_that_was_seen_fails_whatever_was_not_seen() -> None:
     (expired,) = (each for each in result.findings if each.rule == "cert-expired")
     assert (result.verdict, expired.verdict) == ("fail", "fail")
     assert expired.evidence[-1] == "in one of the served chains"
+
+
+def test_a_rule_may_find_nothing_where_no_certificate_was_seen() -> None:
+    """An address is compared with a certificate only: a scan that is stopped has seen that of TLS 1.2."""
+    result = judge(case(endpoint={"host": "127.0.0.1"}, observation={**HIDDEN, "other_chains": ((LEAF,), (LEAF,))}))
+    assert [each.verdict for each in result.findings if each.rule == "cert-name"] == ["not_applicable"]
