@@ -100,6 +100,8 @@ def yaml_errors(name: str, text: str, first: int = 1) -> Generator[None]:
         problem = " ".join((error.problem or error.context or "not YAML").split())
         if error.context_mark and error.problem_mark and begin.line < mark.line:
             problem += f", in the block that starts at line {begin.line}"
+        if "maximum nesting depth" in problem:  # the limit of newer libyaml, which reads ahead of the events
+            problem = _TOO_DEEP
         _refuse(name, mark, problem, next((hint for part, hint in _HINTS.items() if part in problem), ""))
     except yaml.YAMLError as error:
         _refuse(name, Mark(first, 1), f"not YAML: {shown(str(error))}")
