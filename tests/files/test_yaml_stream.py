@@ -53,7 +53,7 @@ TOLD: list[tuple[str, bytes, list[object]]] = [
     ("JSON broken", b'{"a": 1,\n "b": }', [{"a": 1, "b": None}]),  # as YAML, which it is
     ("JSON open", b'{"a": 1,\n "b": [1', ["f:3:1: did not find expected ',' or"]),
     ("JSON deep", b'{"a":' + b"[" * 64 + b"]" * 64 + b"}", ["f:1:69: nested more than 64 deep"]),
-    ("JSON far too deep", b'{"a":' + b"[" * 100_000, ["f:1:69: nested more than 64 deep"]),
+    ("JSON far too deep", b'{"a":' + b"[" * 900, ["f:1:69: nested more than 64 deep"]),
     ("JSON beyond numbers", b'{"a": NaN, "b": 1e999}', [{"a": "NaN", "b": "1e999"}]),
 ]
 

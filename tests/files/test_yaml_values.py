@@ -136,7 +136,7 @@ REFUSED = {
     "colon": (b"a: b: c\n", "f:1:5: mapping values are not allowed", "put quotes around"),
     "list as key": (b"? [a]\n: 1\n", "f:1:3: a key must be text", ""),
     "too deep": (b"[" * 65, "f:1:65: nested more than 64 deep", ""),
-    "far too deep": (b"[" * yaml_values.MAX_BYTES, "f:1:65: nested more than 64 deep", ""),
+    "far too deep": (b"[" * 900, "f:1:65: nested more than 64 deep", ""),
     "deep by dashes": (b"- " * 100_000, "f:1:129: nested more than 64 deep", ""),
     "too large": (b"#" * (yaml_values.MAX_BYTES + 1), "f: larger than 1024 KiB", "check the path"),
     "UTF-16": (b"\xff\xfea\x00:\x00", "f:1:1: not UTF-8", "PowerShell"),
@@ -157,7 +157,13 @@ def test_refused(data: bytes, message: str, hint: str) -> None:
     assert hint in caught.value.hint
 
 
-@pytest.mark.parametrize("data", [data for data, *_ in REFUSED.values() if len(data) < 1000])
+def test_what_is_too_deep_for_libyaml_too_has_the_same_message() -> None:
+    """It reads ahead, and newer versions have a limit of their own: the column is theirs."""
+    with pytest.raises(InputError, match=r"\Af:1:\d+: nested more than 64 deep"):
+        load(b"[" * yaml_values.MAX_BYTES, "f")
+
+
+@pytest.mark.parametrize("data", [data for data, *_ in REFUSED.values() if len(data) < 500])
 def test_refused_without_libyaml(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(yaml_values, "_LOADER", yaml.SafeLoader)
     with pytest.raises(InputError, match=r"\Af:[0-9]+:[0-9]+: "):
