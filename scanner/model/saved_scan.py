@@ -16,7 +16,6 @@ from msgspec import Struct
 
 from scanner.errors import InputError
 from scanner.files.regular_file import opened
-from scanner.kube.snapshot import YEARS
 from scanner.kube.tls_profile import Profile
 from scanner.model.endpoint import Endpoint
 from scanner.model.observation import Observation, Opinion
@@ -188,6 +187,8 @@ def decode(line: str | bytes, where: str) -> Seen:
         raise InputError(f"{where}: {error.path}: {error.problem}", hint=_HINT) from error
     if not 0 < endpoint.port < 65536:
         raise InputError(f"{where}: endpoint.port: {endpoint.port} is not a port", hint=_HINT)
+    from scanner.kube.snapshot import YEARS  # noqa: PLC0415 - only a saved scan is read here
+
     if observation.at.year not in YEARS:
         raise InputError(f"{where}: observation.at: invalid year {observation.at.year}", hint=_HINT)
     return Seen(endpoint=endpoint, observation=observation, opinion=opinion, place=place, beside=beside)
