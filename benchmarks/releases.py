@@ -32,7 +32,7 @@ from benchmarks.tools import TOOLS
 ROUNDS = 5
 FEW, MANY = 50, 1050
 """Targets whose difference is the cost of 1,000 endpoints."""
-SCALED = 4000
+SCALED = 10_000
 """Endpoints of the comparison of workers: the start, which has one process, must not count much."""
 _FINE = frozenset({0, 1, 3})
 _BASE = "import trio, click, cryptography.x509"
@@ -103,12 +103,12 @@ def _connection(program: str, served: Farm, directory: Path) -> float:
     return (many - few) / (made_many - made_few) * 1e6
 
 
-def _scan(program: str, served: Farm, directory: Path, targets: int) -> list[str]:
+def _scan(program: str, served: Farm, directory: Path, targets: int, form: str = "json") -> list[str]:
     listed = directory / f"{targets}.txt"
     size = len(served.addresses)
     lines = (f"tls://{served.addresses[n % size]}:{served.port}#n{n}.example\n" for n in range(targets))
     listed.write_text("".join(lines))
-    return [program, "scan", "--targets", str(listed), *_SCAN, "--format", f"json={directory / 'report.json'}"]
+    return [program, "scan", "--targets", str(listed), *_SCAN, "--format", f"{form}={directory / 'report'}"]
 
 
 def _has_workers(program: str) -> bool:
@@ -123,7 +123,7 @@ def _workers(program: str, served: Farm, directory: Path, cores: int) -> float:
     """Return the speed of ``cores`` workers over that of one process, each process with at most half of a core."""
     seconds = []
     for count in (1, cores):
-        command = [*_scan(program, served, directory, SCALED), "--workers", str(count)]
+        command = [*_scan(program, served, directory, SCALED, "text"), "--workers", str(count)]
         with _Quotas(cores=count / 2, each=0.5) as quotas:
             watch = threading.Thread(target=quotas.move_workers, args=(program, count if count > 1 else 0))
             watch.start()

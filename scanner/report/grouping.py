@@ -67,7 +67,8 @@ class Group(Struct):
             self.differ.update(other.intersection(_DIFFER))
             self.named.update(other.intersection((*self.general, "expected")))
         fix, general = finding["fix"] or "", self.general["fix"]
-        self.objects.update(name for name, kind in _objects(row) if kind in general and name in fix)
+        if "<" in general:
+            self.objects.update(name for name, kind in _objects(row) if kind in general and name in fix)
         if row["instance"] != self._last:
             self.endpoints, self._last = self.endpoints + 1, row["instance"]
         if len(self.examples) < EXAMPLES and row["id"] not in dict(self.examples):
