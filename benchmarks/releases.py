@@ -7,7 +7,7 @@ because another run on the same machine can differ by half. Printed are medians:
   cryptography.x509; and the time of the imports alone (``-X importtime``), over theirs
 * **connection**: the client's CPU for a connection, everything included, over the bare loop (``benchmarks.floor``)
 * **workers**: endpoints per second with a worker for each core, over one process. The listeners need a share of the
-  same cores, so each process of the scan is limited to half of one (control groups), and the listeners have the rest.
+  same cores, so each process of the scan is limited to a share of one (control groups); the listeners have the rest.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Self
 
@@ -32,11 +33,13 @@ from benchmarks.tools import TOOLS
 ROUNDS = 5
 FEW, MANY = 50, 1050
 """Targets whose difference is the cost of 1,000 endpoints."""
-SCALED = 10_000
+SCALED = 4000
 """Endpoints of the comparison of workers: the start, which has one process, must not count much."""
 _FINE = frozenset({0, 1, 3})
 _BASE = "import trio, click, cryptography.x509"
 _SCAN = ("--mode", "verdict", "--profile", "intermediate", "--fail-on", "never", "--quiet")
+SHARE = 0.3
+"""Share of a core that a process of the scan has: three of them and the listeners need less than two cores."""
 _PERIOD = 20_000
 """Microseconds of a quota's period: short, so that no connection waits long."""
 
@@ -120,59 +123,71 @@ def _one(program: str) -> list[str]:
 
 
 def _workers(program: str, served: Farm, directory: Path, cores: int) -> float:
-    """Return the speed of ``cores`` workers over that of one process, each process with at most half of a core."""
-    seconds = []
-    for count in (1, cores):
-        command = [*_scan(program, served, directory, SCALED, "text"), "--workers", str(count)]
-        with _Quotas(cores=count / 2, each=0.5) as quotas:
-            watch = threading.Thread(target=quotas.move_workers, args=(program, count if count > 1 else 0))
-            watch.start()
-            seconds.append(_cost(command).wall)
-            watch.join()
-    return seconds[0] / seconds[1]
+    """Return the speed of ``cores`` workers over that of one process.
+
+    Both scan at the same time, because the speed of a shared machine changes within a minute.
+    """
+    command = _scan(program, served, directory, SCALED, "text")
+    with ThreadPoolExecutor() as pool:
+        one = pool.submit(_limited, [*command[:-1], f"text={directory / 'one'}", "--workers", "1"], 1)
+        many = pool.submit(_limited, [*command, "--workers", str(cores)], cores)
+        return one.result() / many.result()
+
+
+def _limited(command: Sequence[str], processes: int) -> float:
+    """Return the seconds of a scan whose processes have at most ``SHARE`` of a core each."""
+    with _Quotas(processes) as quotas:
+        watch = threading.Thread(target=quotas.move_workers, args=(command[0], processes if processes > 1 else 0))
+        watch.start()
+        seconds = _cost(quotas.inside(command)).wall
+        watch.join()
+    return seconds
 
 
 class _Quotas:
-    """Control groups (``cpu``, v1 or v2) that limit what this process starts: to ``cores`` in sum, each to ``each``."""
+    """Control groups (``cpu``, v1 or v2): ``SHARE`` of a core for each process, and for all of them ``processes`` times
+    as much."""
 
-    def __init__(self, cores: float, each: float) -> None:
-        self._cores, self._each = cores, each
+    def __init__(self, processes: int) -> None:
         root = Path("/sys/fs/cgroup")
         self._v2 = (root / "cgroup.controllers").exists()
-        self._root = root if self._v2 else root / "cpu"
-        self._all = self._root / f"adhere-bench-{os.getpid()}"
+        self._all = (root if self._v2 else root / "cpu") / f"adhere-bench-{os.getpid()}-{processes}"
+        self._processes = processes
         self._groups: list[Path] = []
 
     def __enter__(self) -> Self:
         try:
-            self._limit(self._all, self._cores)
+            self._limit(self._all, self._processes * SHARE)
             if self._v2:
                 (self._all / "cgroup.subtree_control").write_text("+cpu")
-            self._new_group(os.getpid())
+            self._new_group()
         except OSError as error:
             raise SystemExit(f"workers: not measured without control groups: {error}") from None
         return self
 
     def __exit__(self, *_: object) -> None:
-        (self._root / "cgroup.procs").write_text(str(os.getpid()))
         for group in (*self._groups, self._all):
             group.rmdir()
 
+    def inside(self, command: Sequence[str]) -> list[str]:
+        """Return the command that runs ``command`` in the first group."""
+        return ["sh", "-c", 'echo $$ > "$0" && exec "$@"', str(self._groups[0] / "cgroup.procs"), *command]
+
     def move_workers(self, program: str, count: int) -> None:
         """Give each of ``count`` workers a group of its own: forks of ``program``, which has the same command line."""
-        until = time.monotonic() + 30
+        until = time.monotonic() + 60
         while count and time.monotonic() < until:
             for pid in map(int, (self._groups[0] / "cgroup.procs").read_text().split()):
                 if program in _words(pid) and _words(pid) == _words(_parent(pid)):
-                    self._new_group(pid)
+                    (self._new_group() / "cgroup.procs").write_text(str(pid))
                     count -= 1
             time.sleep(0.01)
 
-    def _new_group(self, pid: int) -> None:
+    def _new_group(self) -> Path:
         group = self._all / str(len(self._groups))
-        self._limit(group, self._each)
+        self._limit(group, SHARE)
         self._groups.append(group)
-        (group / "cgroup.procs").write_text(str(pid))
+        return group
 
     def _limit(self, group: Path, cores: float) -> None:
         group.mkdir()
