@@ -112,7 +112,7 @@ def test_rows_are_written_as_they_are_read() -> None:
             yield row
 
     report = samples.report([row])
-    text._table(Page(out, color=False, width=100), replace(report, rows=rows), verbose=False)
+    text._table(Page(out, color=False, width=100), replace(report, rows=rows), None)
     assert report.summary.endpoints == 1
     assert max(behind) <= text._SAMPLE
 

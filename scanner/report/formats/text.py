@@ -7,12 +7,11 @@ Texts of servers and objects are escaped with ``escape.plain``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from heapq import nsmallest
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import TextIO
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from scanner.model.finding import SEVERITIES, Outcome
 from scanner.model.report import EndpointRow, FindingRow, Report
@@ -65,9 +64,11 @@ def write(report: Report, out: TextIO, *, color: bool = False, width: int | None
     _header(page, report)
     if report.summary.components:
         text_cluster.write_components(page, report.summary.components.rows(), verbose=verbose, brief=brief)
+    first = _First()
+    found = None if verbose else groups(first.among(report.rows()))  # in one pass: decoding rows takes longest
     if verbose or not report.coverage.get("discovery"):
-        _table(page, report, verbose=verbose)
-    _details(page, report, verbose=verbose, brief=brief)
+        _table(page, report, None if verbose else first)
+    _details(page, report, found, brief=brief)
     if discovery := report.coverage.get("discovery"):
         text_cluster.write_coverage(page, discovery, brief=brief)
     if report.certificates is not None:
@@ -87,13 +88,30 @@ def _header(page: Page, report: Report) -> None:
     page.line()
 
 
-def _table(page: Page, report: Report, *, verbose: bool) -> None:
-    """Write a line for each endpoint; of many targets for the first that did not pass, failures before the others."""
-    total, rows, left_out = report.summary.endpoints, report.rows(), 0
-    if total > _ALL_ROWS and not verbose:
-        open_ = (row for row in rows if headline.outcome(row) in _BY_OUTCOME)
-        chosen = nsmallest(_MOST_ROWS, open_, key=lambda row: _BY_OUTCOME.index(headline.outcome(row)))
-        rows, left_out = iter(chosen), total - len(chosen)
+class _First(Struct, frozen=True):
+    """The first rows that did not pass, by outcome, of those that ``among`` passes on."""
+
+    found: dict[Outcome, list[EndpointRow]] = field(default_factory=lambda: {each: [] for each in _BY_OUTCOME})
+
+    def among(self, rows: Iterable[EndpointRow]) -> Iterator[EndpointRow]:
+        """Yield the rows."""
+        for row in rows:
+            few = self.found.get(headline.outcome(row))
+            if few is not None and len(few) < _MOST_ROWS:
+                few.append(row)
+            yield row
+
+    def most(self) -> list[EndpointRow]:
+        """Return at most ``_MOST_ROWS`` rows, failures before the others."""
+        return [row for few in self.found.values() for row in few][:_MOST_ROWS]
+
+
+def _table(page: Page, report: Report, first: _First | None) -> None:
+    """Write a line for each endpoint; of many targets for those that ``first`` has, unless it is None."""
+    rows, left_out = report.rows(), 0
+    if first and report.summary.endpoints > _ALL_ROWS:
+        chosen = first.most()
+        rows, left_out = iter(chosen), report.summary.endpoints - len(chosen)
     sample = list(islice(rows, _SAMPLE))
     if not sample:
         if left_out:
@@ -152,20 +170,21 @@ def _fit(title: str, texts: Iterable[str], most: int) -> int:
     return min(max(len(title), *(columns(text) for text in texts)), most)
 
 
-def _details(page: Page, report: Report, *, verbose: bool, brief: bool) -> None:
-    """Write failures, differences and inconclusive findings, then cluster-wide findings."""
+def _details(page: Page, report: Report, grouped: list[Group] | None, *, brief: bool) -> None:
+    """Write failures, differences and inconclusive findings, then cluster-wide findings. ``grouped``: the groups of the
+    endpoints' findings, or None to list them endpoint by endpoint."""
     going = report.coverage.get("in_progress", 0)
     controls = headline.controls_of(report)
     if report.coverage["interrupted"]:
         _stopped(page, report, going)
-    if verbose:
+    if grouped is None:
         _listed(page, report, going)
     else:
-        _grouped(page, groups(report.rows()), brief=brief)
+        _grouped(page, grouped, brief=brief)
     if not report.findings:
         return
     found = merged(report.findings)
-    if verbose:
+    if grouped is None:
         page.title("CLUSTER-WIDE FINDINGS")
         write_findings(page, found, controls)
     else:
