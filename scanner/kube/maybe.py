@@ -9,7 +9,7 @@ from msgspec import Struct
 T = TypeVar("T")
 
 
-class Unknown(Struct, frozen=True):
+class Unknown(Struct, frozen=True, tag=True):  # tagged: msgspec decodes unions of structs by their tags
     """A value that could not be determined. A check that depends on it never passes."""
 
     reason: str

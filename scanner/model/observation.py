@@ -73,7 +73,7 @@ class Attempt(Struct, frozen=True, kw_only=True):
     seconds: float
 
 
-class Negotiated(Struct, frozen=True, kw_only=True):
+class Negotiated(Struct, frozen=True, kw_only=True, tag=True):
     """The result of the one full handshake, as code points."""
 
     version: int

@@ -1,8 +1,8 @@
 """Probe endpoints in several processes, because one process of Python computes on one core only.
 
 A worker is a fork that observes, and nothing else: the parent keeps the list, judges and writes. All endpoints of one
-host go to the same worker, so the limits per host hold; the rate is divided among the workers. Messages are pickles
-between a process and its own forks, over a pair of sockets that only they have.
+host go to the same worker, so the limits per host hold; the rate is divided among the workers. Messages
+(``worker_messages``) pass through a pair of sockets that only a process and its own fork have.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 from zlib import crc32
 
 import trio
@@ -30,6 +30,7 @@ from scanner.model.observation import Answers, Observation, Reach
 from scanner.probe.limits import Gate, Limits, host_of
 from scanner.probe.observe import observe
 from scanner.probe.session import Question
+from scanner.probe.worker_messages import Failed, Job, Message, Seen, Stop, decode, encode
 from scanner.values import replace
 
 LEAST = 50
@@ -42,7 +43,7 @@ _TOGETHER = 0.002
 """Seconds in which a worker collects its answers: sent one by one, they cost a sixth of the CPU of a scan."""
 
 MOST = 8
-"""Workers by default. The parent computes a fifth of the work, so that more are seldom faster."""
+"""Workers by default. The parent computes a fifth to a third of the work, so that more are seldom faster."""
 
 
 def cores() -> int:
@@ -86,7 +87,7 @@ class Workers(Struct, frozen=True, eq=False):
 
     def _stop(self, reason: str) -> None:
         for link in self.links:
-            link.channel.post(reason)
+            link.channel.post(Stop.of(reason))
 
 
 NONE = Workers()
@@ -96,7 +97,7 @@ class _Waiting(Struct, eq=False):
     """A question that has no answer yet."""
 
     arrived: trio.Event = field(default_factory=trio.Event)
-    answer: Observation | Exception | None = None
+    answer: Seen | Failed | None = None
 
 
 class _Channel(Struct, eq=False):
@@ -109,11 +110,9 @@ class _Channel(Struct, eq=False):
     posted: trio.Event = field(default_factory=trio.Event)
     received: bytearray = field(default_factory=bytearray)
 
-    def post(self, message: object) -> None:
+    def post(self, message: Message) -> None:
         """Leave a message to be sent."""
-        import pickle  # noqa: PLC0415 - a scan in one process does not need it
-
-        data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+        data = encode(message)
         self.unsent += len(data).to_bytes(_LENGTH, "big") + data
         self.posted.set()
 
@@ -129,7 +128,7 @@ class _Channel(Struct, eq=False):
                     with suppress(BlockingIOError):
                         del self.unsent[: self.line.send(self.unsent)]
 
-    async def receive(self) -> list[Any]:
+    async def receive(self) -> list[Message]:
         """Return the messages that have arrived, at least one; none at the end."""
         while True:
             await trio.lowlevel.wait_readable(self.line)
@@ -145,15 +144,13 @@ class _Channel(Struct, eq=False):
             if messages := list(self._messages()):
                 return messages
 
-    def _messages(self) -> Iterable[Any]:
-        import pickle  # noqa: PLC0415
-
+    def _messages(self) -> Iterable[Message]:
         start = 0
         while len(self.received) - start >= _LENGTH:
             end = start + _LENGTH + int.from_bytes(self.received[start : start + _LENGTH], "big")
             if len(self.received) < end:
                 break
-            yield pickle.loads(memoryview(self.received)[start + _LENGTH : end])  # noqa: S301 - from our own fork
+            yield decode(memoryview(self.received)[start + _LENGTH : end])
             start = end
         del self.received[:start]
 
@@ -175,12 +172,12 @@ class _Link(Struct, eq=False):
         number, mine = self.asked, _Waiting()
         self.asked += 1
         self.waiting[number] = mine
-        self.channel.post((number, endpoint, question))
+        self.channel.post(Job.of(number, endpoint, question))
         await mine.arrived.wait()
-        if isinstance(mine.answer, Exception):
-            raise mine.answer
+        if isinstance(mine.answer, Failed):
+            raise mine.answer.error
         if mine.answer is not None:
-            return mine.answer
+            return mine.answer.observation
         why = "the process that probed it ended"
         return Observation(
             instance=endpoint.instance,
@@ -194,9 +191,10 @@ class _Link(Struct, eq=False):
     async def receive(self) -> None:
         """Hand out the answers."""
         while messages := await self.channel.receive():
-            for number, answer in messages:
-                mine = self.waiting.pop(number)
-                mine.answer = answer
+            for message in messages:
+                assert isinstance(message, Seen | Failed)  # noqa: S101 - a worker sends nothing else
+                mine = self.waiting.pop(message.number)
+                mine.answer = message
                 mine.arrived.set()
         self.ended = True
         for mine in self.waiting.values():
@@ -259,20 +257,16 @@ async def _work(channel: _Channel, gate: Gate) -> None:
         nursery.start_soon(channel.send)
         while messages := await channel.receive():
             for message in messages:
-                if isinstance(message, str):
-                    gate.stop(message)
-                else:
-                    nursery.start_soon(partial(_answer, channel, gate, *message))
+                if isinstance(message, Stop):
+                    gate.stop(message.reason)
+                elif isinstance(message, Job):
+                    nursery.start_soon(partial(_answer, channel, gate, message))
         nursery.cancel_scope.cancel()
 
 
-async def _answer(channel: _Channel, gate: Gate, number: int, endpoint: Endpoint, question: Question) -> None:
-    answer: Observation | Exception
+async def _answer(channel: _Channel, gate: Gate, job: Job) -> None:
     try:
-        answer = await observe(endpoint, question, gate, datetime.now(UTC))
+        seen = await observe(job.endpoint, job.question, gate, datetime.now(UTC))
+        channel.post(Seen.of(job.number, seen))
     except Exception as error:  # noqa: BLE001 - the parent raises it
-        answer = error
-    try:
-        channel.post((number, answer))
-    except Exception as error:  # noqa: BLE001 - an answer that cannot be sent
-        channel.post((number, RuntimeError(f"{endpoint.instance}: {error!r}")))
+        channel.post(Failed.of(job.number, error))

@@ -22,6 +22,8 @@ _A_ROW = codec(EndpointRow).decode
 _A_FINDING = codec(FindingRow).decode
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"))
+_BUFFER = 1 << 16
+"""Bytes: more than most rows have, because rows are not read in the order in which they were written."""
 _NONE_REFUSED = '"refused":[]'
 """Never part of a text: in a text its quotes would have backslashes."""
 
@@ -173,7 +175,7 @@ def read_findings(path: Path) -> Iterator[FindingRow]:
 
 def _opened(path: Path) -> BinaryIO:
     try:
-        return path.open("rb")
+        return path.open("rb", buffering=_BUFFER)
     except OSError as error:
         raise InputError(f"{path}: cannot read the rows: {error.strerror or error}") from error
 
