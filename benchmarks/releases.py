@@ -19,9 +19,9 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -140,8 +140,13 @@ def _limited(command: Sequence[str], processes: int) -> float:
     with _Quotas(processes) as quotas:
         watch = threading.Thread(target=quotas.move_workers, args=(command[0], processes if processes > 1 else 0))
         watch.start()
-        seconds = _cost(quotas.inside(command)).wall
-        watch.join()
+        try:
+            seconds = _cost(quotas.inside(command)).wall
+        finally:
+            quotas.over.set()
+            watch.join()
+    if quotas.missing:
+        raise SystemExit(f"workers: not measured, because {quotas.missing} of them had no quota of their own")
     return seconds
 
 
@@ -155,6 +160,10 @@ class _Quotas:
         self._all = (root if self._v2 else root / "cpu") / f"adhere-bench-{os.getpid()}-{processes}"
         self._processes = processes
         self._groups: list[Path] = []
+        self.missing = 0
+        """Workers that ``move_workers`` has not found."""
+        self.over = threading.Event()
+        """The scan has ended."""
 
     def __enter__(self) -> Self:
         try:
@@ -163,12 +172,14 @@ class _Quotas:
                 (self._all / "cgroup.subtree_control").write_text("+cpu")
             self._new_group()
         except OSError as error:
+            self.__exit__()
             raise SystemExit(f"workers: not measured without control groups: {error}") from None
         return self
 
     def __exit__(self, *_: object) -> None:
         for group in (*self._groups, self._all):
-            group.rmdir()
+            with suppress(FileNotFoundError):
+                group.rmdir()
 
     def inside(self, command: Sequence[str]) -> list[str]:
         """Return the command that runs ``command`` in the first group."""
@@ -176,13 +187,12 @@ class _Quotas:
 
     def move_workers(self, program: str, count: int) -> None:
         """Give each of ``count`` workers a group of its own: forks of ``program``, which has the same command line."""
-        until = time.monotonic() + 60
-        while count and time.monotonic() < until:
+        self.missing = count
+        while self.missing and not self.over.wait(0.01):
             for pid in map(int, (self._groups[0] / "cgroup.procs").read_text().split()):
                 if program in _words(pid) and _words(pid) == _words(_parent(pid)):
                     (self._new_group() / "cgroup.procs").write_text(str(pid))
-                    count -= 1
-            time.sleep(0.01)
+                    self.missing -= 1
 
     def _new_group(self) -> Path:
         group = self._all / str(len(self._groups))
@@ -202,7 +212,7 @@ class _Quotas:
 def _words(pid: int) -> list[str]:
     try:
         return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
-    except OSError:  # it has ended
+    except OSError:  # the process is gone
         return []
 
 

@@ -127,7 +127,7 @@ class Evidence(Struct):
 
     def add_reply(self, reply: Reply) -> None:
         """Record what a reply proves by itself, independent of the plan."""
-        self._add_texts(reply)
+        self.add_texts(reply)
         if not reply.accepted:
             if reply.ending == "hello" and reply.version is not None and reply.suite is not None:
                 self.dead_ends.setdefault(reply.version, set()).add(reply.suite)
@@ -139,8 +139,8 @@ class Evidence(Struct):
         if reply.group is not None:
             _add(self.groups.setdefault(version, Tally()), reply.group)
 
-    def _add_texts(self, reply: Reply) -> None:
-        """Record the parts of a reply that no plan reads."""
+    def add_texts(self, reply: Reply) -> None:
+        """Record the parts of a reply that do not depend on the plan: its chain, and what a failed reply says."""
         if not reply.accepted:
             self.failures.setdefault(reply.ending, reply)
             return
@@ -149,9 +149,9 @@ class Evidence(Struct):
         if reply.certificate_requested is not None and _may_ask(reply.suite or 0):
             self.certificate_requested.add(reply.certificate_requested)
 
-    def adopt(self, other: Evidence, replies: Iterable[Reply]) -> None:
-        """Take the conclusions of a plan from ``other``, the evidence of equal replies, and the rest from
-        ``replies``."""
+    def adopt(self, other: Evidence) -> None:
+        """Take the conclusions of a plan from ``other``, the evidence of equal replies; ``add_texts`` has added the
+        rest."""
         self.versions = other.versions.copy()
         self.suites = {version: tally.copy() for version, tally in other.suites.items()}
         self.groups = {version: tally.copy() for version, tally in other.groups.items()}
@@ -159,8 +159,6 @@ class Evidence(Struct):
         self.refusals = other.refusals.copy()
         self.dead_ends = {version: set(codes) for version, codes in other.dead_ends.items()}
         self.interrupted, self.asked = other.interrupted, other.asked
-        for reply in replies:
-            self._add_texts(reply)
 
     def _contradict(self, reply: Reply) -> None:
         """Doubt the ending of an earlier refusal of what is now accepted.

@@ -13,8 +13,13 @@ from scanner.probe.offers import Offer, Plan, Reply
 from scanner.probe.session import Question
 from scanner.probe.version_enumeration import interrogate
 
-MOST_STEPS = 1000
+MOST_STEPS = 4000
 """Steps that are kept, about 4 KB each. Listeners that answer differently each time must not fill the memory."""
+_CONCLUSION = 20
+"""Steps that the evidence of a complete plan counts as, by its size."""
+_DEEPEST = 100
+"""Answers after which a plan runs by itself. Nine of ten plans are shorter, and to catch up with 600 answers at once,
+for a listener that differs in the last one, takes 0.2 s in which no other endpoint gets a turn."""
 
 
 class _Step(Struct, eq=False):
@@ -34,13 +39,18 @@ _kept = 0
 
 
 def _keep(step: _Step, steps: dict[tuple[object, ...], _Step], key: tuple[object, ...]) -> _Step:
-    """Keep a step. If there are too many, all are dropped: endpoints in progress have theirs still."""
+    """Keep a step."""
+    _count(1)
+    return steps.setdefault(key, step)
+
+
+def _count(steps: int) -> None:
+    """Count kept steps. If there are too many, all are dropped: endpoints in progress have theirs still."""
     global _kept  # noqa: PLW0603 - one number beside the dictionary that it counts
-    if _kept >= MOST_STEPS:
+    if _kept + steps > MOST_STEPS:
         _first.clear()
         _kept = 0
-    _kept += 1
-    return steps.setdefault(key, step)
+    _kept += steps
 
 
 class Interview:
@@ -65,7 +75,11 @@ class Interview:
 
     def answer(self, reply: Reply) -> None:
         """Add the reply to ``offer``."""
-        self._replies.append(reply)
+        self._evidence.add_texts(reply)
+        self._replies.append(reply._replace(chain=None))  # chains are long, and ``Evidence`` limits them
+        if len(self._replies) > _DEEPEST:
+            self._step = _Step(self._run())
+            return
         key = (*reply[:6], reply.text)  # plans read no other field
         step = self._step.after.get(key)
         self._step = step or _keep(_Step(self._run()), self._step.after, key)
@@ -77,10 +91,11 @@ class Interview:
         if conclusion is None:
             conclusion = Evidence()
             self._run()
-            conclusion.adopt(self._own, ())  # without what belongs to this listener, such as its chains
+            conclusion.adopt(self._own)  # without what belongs to this listener, such as its chains
             if step.offer is None:
                 step.conclusion = conclusion
-        self._evidence.adopt(conclusion, self._replies)
+                _count(_CONCLUSION)
+        self._evidence.adopt(conclusion)
 
     def _run(self) -> Offer | None:
         """Run the plan itself with all replies, and return its next offer."""

@@ -95,13 +95,15 @@ class Failed(Struct, frozen=True, tag=True, array_like=True):
 
     @classmethod
     def of(cls, number: int, error: Exception) -> Failed:
-        """Encode the exception; one that cannot be encoded becomes a ``RuntimeError`` with its text."""
+        """Encode the exception; one that cannot be sent becomes a ``RuntimeError`` with its text."""
         import pickle  # noqa: PLC0415 - few scans need it
 
         try:
-            return cls(number, pickle.dumps(error))
+            data = pickle.dumps(error)
+            pickle.loads(data)  # noqa: S301 - our own
         except Exception:  # noqa: BLE001 - whatever its own code raises
-            return cls(number, pickle.dumps(RuntimeError(repr(error))))
+            data = pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
+        return cls(number, data)
 
     @property
     def error(self) -> Exception:
@@ -129,10 +131,10 @@ _MSGPACK, _PICKLE = b"m", b"p"
 
 
 def _encoded(value: object) -> bytes:
-    """Encode a value: by pickle if msgpack cannot (a text with lone surrogates, a serial number of over 64 bits)."""
+    """Encode a value: by pickle if msgpack cannot, as serial numbers of over 64 bits and texts with lone surrogates."""
     try:
         return _MSGPACK + msgpack.encode(value)
-    except (UnicodeEncodeError, OverflowError):
+    except (UnicodeEncodeError, OverflowError, TypeError):
         import pickle  # noqa: PLC0415
 
         return _PICKLE + pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
@@ -146,7 +148,14 @@ def _decoded(data: bytes, kind: Any) -> Any:  # noqa: ANN401 - a type, as ``typi
     return _decoder(kind).decode(memoryview(data)[1:])
 
 
-_shared = lru_cache(maxsize=1000)(_decoded)
+_LONGEST = 16384
+"""Bytes of a part that is kept; those of ordinary listeners have 8 KB at most."""
+_kept = lru_cache(maxsize=500)(_decoded)
+
+
+def _shared(data: bytes, kind: Any) -> Any:  # noqa: ANN401 - as above
+    """Decode a part that other messages may have too, once for all of them."""
+    return _kept(data, kind) if len(data) <= _LONGEST else _decoded(data, kind)
 
 
 @cache

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import count
 from random import Random
 from typing import Literal, get_args
 
@@ -320,6 +322,52 @@ def test_the_steps_of_odd_listeners_do_not_accumulate(monkeypatch: pytest.Monkey
         plan.answer(Reply("malformed", text=f"banner {number}"))
         plan.close()
         assert sum(len(step.after) for step in plans._first.values()) <= 50
+
+
+def _picks_first(offer: Offer, chain: tuple[bytes, ...] | None = None) -> Reply:
+    """TLS 1.2 with whichever suite is first: an inventory makes all offers that it may."""
+    if offer.version != TLS12:
+        return PROTOCOL_VERSION
+    group = offer.groups[0] if offer.groups else None
+    return Reply("hello", version=TLS12, suite=offer.suites[0], group=group, done=True, chain=chain)
+
+
+def test_a_listener_with_a_new_chain_for_each_connection_does_not_fill_the_memory() -> None:
+    plan = plans.Interview(INVENTORY, evidence := Evidence())
+    tracemalloc.start()
+    for number in count():
+        if (offer := plan.offer) is None:
+            break
+        plan.answer(_picks_first(offer, (number.to_bytes(250_000),)))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    plan.close()
+    assert number > 200
+    assert len(evidence.chains) > 1
+    assert peak < 10 * 2**20
+
+
+def test_no_listener_makes_a_long_plan_run_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the last of many answers differs from those of the listener before."""
+    steps: list[int] = []
+    real = Evidence.add_reply
+
+    def counted(self: Evidence, reply: Reply) -> None:
+        steps[-1] += 1
+        real(self, reply)
+
+    monkeypatch.setattr(Evidence, "add_reply", counted)
+    monkeypatch.setattr(plans, "_first", {})
+    for last in (None, 150):
+        plan = plans.Interview(INVENTORY, Evidence())
+        for number in count():
+            steps.append(0)
+            if (offer := plan.offer) is None or number == last:
+                plan.close()
+                break
+            plan.answer(_picks_first(offer))
+    assert len(steps) > 300
+    assert max(steps) <= plans._DEEPEST + 1
 
 
 def test_a_deadline_before_the_other_order_leaves_the_suites_open() -> None:

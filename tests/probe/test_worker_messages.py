@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scanner.errors import ResourceError
 from scanner.model.endpoint import Endpoint, Owner
-from scanner.model.observation import Observation
+from scanner.model.observation import Observation, Reach
 from scanner.probe.session import Question
 from scanner.probe.worker_messages import Failed, Job, Message, Seen, Stop, decode, encode
 from scanner.values import replace
@@ -64,6 +66,16 @@ def test_equal_parts_are_one_object() -> None:
     assert first != other
 
 
+def test_a_long_part_is_not_kept() -> None:
+    """A listener with certificates of thousands of names must not fill the memory."""
+    seen = Observation(instance="a", at=datetime(2026, 11, 25, tzinfo=UTC), reach=Reach.TLS, detail="x" * 20_000)
+    first, second = sent(Seen.of(1, seen)), sent(Seen.of(2, seen))
+    assert isinstance(first, Seen)
+    assert isinstance(second, Seen)
+    assert first.observation == second.observation == seen
+    assert first.observation.detail is not second.observation.detail
+
+
 def test_texts_that_are_no_utf_8() -> None:
     job = sent(Job.of(1, replace(PLAIN, server_name=QUOTED), Question(mode="verdict", authorities=(QUOTED,))))
     assert isinstance(job, Job)
@@ -77,17 +89,27 @@ class Odd(Exception):
     """Cannot be made from its arguments."""
 
     def __init__(self, one: str, other: str) -> None:
-        super().__init__(one)
-        self.other = lambda: other
+        super().__init__(f"{one} {other}")
 
 
-@pytest.mark.parametrize("error", [ResourceError("no descriptors", hint="raise the limit"), Odd("a", "b")])
-def test_an_exception(error: Exception) -> None:
-    answer = sent(Failed.of(7, error))
+class Local(Exception):
+    """Has what no other process can have."""
+
+    def __init__(self) -> None:
+        super().__init__("a b")
+        self.made = lambda: None
+
+
+def test_an_exception() -> None:
+    answer = sent(Failed.of(7, ResourceError("no descriptors", hint="raise the limit")))
     assert isinstance(answer, Failed)
     found = answer.error
-    if isinstance(error, ResourceError):
-        assert isinstance(found, ResourceError)
-        assert (found.message, found.hint) == (error.message, error.hint)
-    else:
-        assert repr(error) in str(found)
+    assert isinstance(found, ResourceError)
+    assert (found.message, found.hint) == ("no descriptors", "raise the limit")
+
+
+@pytest.mark.parametrize("error", [Odd("a", "b"), Local()])
+def test_an_exception_that_cannot_be_sent(error: Exception) -> None:
+    answer = sent(Failed.of(7, error))
+    assert isinstance(answer, Failed)
+    assert str(answer.error) == f"{type(error).__name__}: a b"
