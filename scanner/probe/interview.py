@@ -86,14 +86,12 @@ class Interview:
 
     def close(self) -> None:
         """Complete the evidence, also of a plan that was interrupted."""
-        step = self._step
-        conclusion = step.conclusion
+        conclusion = self._step.conclusion
         if conclusion is None:
-            conclusion = Evidence()
             self._run()
-            conclusion.adopt(self._own)  # without what belongs to this listener, such as its chains
-            if step.offer is None:
-                step.conclusion = conclusion
+            conclusion = self._own
+            if self._step.offer is None and len(self._replies) <= _DEEPEST:
+                self._step.conclusion = conclusion
                 _count(_CONCLUSION)
         self._evidence.adopt(conclusion)
 

@@ -6,23 +6,34 @@ what equal listeners answered. They are then one object, which is compared and h
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache, lru_cache
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct, msgpack
 
 from scanner.kube.maybe import Known
 from scanner.model.endpoint import Endpoint
 from scanner.model.observation import Attempt, Observation
+from scanner.probe.evidence import Chain
 from scanner.probe.session import Question
-from scanner.tls.certificate import CertificateFacts
 from scanner.values import replace
 
-_Chain: TypeAlias = tuple[CertificateFacts, ...]
-_Own: TypeAlias = tuple[str, datetime, tuple[Attempt, ...]]
-_Chains: TypeAlias = tuple[Known[_Chain], tuple[_Chain, ...]]
+T = TypeVar("T")
+
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
+
+
+class _Own(NamedTuple):
+    instance: str
+    at: datetime
+    attempts: tuple[Attempt, ...]
+
+
+class _Chains(NamedTuple):
+    chain: Known[Chain]
+    other_chains: tuple[Chain, ...]
 
 
 class Job(Struct, frozen=True, tag=True, array_like=True):
@@ -39,13 +50,11 @@ class Job(Struct, frozen=True, tag=True, array_like=True):
 
     @property
     def endpoint(self) -> Endpoint:
-        found: Endpoint = _decoded(self._endpoint, Endpoint)
-        return found
+        return _decoded(self._endpoint, Endpoint)
 
     @property
     def question(self) -> Question:
-        found: Question = _shared(self._question, Question)
-        return found
+        return _shared(self._question, Question)
 
 
 class Stop(Struct, frozen=True, tag=True, array_like=True):
@@ -60,8 +69,7 @@ class Stop(Struct, frozen=True, tag=True, array_like=True):
 
     @property
     def reason(self) -> str:
-        found: str = _decoded(self._reason, str)
-        return found
+        return _decoded(self._reason, str)
 
 
 class Seen(Struct, frozen=True, tag=True, array_like=True):
@@ -76,15 +84,13 @@ class Seen(Struct, frozen=True, tag=True, array_like=True):
     def of(cls, number: int, seen: Observation) -> Seen:
         """Encode the observation."""
         others = replace(seen, instance="", at=_NO_TIME, attempts=(), chain=(), other_chains=())
-        own, chains = (seen.instance, seen.at, seen.attempts), (seen.chain, seen.other_chains)
+        own, chains = _Own(seen.instance, seen.at, seen.attempts), _Chains(seen.chain, seen.other_chains)
         return cls(number, _encoded(own), _encoded(chains), _encoded(others))
 
     @property
     def observation(self) -> Observation:
-        others: Observation = _shared(self._others, Observation)
-        instance, at, attempts = _decoded(self._own, _Own)
-        chain, other_chains = _shared(self._chains, _Chains)
-        return replace(others, instance=instance, at=at, attempts=attempts, chain=chain, other_chains=other_chains)
+        own, chains = _decoded(self._own, _Own), _shared(self._chains, _Chains)
+        return replace(_shared(self._others, Observation), **own._asdict(), **chains._asdict())
 
 
 class Failed(Struct, frozen=True, tag=True, array_like=True):
@@ -96,21 +102,16 @@ class Failed(Struct, frozen=True, tag=True, array_like=True):
     @classmethod
     def of(cls, number: int, error: Exception) -> Failed:
         """Encode the exception; one that cannot be sent becomes a ``RuntimeError`` with its text."""
-        import pickle  # noqa: PLC0415 - few scans need it
-
         try:
-            data = pickle.dumps(error)
-            pickle.loads(data)  # noqa: S301 - our own
+            data = _encoded(error)
+            _decoded(data, Exception)
         except Exception:  # noqa: BLE001 - whatever its own code raises
-            data = pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
+            data = _encoded(RuntimeError(f"{type(error).__name__}: {error}"))
         return cls(number, data)
 
     @property
     def error(self) -> Exception:
-        import pickle  # noqa: PLC0415
-
-        found: Exception = pickle.loads(self._error)  # noqa: S301 - from our own fork
-        return found
+        return _decoded(self._error, Exception)
 
 
 Message: TypeAlias = Job | Stop | Seen | Failed
@@ -131,7 +132,7 @@ _MSGPACK, _PICKLE = b"m", b"p"
 
 
 def _encoded(value: object) -> bytes:
-    """Encode a value: by pickle if msgpack cannot, as serial numbers of over 64 bits and texts with lone surrogates."""
+    """Encode a value: by pickle if msgpack cannot: a serial number of over 64 bits, a lone surrogate, an exception."""
     try:
         return _MSGPACK + msgpack.encode(value)
     except (UnicodeEncodeError, OverflowError, TypeError):
@@ -140,24 +141,26 @@ def _encoded(value: object) -> bytes:
         return _PICKLE + pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
 
 
-def _decoded(data: bytes, kind: Any) -> Any:  # noqa: ANN401 - a type, as ``typing`` has them
+_decoder: Callable[[Any], msgpack.Decoder[Any]] = cache(msgpack.Decoder)
+
+
+def _decoded(data: bytes, kind: type[T]) -> T:
+    found: T
     if data.startswith(_PICKLE):
         import pickle  # noqa: PLC0415
 
-        return pickle.loads(memoryview(data)[1:])  # noqa: S301 - from our own fork
-    return _decoder(kind).decode(memoryview(data)[1:])
+        found = pickle.loads(memoryview(data)[1:])  # noqa: S301 - from our own fork
+    else:
+        found = _decoder(kind).decode(memoryview(data)[1:])
+    return found
 
 
 _LONGEST = 16384
 """Bytes of a part that is kept; those of ordinary listeners have 8 KB at most."""
-_kept = lru_cache(maxsize=500)(_decoded)
+_kept: Callable[[bytes, Any], Any] = lru_cache(maxsize=500)(_decoded)
 
 
-def _shared(data: bytes, kind: Any) -> Any:  # noqa: ANN401 - as above
+def _shared(data: bytes, kind: type[T]) -> T:
     """Decode a part that other messages may have too, once for all of them."""
-    return _kept(data, kind) if len(data) <= _LONGEST else _decoded(data, kind)
-
-
-@cache
-def _decoder(kind: Any) -> msgpack.Decoder[Any]:  # noqa: ANN401 - as above
-    return msgpack.Decoder(kind)
+    found: T = _kept(data, kind) if len(data) <= _LONGEST else _decoded(data, kind)
+    return found
