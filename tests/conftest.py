@@ -1,18 +1,28 @@
-"""What holds for every test: a slow machine is no failure."""
+"""What holds for every test: a slow machine is no failure, and what a lane leaves out is printed."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from trio.testing import MockClock
 
+from tests import properties
 from tests.servers import patient_clock
 
-# Built on whichever profile hypothesis chose: under CI that one is repeatable.
-settings.register_profile("patient", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("patient")
+settings.load_profile(properties.ALL)
+
+LANES = {
+    "e2e": "make e2e",
+    "pip": "make test-pip",
+    "browser": "make test-all",
+    "slow": "make test-all",
+}
+"""The markers by which a command leaves tests out, and the command that runs them; the first that a test has counts."""
+_LEFT_OUT: Counter[str] = Counter()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -25,6 +35,30 @@ def pytest_configure(config: pytest.Config) -> None:
     if worker is not None:
         directory = Path(config.option.basetemp)
         config.option.basetemp = directory.with_name(worker["workerid"].removeprefix("gw"))
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    """Count by lane what this run leaves out."""
+    lanes = (next((lane for lane in LANES if item.get_closest_marker(lane)), None) for item in items)
+    _LEFT_OUT.update(lane for lane in lanes if lane)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker of pytest-xdist hands its counts to the process that prints."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = dict(_LEFT_OUT)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: object) -> None:
+    """All workers collect, and so leave out, the same."""
+    if not _LEFT_OUT:
+        _LEFT_OUT.update(getattr(node, "workeroutput", {}).get("left_out", {}))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for lane, number in _LEFT_OUT.items():
+        terminalreporter.write_line(f"left out: {number} tests marked {lane} ({LANES[lane]} runs them)")
 
 
 @pytest.fixture

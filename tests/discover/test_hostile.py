@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.discover import READS, Discovery, discover
@@ -25,6 +25,7 @@ from tests.discover.test_http_proxies import ENVOY, proxy
 from tests.discover.test_ingresses import ingress
 from tests.discover.test_nodes import NODE
 from tests.discover.test_routes import ROUTER, SHOP, route
+from tests.properties import at_most
 
 WORDS = st.sampled_from(
     ["", "a", "shop", "web", "kubernetes", "default", "cluster", "True", "HTTPS", "TLS", "TCP", "https", "Service",
@@ -62,7 +63,7 @@ OBJECTS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@at_most(60)
 @given(
     st.lists(st.tuples(st.sampled_from(READS), OBJECTS), max_size=12),
     st.booleans(),
@@ -144,7 +145,7 @@ def _steps(value: object, steps: tuple[str | int, ...] = ()) -> Iterator[tuple[s
 PLACES = [(number, steps) for number, raw in enumerate(SOUND) for steps in _steps(raw)]
 
 
-@settings(max_examples=250, deadline=None)
+@at_most(250)
 @given(st.lists(st.tuples(st.sampled_from(PLACES), JSON), min_size=1, max_size=3), st.booleans())
 def test_no_field_of_a_sound_cluster_can_hurt(changes: list[tuple[Any, Any]], tunnels: bool) -> None:
     raws = copy.deepcopy(SOUND)

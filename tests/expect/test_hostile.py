@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.config.component_catalogue import load_catalogue
@@ -20,6 +20,7 @@ from scanner.model.endpoint import Endpoint
 from scanner.model.scan_policy import ScanPolicy
 from scanner.values import replace
 from tests.expect import stories
+from tests.properties import at_most
 
 CATALOGUES = {name: load_catalogue(name) for name in ("openshift", "kubernetes", "microshift", "hypershift")}
 
@@ -99,7 +100,7 @@ def expectations(told: Snapshot, catalogue: str) -> Expectations:
     return Expectations(told, CATALOGUES[catalogue], ScanPolicy(), endpoints=ENDPOINTS.values())
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@at_most(150)
 @given(objects=OBJECTS, catalogue=st.sampled_from(sorted(CATALOGUES)))
 def test_no_object_crashes_it(objects: dict[Kind, dict[str, Any]], catalogue: str) -> None:
     told = expectations(snapshot(objects), catalogue)
@@ -112,7 +113,7 @@ def test_no_object_crashes_it(objects: dict[Kind, dict[str, Any]], catalogue: st
 BY_API_SERVER = [name for name, each in ENDPOINTS.items() if "openshift" in name and "router" not in name]
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@at_most(60)
 @given(objects=OBJECTS)
 def test_with_an_unreadable_api_server_nothing_is_bound_to_a_known_profile(objects: dict[Kind, dict[str, Any]]) -> None:
     """Objects that bring a profile of their own are left out: those are known."""

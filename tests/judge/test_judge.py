@@ -9,7 +9,7 @@ from pkgutil import iter_modules
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import scanner.judge
@@ -27,6 +27,7 @@ from scanner.tls.codepoints import TLS10, TLS12, TLS13, VERSIONS
 from scanner.values import replace
 from tests.certs import Authority
 from tests.judge.cases import CONFORMING, LEAF, NOW, PROFILE, ROOT, answers, case, forbidden_suites
+from tests.properties import at_most
 
 HERE = Path(__file__).parent
 SECTIONS = ("## What it requires", "## Why", "## What fails", "## What is inconclusive", "## How to fix")
@@ -160,7 +161,7 @@ CASES = st.builds(
 
 
 @given(of=CASES)
-@settings(max_examples=300)
+@at_most(300)
 def test_a_pass_means_that_everything_forbidden_is_known_to_be_refused(of: Case) -> None:
     judged = judge(of)
     if judged.verdict == "pass":
@@ -176,7 +177,7 @@ def test_a_pass_means_that_everything_forbidden_is_known_to_be_refused(of: Case)
 
 
 @given(of=CASES)
-@settings(max_examples=300)
+@at_most(300)
 def test_whatever_was_accepted_and_is_forbidden_fails(of: Case) -> None:
     """But for what may have been right before a change that is on its way, of which nobody can tell."""
     profile, seen = of.expectation.profile, of.observation
@@ -186,7 +187,7 @@ def test_whatever_was_accepted_and_is_forbidden_fails(of: Case) -> None:
 
 
 @given(of=CASES)
-@settings(max_examples=200)
+@at_most(200)
 def test_every_finding_is_whole(of: Case) -> None:
     for found in judge(of).findings:
         assert found.message

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.cluster.manifest_documents import Manifests
@@ -19,6 +19,7 @@ from scanner.linting import declared
 from scanner.values import replace
 from tests.cluster.test_retention import JSON
 from tests.lint.examples import WHOLE, empty, examples, manifests
+from tests.properties import at_most
 
 ODD: tuple[object, ...] = (
     None,
@@ -88,7 +89,7 @@ def test_no_field_is_a_key_before_its_type_is_known() -> None:
         check(place, [{}])
 
 
-@settings(max_examples=400)
+@at_most(400)
 @given(st.data(), st.sampled_from(ODD) | JSON)
 def test_no_field_of_an_object_is_too_odd(data: st.DataObject, value: object) -> None:
     check(data.draw(st.sampled_from(places())), value)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.errors import InputError
@@ -41,7 +41,6 @@ PLAIN = Seen(
 )
 
 
-@settings(deadline=None)
 @given(st.builds(Endpoint, **ENDPOINT), st.builds(Observation, **OBSERVATION))
 def test_round_trip(endpoint: Endpoint, observation: Observation) -> None:
     line = encode(Seen(endpoint=endpoint, observation=observation))
@@ -169,7 +168,6 @@ OPINIONS = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(OPINIONS)
 def test_what_the_second_witness_said_is_kept_beside_it(opinion: Opinion) -> None:
     assert decode(encode(replace(PLAIN, opinion=opinion)), "f:1").opinion == opinion

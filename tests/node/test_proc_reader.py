@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.errors import InputError
@@ -172,7 +172,6 @@ def test_a_directory_without_processes_is_refused(tmp_path: Path) -> None:
         read_sockets(str(tmp_path / "none"))
 
 
-@settings(deadline=None)
 @given(
     table=st.binary(max_size=300),
     cgroup=st.binary(max_size=200),

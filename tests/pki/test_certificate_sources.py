@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.config.certificate_names import load_names
@@ -22,6 +22,7 @@ from scanner.pki.certificate_sources import READS, SOURCES, in_snapshot, served,
 from scanner.tls.certificate import parse_certificate
 from tests.certs import Authority
 from tests.pki.objects import coded, secret, snapshot
+from tests.properties import at_most
 
 ROOT = Authority("Root")
 MIDDLE = Authority("Middle", issuer=ROOT)
@@ -309,7 +310,7 @@ _ANYTHING = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(["metadata", "spec", "data", "webhooks", "status", "adhere"]), _ANYTHING))
-@settings(max_examples=200, deadline=None)
+@at_most(200)
 def test_hostile_objects_never_crash(raw: dict[str, Any]) -> None:
     empty = snapshot()
     objects = {kind: (KubeObject(raw, kind),) for kind in empty.objects}

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, get_args
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.errors import InputError
@@ -23,6 +23,7 @@ from scanner.pki.config import READS, RECOMMENDED, of_spec, pki_config, pki_conf
 from scanner.pki.resolution import Category, required
 from scanner.values import replace
 from tests.pki.pki_cases import CASES, Case
+from tests.properties import at_most
 
 AT = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 RELEASE = "4.22.0"
@@ -318,7 +319,7 @@ JSON = st.recursive(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=200)
+@at_most(200)
 @given(spec=JSON, metadata=st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=4), other=JSON, raw=JSON)
 def test_no_object_crashes(spec: object, metadata: dict[str, object], other: object, raw: object) -> None:
     mine: tuple[Kind, Mapping[str, Any]] = (kinds.PKI, {"metadata": {**metadata, "name": "cluster"}, "spec": spec})
@@ -331,7 +332,6 @@ def test_no_object_crashes(spec: object, metadata: dict[str, object], other: obj
     assert len(config.problems) <= 20
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=100)
 @given(custom=JSON, mode=st.sampled_from(WORDS))
 def test_what_is_refused_is_never_configured(custom: object, mode: str) -> None:
     """Every key that comes back is one that the API knows."""

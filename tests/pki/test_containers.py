@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.serialization.pkcs12 import (
     serialize_java_truststore,
     serialize_key_and_certificates,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.model.pem import MOST
@@ -27,6 +27,7 @@ from scanner.pki.containers import MAX_BYTES, Contents, contents
 from scanner.pki.keystores import MOST_ROUNDS
 from tests.certs import Authority
 from tests.pki import keystores
+from tests.properties import at_most
 
 ROOT = Authority("Root")
 MIDDLE = Authority("Middle", issuer=ROOT)
@@ -279,7 +280,7 @@ _MADE = {name: make() for name, make in _WHOLE.items()}
 
 
 @given(st.sampled_from(sorted(_MADE)), st.integers(0, 5000), st.binary(max_size=12), st.booleans())
-@settings(max_examples=400, deadline=None)
+@at_most(400)
 def test_hostile_files_never_crash(name: str, at: int, wrong: bytes, cut: bool) -> None:
     whole = _MADE[name]
     at %= len(whole)
@@ -289,6 +290,6 @@ def test_hostile_files_never_crash(name: str, at: int, wrong: bytes, cut: bool) 
 
 
 @given(st.binary(max_size=300), st.sampled_from([b"", b"\xfe\xed\xfe\xed\0\0\0\2", b"0\x82\x01\x00", b"0\x80\2\1\3"]))
-@settings(max_examples=300, deadline=None)
+@at_most(300)
 def test_any_bytes_never_crash(data: bytes, start: bytes) -> None:
     assert isinstance(contents(start + data).certificates, tuple)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.config.certificate_names import load_names
@@ -22,6 +22,7 @@ from scanner.tls.certificate import CertificateFacts, parse_certificate
 from scanner.tls.codepoints import TLS12
 from scanner.values import replace
 from tests.pki.subjects import CONFIG, LEAF, NOW, SECRET, SERVED, classified, subject
+from tests.properties import at_most
 from tests.tls.test_der import element, odd
 
 NAMES = load_names()
@@ -56,7 +57,7 @@ FACTS = st.builds(
 PLACES = st.sampled_from([SECRET, SERVED, replace(SECRET, role="trusted"), Place(role="client", file="a.pem")])
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@at_most(300)
 @given(facts=FACTS, behind=FACTS, place=PLACES)
 def test_whatever_it_says_every_rule_has_an_answer(
     facts: CertificateFacts, behind: CertificateFacts, place: Place

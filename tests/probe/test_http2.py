@@ -12,7 +12,7 @@ from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import RequestReceived
 from h2.exceptions import H2Error
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from trio.testing import MockClock
 
@@ -29,6 +29,7 @@ from scanner.probe.observe import run_extra_checks
 from scanner.probe.session import Question
 from tests.certs import Authority
 from tests.probe.test_handshake import peer
+from tests.properties import at_most
 from tests.servers import closed_port, listening
 
 LEAF = Authority("Requests").leaf(names=("localhost",))
@@ -312,7 +313,7 @@ def test_informational_answers_that_unfold_are_no_work() -> None:
 
 
 @given(st.lists(st.one_of(FRAMES, st.binary(max_size=60)), max_size=12))
-@settings(max_examples=300, deadline=None)
+@at_most(300)
 def test_whatever_comes_is_an_answer_or_broken(pieces: list[bytes]) -> None:
     async def run() -> None:
         shared = _Shared(Wire([SETTINGS, *pieces]))

@@ -11,7 +11,7 @@ from random import Random
 from typing import Literal, get_args
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from scanner.model.observation import Observation, Reach
@@ -58,6 +58,7 @@ from tests.probe.model_server import (
     needs_group,
     passes,
 )
+from tests.properties import at_most
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -240,9 +241,7 @@ def false_acceptances(server: ModelServer, seen: Observation) -> list[str]:
     return wrong
 
 
-MANY = settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+MANY = at_most(300)
 
 
 @MANY
@@ -968,7 +967,6 @@ def test_a_listener_that_takes_only_a_lean_hello_speaks_the_version(refusal: Rep
 
 
 @given(server=plain_servers(), question=questions())
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_obsolete_key_exchanges_never_stand_before_others(server: ModelServer, question: Question) -> None:
     """But before what is accepted or allowed, which shows at the end of an offer that all of it was read."""
     asked = interview(server, question)

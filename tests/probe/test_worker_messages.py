@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.errors import ResourceError
@@ -35,7 +35,6 @@ def sent(message: Message) -> Message:
     return decode(memoryview(bytearray(encode(message))))
 
 
-@settings(deadline=None)
 @given(st.builds(Endpoint, **ENDPOINT), QUESTION)
 def test_a_job(endpoint: Endpoint, question: Question) -> None:
     job = sent(Job.of(7, endpoint, question))
@@ -43,7 +42,6 @@ def test_a_job(endpoint: Endpoint, question: Question) -> None:
     assert (job.number, job.endpoint, job.question) == (7, endpoint, question)
 
 
-@settings(deadline=None)
 @given(st.builds(Observation, **OBSERVATION))
 def test_an_observation(seen: Observation) -> None:
     """With certificates: a serial number is longer than msgpack's numbers."""
