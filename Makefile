@@ -9,19 +9,23 @@ RUN := .venv/bin
 # The conformance tests build a server with Go: the installed one, else a wheel.
 GO_GROUP := $(if $(shell command -v go 2>/dev/null),,--group go)
 
-# Twice the cores, because many tests wait for servers and clients.
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
-WORKERS ?= $(shell echo $$((2 * $(CORES))))
-PARALLEL = -n $(WORKERS) --dist worksteal
+WORKERS ?= $(CORES)
+# What to run: files, directories or tests; without it everything that the command's lane has.
+T ?=
+PYTEST = $(RUN)/pytest -n $(WORKERS) --dist worksteal
+QUICK := not slow and not browser and not e2e
 # Saved bytecode: without it each worker and each program that a test starts compiles all sources again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo test coverage e2e schemas test-pip test-pip-sslyze lint format docs bench clean
+.PHONY: help setup demo test test-all test-rest mutants coverage e2e e2e-setup schemas test-pip test-pip-sslyze lint format docs bench clean
 
 help:
 	@echo "make demo    set up, start the demo listeners and scan them"
-	@echo "make test    set up and run the tests in parallel (WORKERS=N processes)"
-	@echo "make coverage    the same, and print which share of scanner/ the tests run"
+	@echo "make test    set up and run the quick tests (T=tests/judge: only these; WORKERS=N processes)"
+	@echo "make test-all    all tests but those of make e2e (T=, WORKERS= likewise)"
+	@echo "make mutants change one line at a time and count what the tests notice (N=150 SEED=7)"
+	@echo "make coverage    test-all, and print which share of scanner/ the tests run"
 	@echo "make e2e     build a real etcd and API server once, and run the tests that need them"
 	@echo "make schemas generate profiles/schemas from the pinned modules"
 	@echo "make lint    ruff, mypy --strict and zizmor"
@@ -45,16 +49,30 @@ demo: setup
 	$(RUN)/adhere demo
 
 test: setup
-	$(RUN)/pytest $(PARALLEL) -m "not e2e"
+	$(PYTEST) --hypothesis-profile=quick -m "$(QUICK)" $(T)
+
+test-all: setup
+	$(PYTEST) -m "not e2e" $(T)
+
+# For CI, after `make test`: what that left out, and properties with all of their examples.
+test-rest: setup
+	$(PYTEST) -m "(slow or browser or hypothesis) and not e2e"
+
+N ?= 150
+SEED ?= 7
+mutants: setup
+	$(RUN)/python -m tests.mutants --number $(N) --seed $(SEED)
 
 coverage: setup
 	@mkdir -p .cache
-	$(RUN)/pytest $(PARALLEL) -m "not e2e" --cov --cov-report=
+	$(PYTEST) -m "not e2e" --cov --cov-report=
 	@echo "Coverage of scanner/: $$($(RUN)/coverage report --format=total) % of the lines"
 
 # Stored outside the clone: without a cache they take eight minutes on two cores, and Go's modules take 880 MB.
-e2e: setup
+e2e-setup: setup
 	$(RUN)/python -m tests.e2e.assets
+
+e2e: e2e-setup
 	$(RUN)/pytest -m e2e tests/e2e
 
 # Run it after a change of a pin in tests/e2e/crds or tests/e2e/servers; `make e2e` fails if the files differ.
@@ -62,15 +80,13 @@ schemas: setup
 	$(RUN)/python -m tests.e2e.schemas
 
 # What users of plain pip get: the newest cryptography, and with the extra the older one that sslyze requires. The real
-# servers are tested with the lock. What reads only text, or uses no library, runs once.
-TEXT := $(addprefix --ignore=tests/test_,language.py layers.py documents.py)
-NO_LIBRARY := $(addprefix --ignore=tests/,expect discover kube files model) --deselect tests/serve/test_cycles.py::test_200_cycles_do_not_grow
-NO_TLS := $(addprefix --ignore=tests/,cluster config lint node report serve)
+# servers are tested with the lock.
+CRYPTO := crypto and not zoo and not browser and not e2e
 test-pip: .cache/pip/.ready
-	.cache/pip/bin/pytest $(PARALLEL) --quiet -m "not zoo and not e2e" $(TEXT) $(NO_LIBRARY)
+	.cache/pip/bin/pytest -n $(WORKERS) --dist worksteal --quiet -m "$(CRYPTO)"
 
 test-pip-sslyze: .cache/pip-sslyze/.ready
-	.cache/pip-sslyze/bin/pytest $(PARALLEL) --quiet -m "not zoo and not e2e" $(TEXT) $(NO_LIBRARY) $(NO_TLS)
+	.cache/pip-sslyze/bin/pytest -n $(WORKERS) --dist worksteal --quiet -m "$(CRYPTO)"
 
 .cache/pip/.ready: EXTRA := [rules]
 .cache/pip-sslyze/.ready: EXTRA := [sslyze,rules,s3]
