@@ -3,39 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import pytest
-
-ROOT = Path(__file__).parents[1]
-DOCS = ROOT / "docs"
-DESIGN = (DOCS / "design.md").read_text()
-PAGES = sorted(DOCS.rglob("*.md"))
+from tests.source_files import DOCS, ROOT, line_of, modules, pages, place, read
 
 
-def sources() -> Iterator[tuple[Path, str]]:
-    for path in (*sorted((ROOT / "scanner").rglob("*.py")), *PAGES):
-        yield path, path.read_text()
+def references(pattern: str, paths: Iterable[Path]) -> Iterator[tuple[Path, str, str]]:
+    """What a pattern's group finds: the file, the place in it, and the text."""
+    for path in paths:
+        for match in re.finditer(pattern, read(path)):
+            yield path, place(path, line_of(match)), match[1]
 
 
 def test_every_rule_of_probing_that_is_referred_to_is_in_the_design() -> None:
-    there = set(re.findall(r"^(\d+)\. \*\*", DESIGN, re.MULTILINE))
-    meant = {number for _, text in sources() for number in re.findall(r"[Dd]esign,? rule (\d+)", text)}
+    there = set(re.findall(r"^(\d+)\. \*\*", read(DOCS / "design.md"), re.MULTILINE))
+    meant = list(references(r"[Dd]esign,? rule (\d+)", (*modules(), *pages())))
     assert meant
-    assert meant <= there
+    missing = [f"{where}: rule {number}" for _, where, number in meant if number not in there]
+    assert not missing, f"docs/design.md has no such rule: {missing}"
 
 
 def test_every_document_that_the_code_points_to_is_there() -> None:
-    meant = {name for _, text in sources() for name in re.findall(r"``(docs/[\w./-]+\.(?:md|json))``", text)}
-    assert "docs/design.md" in meant
-    assert [name for name in meant if not (ROOT / name).exists()] == []
+    meant = list(references(r"``(docs/[\w./-]+\.(?:md|json))``", (*modules(), *pages())))
+    assert "docs/design.md" in {name for _, _, name in meant}
+    missing = [f"{where}: {name}" for _, where, name in meant if not (ROOT / name).exists()]
+    assert not missing, f"no such file: {missing}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
-def test_every_link_leads_somewhere(page: Path) -> None:
-    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text())
-    assert [link for link in links if not (page.parent / link).exists()] == []
+def test_every_link_leads_somewhere() -> None:
+    links = references(r"\]\((?!https?:|#)([^)#]+)", pages())
+    missing = [f"{where}: {link}" for page, where, link in links if not (page.parent / link).exists()]
+    assert not missing, f"these links lead to no file: {missing}"
 
 
 def test_every_decision_is_in_the_list() -> None:

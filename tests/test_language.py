@@ -7,16 +7,12 @@ import io
 import json
 import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-
-import pytest
 
 from scanner.data import data
 from scanner.model.rule import rule_page
-
-TOP = Path(__file__).parent.parent
-SCANNER = TOP / "scanner"
+from tests.source_files import DOCS, ROOT, line_of, modules, nodes, pages, place, read
 
 FORBIDDEN = re.compile(
     r"\b(?:nobody|somebody|anybody|everybody|whoever|of which|of whose|owe[sd]?|told|tells?|said of|made again"
@@ -26,14 +22,25 @@ FORBIDDEN = re.compile(
     re.IGNORECASE,
 )
 """Retired words, each with a plain one in its place."""
-MOST_WORDS = 8
-"""Of a title, which CI shows beside a red cross."""
+TO_DO = "write plain words; FORBIDDEN and QUESTION in tests/test_language.py have what is not used:"
 
 
-def sentences(tree: ast.AST) -> Iterator[tuple[int, str]]:
+def test_messages_have_plain_words() -> None:
+    texts = ((path, line, text) for path in modules() for line, text in sentences(nodes(path)))
+    refuse(f"{place(path, line)}: {words}: {text!r}" for path, line, text in texts if (words := retired(text)))
+
+
+def refuse(offenders: Iterable[str]) -> None:
+    """Fail with all offenders, if there is one."""
+    found = list(offenders)
+    assert not found, "\n".join((TO_DO, *found))
+
+
+def sentences(tree: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
     """Every text in the code that a person may read: constants of several words, but for docstrings."""
-    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    tree = tuple(tree)
+    docs = {id(node.value) for node in tree if isinstance(node, ast.Expr)}
+    for node in tree:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
             yield node.lineno, node.value
 
@@ -43,56 +50,26 @@ def retired(text: str) -> list[str]:
     return FORBIDDEN.findall(text) if " " in text.strip() or "{" in text else []
 
 
-def modules() -> list[Path]:
-    return sorted(path for path in SCANNER.rglob("*.py") if "_data" not in path.parts)
-
-
-@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SCANNER)))
-def test_messages_have_plain_words(path: Path) -> None:
-    found = [(line, words, text) for line, text in sentences(ast.parse(path.read_text())) if (words := retired(text))]
-    assert not found, "\n".join(f"{path}:{line}: {words}: {text!r}" for line, words, text in found)
-
-
-@pytest.mark.parametrize("path", sorted((TOP / "reports/templates").rglob("*.*")), ids=lambda path: path.name)
-def test_templates_have_plain_words(path: Path) -> None:
-    shown = re.sub(r"{[{%#].*?[}%#]}|<style.*?</style>|<script.*?</script>", " ", path.read_text(), flags=re.DOTALL)
-    assert not FORBIDDEN.findall(shown)
-
-
-@pytest.mark.parametrize("path", sorted(data("rules").glob("*.md")), ids=lambda path: path.stem)
-def test_titles_are_short_and_plain(path: Path) -> None:
-    if path.stem == "README":
-        return
-    title = rule_page(path.stem).title
-    assert len(title.split()) <= MOST_WORDS
-    assert not FORBIDDEN.findall(title)
-
-
-def prose(page: str) -> str:
-    """The sentences of a Markdown page: no front matter, no code, no targets of links."""
-    page = re.sub(r"\A---\n.*?^---\n", "", page, flags=re.MULTILINE | re.DOTALL)
-    page = re.sub(r"^```.*?^```$|^    .*?$", "", page, flags=re.MULTILINE | re.DOTALL)
-    return re.sub(r"`[^`]*`|\]\([^)]*\)", "", page)
-
-
-PAGES = [TOP / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")]
-
-
-@pytest.mark.parametrize(
-    "path", [*PAGES, *sorted((TOP / "docs").rglob("*.md"))], ids=lambda path: str(path.relative_to(TOP))
-)
-def test_documents_have_plain_words(path: Path) -> None:
-    assert not FORBIDDEN.findall(prose(path.read_text()))
+def test_docs_have_plain_words() -> None:
+    texts = ((path, line, text) for path in modules() for line, text in docs(nodes(path), read(path)))
+    refuse(
+        f"{place(path, line)}: {words}: {text[:100]!r}" for path, line, text in texts if (words := unplain_words(text))
+    )
 
 
 QUESTION = re.compile(r"(?:What|Which|Whether|Of|Who|Whose|Where|When|How|Why)\b")
 """A docstring starts with what the thing is or does, and a field's with a noun."""
 
 
-def docs(path: Path) -> Iterator[tuple[int, str]]:
+def unplain_words(text: str) -> list[str]:
+    """The retired words of a sentence, and the word of a question at its beginning."""
+    question = QUESTION.match(text)
+    return [*FORBIDDEN.findall(text), *([question[0]] if question else [])]
+
+
+def docs(tree: Iterable[ast.AST], text: str) -> Iterator[tuple[int, str]]:
     """Docstrings and the docs of fields, without code in them; then comments."""
-    text = path.read_text()
-    for node in ast.walk(ast.parse(text)):
+    for node in tree:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield node.lineno, re.sub(r"``.*?``", "CODE", node.value.value, flags=re.DOTALL).strip()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -100,10 +77,48 @@ def docs(path: Path) -> Iterator[tuple[int, str]]:
             yield token.start[0], token.string
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SCANNER)))
-def test_docs_have_plain_words(path: Path) -> None:
-    found = [(line, text) for line, text in docs(path) if FORBIDDEN.search(text) or QUESTION.match(text)]
-    assert not found, "\n".join(f"{path}:{line}: {text[:100]!r}" for line, text in found)
+def test_templates_have_plain_words() -> None:
+    hidden = re.compile(r"{[{%#].*?[}%#]}|<style.*?</style>|<script.*?</script>", re.DOTALL)
+    refuse(
+        offender
+        for path in sorted((ROOT / "reports/templates").rglob("*.*"))
+        for offender in forbidden_in(path, hidden.sub(lines, read(path)))
+    )
+
+
+def lines(match: re.Match[str]) -> str:
+    """The line ends of what is left out, so that what follows keeps its line."""
+    return " " + "\n" * match[0].count("\n")
+
+
+def forbidden_in(path: Path, text: str) -> Iterator[str]:
+    return (f"{place(path, line_of(word))}: {word[0]!r}" for word in FORBIDDEN.finditer(text))
+
+
+def test_titles_are_short_and_plain() -> None:
+    titles = {path.stem: rule_page(path.stem).title for path in data("rules").glob("*.md") if path.stem != "README"}
+    assert titles
+    refuse(
+        f"docs/rules/{rule}.md: title {title!r}: {words or f'more than {MOST_WORDS} words'}"
+        for rule, title in sorted(titles.items())
+        if (words := FORBIDDEN.findall(title)) or len(title.split()) > MOST_WORDS
+    )
+
+
+MOST_WORDS = 8
+"""Of a title, which CI shows beside a red cross."""
+
+
+def test_documents_have_plain_words() -> None:
+    paths = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")]
+    refuse(offender for path in (*paths, *pages()) for offender in forbidden_in(path, prose(read(path))))
+
+
+def prose(page: str) -> str:
+    """The sentences of a Markdown page: no front matter, no code, no targets of links."""
+    page = re.sub(r"\A---\n.*?^---\n", lines, page, flags=re.MULTILINE | re.DOTALL)
+    page = re.sub(r"^```.*?^```$|^    .*?$", lines, page, flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"`[^`]*`|\]\([^)]*\)", lines, page)
 
 
 LONGEST_SENTENCE = 25
@@ -123,18 +138,20 @@ def descriptions(schema: object, path: str = "") -> Iterator[tuple[str, str]]:
 def unplain(text: str) -> list[str]:
     """The sentences of a description with a retired word, with the beginning of a question, or with too many words."""
     return [
-        each
-        for each in re.split(r"(?<=\.)\s+", text)
-        if FORBIDDEN.search(each) or QUESTION.match(each) or len(each.split()) > LONGEST_SENTENCE
+        each for each in re.split(r"(?<=\.)\s+", text) if unplain_words(each) or len(each.split()) > LONGEST_SENTENCE
     ]
 
 
-@pytest.mark.parametrize("path", sorted((TOP / "docs/schema").glob("*.json")), ids=lambda path: path.name)
-def test_schemas_have_plain_words(path: Path) -> None:
-    texts = dict(descriptions(json.loads(path.read_text())))
-    assert texts
-    found = [f"{path}#{place}: {each}" for place, text in texts.items() for each in unplain(text)]
-    assert not found, "\n".join(found)
+def test_schemas_have_plain_words() -> None:
+    schemas = {path: dict(descriptions(json.loads(read(path)))) for path in sorted((DOCS / "schema").glob("*.json"))}
+    assert schemas
+    assert [path.name for path, texts in schemas.items() if not texts] == []
+    refuse(
+        f"{path.relative_to(ROOT)}#{name}: {each}"
+        for path, texts in schemas.items()
+        for name, text in texts.items()
+        for each in unplain(text)
+    )
 
 
 def test_the_list_finds_words() -> None:
