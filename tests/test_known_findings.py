@@ -12,7 +12,6 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
 
 from scanner.errors import InputError, ScannerError, UsageError
 from scanner.known_findings import lint_with_baseline, load_baseline, scan_with_baseline, write_baseline
@@ -28,10 +27,9 @@ from scanner.report.rows import finding_row
 from scanner.values import replace
 from tests.report import cluster_samples, lint_samples
 from tests.report.samples import finding
+from tests.schemas import errors
 
 ROOT = Path(__file__).parents[1]
-NAMES = ("baseline", "scan", "lint")
-SCHEMAS = {name: json.loads((ROOT / f"docs/schema/{name}-v1.json").read_text()) for name in NAMES}
 COMPLETE = [row for row in cluster_samples.rows() if row["verdict"] != "inconclusive"][:-1]
 """Rows without the inconclusive and the hostile one."""
 DNS = "DaemonSet/openshift-dns/dns-default:9154"
@@ -58,7 +56,7 @@ def _baseline(tmp_path: Path, report: Report | LintReport) -> Baseline:
         results = _results(report)
     with path.open("w") as out:
         write_baseline(results, out)
-    Draft202012Validator(SCHEMAS["baseline"]).validate(json.loads(path.read_text()))
+    assert errors(json.loads(path.read_text()), "baseline-v1") == []
     return load_baseline(str(path), results.of)
 
 
@@ -91,7 +89,7 @@ def test_what_is_known_does_not_count(tmp_path: Path) -> None:
 def test_every_format_keeps_it(tmp_path: Path) -> None:
     known = scan_with_baseline(_report(), _baseline(tmp_path, _report()))
     document = json.loads(_written(known, "json"))
-    Draft202012Validator(SCHEMAS["scan"]).validate(document)
+    assert errors(document, "scan-v1") == []
     assert document["summary"]["baseline"]["known"] > 2
     assert document["exit"]["code"] == EXIT_OK
     assert "known and 0 new" in document["exit"]["reasons"]
@@ -211,7 +209,7 @@ def test_known_findings_of_lint(tmp_path: Path) -> None:
     assert lint_exit_code(moved, "low") == EXIT_OK
     assert lint_exit_code(lint_with_baseline(_linted(times=2), baseline), "low") == EXIT_FINDINGS
     document = json.loads(_written(moved, "json"))
-    Draft202012Validator(SCHEMAS["lint"]).validate(document)
+    assert errors(document, "lint-v1") == []
     assert document["summary"]["baseline"] == {"known": 1, "new": 0, "absent": 0}
     assert "shop/gateway.yaml:99:15: known: gateway-insecure-fallback" in _written(moved, "text")
     (result,) = json.loads(_written(moved, "sarif"))["runs"][0]["results"]

@@ -6,12 +6,10 @@ import json
 import re
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
 
 from scanner.config import component_catalogue
 from scanner.config.file_reader import FileSection, SelectorSection
@@ -44,11 +42,11 @@ from scanner.model.scan_policy import (
     Selector,
     Waiver,
 )
+from tests.schemas import errors, schema
 
 DOCS = Path(__file__).parents[2] / "docs"
 EXAMPLE = (DOCS / "adhere.example.yaml").read_text()
-SCHEMA: dict[str, Any] = json.loads((DOCS / "schema" / "scan-policy-v1.json").read_text())
-VALIDATOR = Draft202012Validator(SCHEMA)
+SCHEMA = schema("scan-policy-v1")
 HEAD = "apiVersion: adhere/v1\nkind: ScanPolicy\n"
 
 
@@ -194,7 +192,7 @@ def test_what_is_not_said_is_as_without_a_file() -> None:
 def test_each_field(text: str, attribute: str, value: object) -> None:
     policy = parsed(HEAD + text)
     assert getattr(policy, attribute) == value
-    VALIDATOR.validate(document(HEAD + text).value)
+    assert errors(document(HEAD + text).value, "scan-policy-v1") == []
 
 
 @pytest.mark.parametrize("former", RETIRED)
@@ -376,7 +374,7 @@ def test_what_is_wrong_is_said_with_its_place(what: str) -> None:
 
 @pytest.mark.parametrize("what", REFUSED)
 def test_the_schema_refuses_the_same(what: str) -> None:
-    valid = VALIDATOR.is_valid(document(REFUSED[what][0]).value)
+    valid = not errors(document(REFUSED[what][0]).value, "scan-policy-v1")
     assert valid == (what in ONLY_THE_PROGRAM_KNOWS)
 
 
@@ -418,7 +416,7 @@ def test_anything_is_read_or_refused_and_what_is_read_the_schema_takes(content: 
     except InputError as error:
         refused = error.message
     else:
-        VALIDATOR.validate(document(json.dumps(whole)).value)
+        assert errors(document(json.dumps(whole)).value, "scan-policy-v1") == []
     assert refused is None or refused.startswith("adhere.yaml:1:")
 
 
@@ -426,8 +424,7 @@ def test_anything_is_read_or_refused_and_what_is_read_the_schema_takes(content: 
 
 
 def test_the_schema_is_one_and_has_every_field() -> None:
-    Draft202012Validator.check_schema(SCHEMA)
-    VALIDATOR.validate(document(EXAMPLE).value)
+    assert errors(document(EXAMPLE).value, "scan-policy-v1") == []
     for part, names in {**FIELDS, "selector": SELECTOR}.items():
         described = SCHEMA["$defs"][part]
         assert tuple(described["properties"]) == names
@@ -445,7 +442,7 @@ def test_every_example_of_the_page_is_valid(block: str) -> None:
         assert component_catalogue.parse(document(text)).listeners
         return
     assert parsed(text) != ScanPolicy(source="adhere.yaml")
-    VALIDATOR.validate(document(text).value)
+    assert errors(document(text).value, "scan-policy-v1") == []
 
 
 def test_the_page_names_every_field_and_every_rule_on_the_scan() -> None:

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
 
 from scanner.errors import InputError
 from scanner.model.fingerprint import fingerprint
@@ -27,9 +26,8 @@ from scanner.values import replace
 from tests.report import cluster_samples, lint_samples
 from tests.report.golden import assert_golden
 from tests.report.samples import HOSTILE, finding
+from tests.schemas import errors
 
-ROOT = Path(__file__).parents[2]
-SCHEMA = json.loads((ROOT / "docs/schema/diff-v1.json").read_text())
 ROWS = list(cluster_samples.rows())
 OLD_VERSION = next(one for one in ROWS[3]["findings"] if one["rule"] == "tls-version")
 COVERAGE = cluster_samples.report().coverage
@@ -84,7 +82,7 @@ def _document(found: Difference) -> dict[str, Any]:
     out = StringIO()
     comparison.write_json(found, out)
     document: dict[str, Any] = json.loads(out.getvalue())
-    Draft202012Validator(SCHEMA).validate(document)
+    assert errors(document, "diff-v1") == []
     return document
 
 

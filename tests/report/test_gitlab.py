@@ -7,7 +7,6 @@ from io import StringIO
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from scanner.model.lint_report import LintReport
 from scanner.model.report import Report
@@ -15,35 +14,34 @@ from scanner.report.formats import gitlab
 from tests.report import cluster_samples, lint_samples, samples
 from tests.report.samples import finding
 from tests.report.test_sarif import REPORTS, row
+from tests.schemas import errors
 
 TEXT = {"type": "string", "minLength": 1}
-VALIDATOR = Draft202012Validator(  # docs.gitlab.com, Code Quality, "Code Quality report format"
-    {
-        "type": "array",
-        "items": {
-            "type": "object",
-            "required": ["description", "check_name", "fingerprint", "severity", "location"],
-            "properties": {
-                "description": TEXT,
-                "check_name": TEXT,
-                "fingerprint": TEXT,
-                "severity": {"enum": ["info", "minor", "major", "critical", "blocker"]},
-                "location": {
-                    "type": "object",
-                    "required": ["path", "lines"],
-                    "properties": {
-                        "path": {"type": "string", "pattern": r"\A(?!\./|/)."},
-                        "lines": {
-                            "type": "object",
-                            "required": ["begin"],
-                            "properties": {"begin": {"type": "integer", "minimum": 1}},
-                        },
+ISSUES = {  # docs.gitlab.com, Code Quality, "Code Quality report format"
+    "type": "array",
+    "items": {
+        "type": "object",
+        "required": ["description", "check_name", "fingerprint", "severity", "location"],
+        "properties": {
+            "description": TEXT,
+            "check_name": TEXT,
+            "fingerprint": TEXT,
+            "severity": {"enum": ["info", "minor", "major", "critical", "blocker"]},
+            "location": {
+                "type": "object",
+                "required": ["path", "lines"],
+                "properties": {
+                    "path": {"type": "string", "pattern": r"\A(?!\./|/)."},
+                    "lines": {
+                        "type": "object",
+                        "required": ["begin"],
+                        "properties": {"begin": {"type": "integer", "minimum": 1}},
                     },
                 },
             },
         },
-    }
-)
+    },
+}
 
 
 def issues(report: Report | LintReport) -> list[dict[str, Any]]:
@@ -55,7 +53,7 @@ def issues(report: Report | LintReport) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("report", REPORTS.values(), ids=REPORTS)
 def test_it_is_valid_and_fingerprints_are_unique(report: Report | LintReport) -> None:
     found = issues(report)
-    assert [error.message for error in VALIDATOR.iter_errors(found)] == []
+    assert errors(found, ISSUES) == []
     assert len({each["fingerprint"] for each in found}) == len(found)
     assert issues(report) == found
 

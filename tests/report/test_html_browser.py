@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from scanner.model.finding import OUTCOMES
 from scanner.model.report import Posture
@@ -19,6 +18,10 @@ from scanner.report.atomic import atomic_write
 from scanner.report.formats import html
 from scanner.values import replace
 from tests.report import cluster_samples, samples
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Locator, Page
+    from playwright.sync_api._generated import LocatorAssertions
 
 _CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 _ARGUMENTS = [
@@ -32,15 +35,23 @@ _ARGUMENTS = [
     "--disable-sync",
 ]
 
-pytestmark = pytest.mark.skipif(_CHROMIUM is None, reason="chromium is not installed")
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(_CHROMIUM is None, reason="chromium is not installed")]
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    from playwright.sync_api import sync_playwright  # takes a second
+
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=_ARGUMENTS)
         yield browser
         browser.close()
+
+
+def expect(locator: Locator) -> LocatorAssertions:
+    from playwright.sync_api import expect
+
+    return expect(locator)
 
 
 @pytest.fixture(scope="module")

@@ -6,13 +6,10 @@ import json
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from io import StringIO
-from pathlib import Path
 from typing import Any, get_args
 from weakref import ref
 
 import pytest
-from jsonschema import Draft202012Validator
-from referencing import Registry, Resource
 
 from scanner.model.component_tally import ComponentRow
 from scanner.model.finding import SEVERITIES
@@ -48,10 +45,7 @@ from scanner.tls.names import version_name
 from scanner.values import replace
 from tests.report import certificate_samples, cluster_samples, samples
 from tests.report.samples import finding
-
-ROOT = Path(__file__).parents[2]
-SCHEMA_DOCUMENT = json.loads((ROOT / "docs/schema/scan-v1.json").read_text())
-VALIDATOR = Draft202012Validator(SCHEMA_DOCUMENT, format_checker=Draft202012Validator.FORMAT_CHECKER)
+from tests.schemas import errors, schema
 
 
 def _text(report: Report) -> str:
@@ -66,18 +60,17 @@ def document() -> dict[str, Any]:
     return json.loads(_text(samples.report(findings=(finding("tls-version", "low", "fail", "of an object"),))))  # type: ignore[no-any-return]
 
 
-def test_the_schema_is_one() -> None:
-    Draft202012Validator.check_schema(SCHEMA_DOCUMENT)
-    assert SCHEMA_DOCUMENT["properties"]["schema"]["const"] == SCHEMA
+def test_the_schema_has_the_version_of_the_model() -> None:
+    assert schema("scan-v1")["properties"]["schema"]["const"] == SCHEMA
 
 
 def test_the_samples_are_valid(document: dict[str, Any]) -> None:
-    assert [error.message for error in VALIDATOR.iter_errors(document)] == []
+    assert errors(document, "scan-v1") == []
 
 
 def test_a_cluster_is_valid() -> None:
     document = json.loads(_text(cluster_samples.report()))
-    assert [error.message for error in VALIDATOR.iter_errors(document)] == []
+    assert errors(document, "scan-v1") == []
     assert [each["component"] for each in document["components"]][:2] == ["dns", "router"]
     assert document["coverage"]["discovery"]["discovered"] == 45
 
@@ -104,7 +97,7 @@ def test_a_list_of_targets_has_no_inventory(document: dict[str, Any]) -> None:
 def test_the_schema_refuses_a_broken_certificate(member: str, value: object) -> None:
     document = json.loads(_text(cluster_samples.report()))
     document["certificates"][0][member] = value
-    assert list(VALIDATOR.iter_errors(document))
+    assert errors(document, "scan-v1")
 
 
 def test_a_document_from_before_clusters_is_still_valid() -> None:
@@ -126,18 +119,18 @@ def test_a_document_from_before_clusters_is_still_valid() -> None:
             del row[name]
         for name in ("alternatives", "remarks", "adherence"):
             del row["expected"][name]
-    assert [error.message for error in VALIDATOR.iter_errors(document)] == []
+    assert errors(document, "scan-v1") == []
 
 
 def test_an_empty_report_is_valid_too() -> None:
-    assert [error.message for error in VALIDATOR.iter_errors(json.loads(_text(samples.report([]))))] == []
+    assert errors(json.loads(_text(samples.report([]))), "scan-v1") == []
 
 
 def test_the_order_is_the_contract(document: dict[str, Any]) -> None:
-    assert list(document) == list(SCHEMA_DOCUMENT["properties"])
+    assert list(document) == list(schema("scan-v1")["properties"])
     summary = [*document["summary"], "baseline"]  # only with --baseline, and last
-    assert summary == list(SCHEMA_DOCUMENT["$defs"]["summary"]["properties"])
-    assert list(document["endpoints"][0]) == list(SCHEMA_DOCUMENT["$defs"]["endpoint"]["properties"])
+    assert summary == list(schema("scan-v1")["$defs"]["summary"]["properties"])
+    assert list(document["endpoints"][0]) == list(schema("scan-v1")["$defs"]["endpoint"]["properties"])
 
 
 @pytest.mark.parametrize(
@@ -149,11 +142,11 @@ def test_the_order_is_the_contract(document: dict[str, Any]) -> None:
      ("key_count", KeyCountRow), ("ends", EndsRow), ("group", GroupRow)],
 )  # fmt: skip
 def test_the_schema_has_every_member_of_a_row(name: str, row: type) -> None:
-    assert set(SCHEMA_DOCUMENT["$defs"][name]["properties"]) == set(row.__annotations__)
+    assert set(schema("scan-v1")["$defs"][name]["properties"]) == set(row.__annotations__)
 
 
 def test_the_schema_knows_every_word_of_the_model() -> None:
-    definitions = SCHEMA_DOCUMENT["$defs"]
+    definitions = schema("scan-v1")["$defs"]
     assert definitions["endpoint"]["properties"]["reach"]["enum"] == [reach.value for reach in Reach]
     assert definitions["severity"]["enum"] == list(SEVERITIES)
     assert definitions["category"]["enum"] == list(CATEGORIES)
@@ -168,7 +161,7 @@ def _described(node: object) -> bool:
 def test_every_member_is_explained() -> None:
     bare = [
         f"{name}.{member}"
-        for name, definition in {"": SCHEMA_DOCUMENT, **SCHEMA_DOCUMENT["$defs"]}.items()
+        for name, definition in {"": schema("scan-v1"), **schema("scan-v1")["$defs"]}.items()
         for member, value in definition.get("properties", {}).items()
         if not _described(value)
     ]
@@ -220,7 +213,7 @@ def _drop(*path: str | int) -> Callable[[Any], None]:
 def test_the_schema_refuses_what_is_broken(document: dict[str, Any], change: Callable[[Any], None]) -> None:
     broken = deepcopy(document)
     change(broken)
-    assert list(VALIDATOR.iter_errors(broken))
+    assert errors(broken, "scan-v1")
 
 
 def test_one_line_for_every_endpoint() -> None:
@@ -263,19 +256,14 @@ def test_the_summary_counts_what_is_there(document: dict[str, Any]) -> None:
     assert document["summary"]["connections"] == sum(row["observed"]["connections"] for row in document["endpoints"])
 
 
-BRIEF = json.loads((ROOT / "docs/schema/scan-brief-v1.json").read_text())
-
-
 @pytest.mark.parametrize("report", [samples.report(), cluster_samples.report()], ids=["targets", "cluster"])
 def test_a_brief_document_has_a_schema_of_its_own_and_all_that_did_not_pass(report: Report) -> None:
-    registry: Registry[Any] = Registry().with_resource(SCHEMA_DOCUMENT["$id"], Resource.from_contents(SCHEMA_DOCUMENT))
-    validator = Draft202012Validator(BRIEF, registry=registry)
     out = StringIO()
     json_document.write(report, out, brief=True)
     brief, whole = json.loads(out.getvalue()), json.loads(_text(report))
-    assert [error.message for error in validator.iter_errors(brief)] == []
-    assert list(VALIDATOR.iter_errors(brief)), "the schema of the whole document is another one"
-    assert list(validator.iter_errors({**whole, "schema": BRIEF_SCHEMA}))
+    assert errors(brief, "scan-brief-v1") == []
+    assert errors(brief, "scan-v1"), "the schema of the whole document is another one"
+    assert errors({**whole, "schema": BRIEF_SCHEMA}, "scan-brief-v1")
     assert {**brief, "endpoints": 0} == {**whole, "endpoints": 0, "schema": BRIEF_SCHEMA}
     for short, row in zip(brief["endpoints"], whole["endpoints"], strict=True):
         assert short["findings"] == [each for each in row["findings"] if each["verdict"] != "pass"]

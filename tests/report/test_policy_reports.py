@@ -7,7 +7,6 @@ from io import StringIO
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from scanner.model.finding import Status, Verdict
 from scanner.model.report import Report
@@ -17,6 +16,7 @@ from scanner.values import replace
 from tests.report import cluster_samples, samples
 from tests.report.samples import HOSTILE, finding
 from tests.report.test_sarif import row
+from tests.schemas import errors
 
 TEXT = {"type": "string"}
 RESULT = {  # the schema of both definitions, which tests/e2e applies to a real API server
@@ -37,7 +37,7 @@ RESULT = {  # the schema of both definitions, which tests/e2e applies to a real 
         "properties": {"type": "object", "additionalProperties": TEXT},
     },
 }
-VALIDATOR = Draft202012Validator({"type": "array", "items": RESULT})
+RESULTS = {"type": "array", "items": RESULT}
 REPORTS = {"targets": samples.report(), "cluster": cluster_samples.report(), "nothing": samples.report([])}
 
 
@@ -58,7 +58,7 @@ def results(report: Report) -> list[dict[str, Any]]:
 def test_results_are_valid_and_the_summary_counts_them(report: Report, *, old: bool) -> None:
     found = items(report, old=old)
     for each in found:
-        assert [error.message for error in VALIDATOR.iter_errors(each["results"])] == []
+        assert errors(each["results"], RESULTS) == []
         for name, count in each["summary"].items():
             assert sum(one["result"] == name for one in each["results"]) == count
         assert each["kind"].endswith("Report")
@@ -156,7 +156,7 @@ def test_earlier_results_of_other_listeners_stay_and_those_of_the_same_go() -> N
     shown = [(each["rule"], each["result"], each["properties"]["about"]) for each in found["results"]]
     assert sorted(shown) == [("good", "error", "a:1"), ("good", "fail", "b:1"), ("other", "fail", "b:1")]
     assert found["summary"] == {"pass": 0, "fail": 2, "warn": 0, "error": 1, "skip": 0}
-    assert [error.message for error in VALIDATOR.iter_errors(found["results"])] == []
+    assert errors(found["results"], RESULTS) == []
     assert policy_reports.with_earlier(found, earlier) == found
 
 
