@@ -38,7 +38,7 @@ def coded(text: str) -> str:
 @cache
 def keys() -> dict[str, bytes]:
     """Keys in DER, by what they are."""
-    elliptic, large = ec.generate_private_key(ec.SECP256R1()), rsa.generate_private_key(65537, 2048)
+    elliptic, large = ec.generate_private_key(ec.SECP256R1()), rsa.generate_private_key(65537, 1024)
     secret = BestAvailableEncryption(b"x")
     return {
         "RSA PKCS #8": large.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption()),

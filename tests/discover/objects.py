@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-import yaml
-
 from scanner.cluster.retention import Pruner
 from scanner.cluster.snapshot_objects import kept
 from scanner.discover import READS, Discovery, discover
@@ -18,6 +16,7 @@ from scanner.model.components import Catalogue, Listener
 from scanner.model.endpoint import Endpoint
 from scanner.model.scan_policy import Selector
 from scanner.report.rows import origin_text
+from tests.yaml_documents import documents
 
 KIND = {**{each.name: each for each in KINDS}, "Ingress": INGRESS}
 """By name; of the two kinds called Ingress, the one of Kubernetes."""
@@ -54,7 +53,7 @@ NETWORKS = """
 
 def snapshot(text: str, *, gaps: Mapping[Kind, str] | None = None) -> Snapshot:
     """The objects of a YAML text of several documents, beside the cluster's networks."""
-    return of_objects([each for each in yaml.safe_load_all(f"{NETWORKS}---\n{text}") if each], gaps=gaps)
+    return of_objects(documents(f"{NETWORKS}---\n{text}"), gaps=gaps)
 
 
 def of_objects(raws: list[dict[str, Any]], *, gaps: Mapping[Kind, str] | None = None) -> Snapshot:

@@ -14,6 +14,7 @@ from scanner.model.scan_policy import Selector
 from tests.discover.objects import CATALOGUE, NOTHING, by_id, found, instances, left_out, of_objects
 from tests.discover.test_called import BACKEND, webhook
 from tests.discover.test_routes import ROUTER, SHOP, route
+from tests.yaml_documents import documents
 
 CLUSTER = ROUTER + SHOP + route("passthrough") + BACKEND + webhook("service: {namespace: guard, name: policy}")
 
@@ -68,9 +69,8 @@ def test_include_and_exclude(selector: Selector, ids: set[str]) -> None:
 
 
 def test_the_order_of_objects_changes_nothing() -> None:
-    import yaml
 
-    raws = [each for each in yaml.safe_load_all(f"---\n{CLUSTER}") if each]
+    raws = documents(f"---\n{CLUSTER}")
     one, two = discover(of_objects(raws), CATALOGUE), discover(of_objects(raws[::-1]), CATALOGUE)
     assert [(each.instance, each.certainty, each.subject) for each in one.endpoints] == [
         (each.instance, each.certainty, each.subject) for each in two.endpoints

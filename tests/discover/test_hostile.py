@@ -6,7 +6,6 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,6 +25,7 @@ from tests.discover.test_ingresses import ingress
 from tests.discover.test_nodes import NODE
 from tests.discover.test_routes import ROUTER, SHOP, route
 from tests.properties import at_most
+from tests.yaml_documents import documents
 
 WORDS = st.sampled_from(
     ["", "a", "shop", "web", "kubernetes", "default", "cluster", "True", "HTTPS", "TLS", "TCP", "https", "Service",
@@ -97,41 +97,37 @@ def check(discovery: Discovery) -> None:
     assert len({each.instance for each in discovery.endpoints}) == len(discovery.endpoints)
 
 
-SOUND = [
-    each
-    for each in yaml.safe_load_all(
-        "---\n".join(
-            (
-                NETWORKS,
-                NODE,
-                ROUTER,
-                SHOP,
-                route("passthrough"),
-                BACKEND,
-                webhook("service: {namespace: guard, name: policy}"),
-                webhook("url: 'https://203.0.113.9/'", "MutatingWebhookConfiguration"),
-                gateways.SERVICE,
-                gateways.gateway(gateways.HTTPS, gateways.PASS),
-                gateways.ROUTE,
-                ENVOY,
-                proxy("secretName: a", ", routes: [{services: [{name: app, port: 8080, protocol: tls}]}]"),
-                ingress("{ip: 198.51.100.8}"),
-                monitors.TARGET,
-                monitors.monitor("port: metrics, scheme: https"),
-                monitors.monitor("port: metrics, scheme: https", kind="PodMonitor"),
-                probes.static("https://db.shop.svc:9000", "https://203.0.113.9/"),
-                probes.probe("ingress: {selector: {}}", ", prober: {url: 'db.shop.svc:9000', scheme: https}"),
-                mounts.pod(mounts.SECRET),
-                mounts.CERTIFICATE,
-                api_server.SERVICE,
-                api_server.SLICE,
-                api_server.OPENSHIFT,
-                api_server.MASTER,
-            )
+SOUND = documents(
+    "---\n".join(
+        (
+            NETWORKS,
+            NODE,
+            ROUTER,
+            SHOP,
+            route("passthrough"),
+            BACKEND,
+            webhook("service: {namespace: guard, name: policy}"),
+            webhook("url: 'https://203.0.113.9/'", "MutatingWebhookConfiguration"),
+            gateways.SERVICE,
+            gateways.gateway(gateways.HTTPS, gateways.PASS),
+            gateways.ROUTE,
+            ENVOY,
+            proxy("secretName: a", ", routes: [{services: [{name: app, port: 8080, protocol: tls}]}]"),
+            ingress("{ip: 198.51.100.8}"),
+            monitors.TARGET,
+            monitors.monitor("port: metrics, scheme: https"),
+            monitors.monitor("port: metrics, scheme: https", kind="PodMonitor"),
+            probes.static("https://db.shop.svc:9000", "https://203.0.113.9/"),
+            probes.probe("ingress: {selector: {}}", ", prober: {url: 'db.shop.svc:9000', scheme: https}"),
+            mounts.pod(mounts.SECRET),
+            mounts.CERTIFICATE,
+            api_server.SERVICE,
+            api_server.SLICE,
+            api_server.OPENSHIFT,
+            api_server.MASTER,
         )
     )
-    if each
-]
+)
 
 
 def _steps(value: object, steps: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:

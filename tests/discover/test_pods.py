@@ -12,6 +12,7 @@ from scanner.model.components import Catalogue, Listener
 from scanner.model.endpoint import Origin
 from scanner.report.rows import origin_text
 from tests.discover.objects import CATALOGUE, NOTHING, by_id, found, instances, left_out, of_objects, only, origins
+from tests.yaml_documents import document
 
 
 def pod(**container: object) -> str:
@@ -95,7 +96,7 @@ def test_a_probe_of_another_host_is_no_word_on_this_pod(host: str) -> None:
 
 
 def test_sidecars_and_ephemeral_containers_listen_and_other_init_containers_are_gone() -> None:
-    raw = yaml.safe_load(pod(ports=[]))
+    raw = document(pod(ports=[]))
     raw["spec"]["initContainers"] = [
         {"name": "proxy", "restartPolicy": "Always", "ports": [{"containerPort": 8001}]},
         {"name": "setup", "ports": [{"containerPort": 8002}]},
@@ -105,7 +106,7 @@ def test_sidecars_and_ephemeral_containers_listen_and_other_init_containers_are_
 
 
 def test_both_families_of_a_dual_stack_pod_are_asked() -> None:
-    raw = yaml.safe_load(pod(ports=[{"containerPort": 8443}]))
+    raw = document(pod(ports=[{"containerPort": 8443}]))
     raw["status"]["podIPs"] = [{"ip": "10.128.0.7"}, {"ip": "FD01:0::7"}]
     assert instances(discover(of_objects([raw]), CATALOGUE)) == [
         "Deployment/shop/web:8443 @ 10.128.0.7:8443",
@@ -126,7 +127,7 @@ def test_a_host_port_on_a_node_that_was_not_read_is_no_other_way() -> None:
 
 
 def test_in_the_nodes_network_the_host_port_is_the_port_itself() -> None:
-    raw = yaml.safe_load(pod(ports=[{"containerPort": 8443, "hostPort": 8443}]))
+    raw = document(pod(ports=[{"containerPort": 8443, "hostPort": 8443}]))
     raw["spec"]["hostNetwork"] = True
     node = {"kind": "Node", "metadata": {"name": "worker-0"}}
     node["status"] = {"addresses": [{"type": "InternalIP", "address": "10.128.0.7"}]}
@@ -156,7 +157,7 @@ def test_absurd_ports_are_no_listeners(number: object) -> None:
     ],
 )
 def test_pods_that_cannot_listen_are_counted(status: dict[str, str], reason: str) -> None:
-    raw = yaml.safe_load(pod(ports=[{"containerPort": 8443}]))
+    raw = document(pod(ports=[{"containerPort": 8443}]))
     raw["status"] = status
     discovery = discover(of_objects([raw]), CATALOGUE)
     assert not discovery.endpoints
@@ -164,9 +165,9 @@ def test_pods_that_cannot_listen_are_counted(status: dict[str, str], reason: str
 
 
 def test_a_pod_that_is_not_ready_is_asked_and_its_silence_is_expected() -> None:
-    raw = yaml.safe_load(pod(ports=[{"containerPort": 8443}]))
+    raw = document(pod(ports=[{"containerPort": 8443}]))
     raw["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
-    assert not discover(of_objects([raw, yaml.safe_load(NETWORK)]), CATALOGUE).endpoints[0].ready
+    assert not discover(of_objects([raw, document(NETWORK)]), CATALOGUE).endpoints[0].ready
 
 
 NETWORK = "{kind: Network, metadata: {name: cluster}, status: {clusterNetwork: [{cidr: 10.128.0.0/14}]}}"
@@ -195,13 +196,13 @@ def test_protocols_that_upgrade_are_asked_in_their_own_way(port: int, transport:
 
 
 def test_what_a_mesh_takes_is_the_mesh_s() -> None:
-    raw = yaml.safe_load(pod(ports=[{"containerPort": 8443}]))
+    raw = document(pod(ports=[{"containerPort": 8443}]))
     raw["spec"]["containers"].append({"name": "istio-proxy"})
     assert only(discover(of_objects([raw]), CATALOGUE)).component == "mesh"
 
 
 def test_no_annotation_makes_a_component_of_the_platform_a_mesh_s() -> None:
-    raw = yaml.safe_load(pod(ports=[{"containerPort": 10250}]))
+    raw = document(pod(ports=[{"containerPort": 10250}]))
     raw["metadata"] |= {"namespace": "openshift-monitoring", "annotations": {"ambient.istio.io/redirection": "enabled"}}
     raw["spec"]["containers"].append({"name": "istio-proxy"})
     assert only(discover(of_objects([raw]), CATALOGUE)).component == "metrics-server"
@@ -218,14 +219,14 @@ def test_no_annotation_makes_a_component_of_the_platform_a_mesh_s() -> None:
     ],
 )
 def test_ambient_capture(metadata: dict[str, Any], namespace: dict[str, str], *, mesh: bool) -> None:
-    raw = yaml.safe_load(pod(ports=[{"containerPort": 8443}]))
+    raw = document(pod(ports=[{"containerPort": 8443}]))
     raw["metadata"] |= metadata
     within = {"kind": "Namespace", "metadata": {"name": "shop", "labels": namespace}}
     assert (only(discover(of_objects([raw, within]), CATALOGUE)).component == "mesh") is mesh
 
 
 def test_a_gateway_is_a_proxy_alone_and_in_no_mesh() -> None:
-    raw = yaml.safe_load(pod(ports=[{"containerPort": 8443}]))
+    raw = document(pod(ports=[{"containerPort": 8443}]))
     raw["spec"]["containers"][0]["name"] = "istio-proxy"
     assert only(discover(of_objects([raw]), CATALOGUE)).component is None
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -28,6 +28,7 @@ from scanner.model.expectation import Expectation
 from scanner.model.scan_policy import Override, ScanPolicy, Selector
 from scanner.values import replace
 from tests.origins import origin
+from tests.yaml_documents import LOADER, documents
 
 CLUSTERS = Path(__file__).parent.parent / "clusters"
 TAKEN_AT = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -95,8 +96,7 @@ def load(name: str, **instead: Any) -> Story:  # noqa: ANN401 - arguments of ano
 
 @cache
 def objects(name: str) -> list[Any]:
-    with (CLUSTERS / name / "cluster.yaml").open() as file:
-        return [each for each in yaml.load_all(file, _LOADER) if each]
+    return documents((CLUSTERS / name / "cluster.yaml").read_text())
 
 
 @cache
@@ -104,11 +104,12 @@ def catalogue(distribution: str, hosted: tuple[str, ...] = ()) -> Catalogue:
     return load_catalogue(distribution, hosted=hosted)
 
 
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""Ten times as fast where PyYAML has libyaml."""
+def resolved(snapshot: Snapshot, endpoints: Iterable[Endpoint] = ()) -> Expectations:
+    """What a snapshot of OpenShift requires, without a policy."""
+    return Expectations(snapshot, catalogue("openshift"), ScanPolicy(), endpoints=endpoints)
 
 
-class _Strict(_LOADER):  # type: ignore[misc] # chosen at run time
+class _Strict(LOADER):  # type: ignore[misc] # chosen at run time
     """YAML without a key that is there twice: the first would be lost without a word."""
 
 

@@ -6,15 +6,13 @@ from typing import Any
 
 import pytest
 
-from scanner.expect import Expectations
 from scanner.kube.kinds import CONFIG_MAP
 from scanner.model.expectation import Upstream
-from scanner.model.scan_policy import ScanPolicy
 from scanner.values import replace
-from tests.expect.stories import endpoint, snapshot_of
+from tests.expect.stories import endpoint, resolved, snapshot_of
 from tests.expect.test_client_trust_gateways import CA, WEB, v1
 from tests.expect.test_client_trust_gateways import policy as policy_of
-from tests.expect.test_declared_certificate import CATALOGUE, made
+from tests.expect.test_declared_certificate import made
 from tests.expect.test_declared_certificate_secrets import GATEWAY_API, grant
 from tests.origins import origin
 
@@ -41,7 +39,7 @@ def found(*objects: dict[str, Any], unreadable: dict[str, str] | None = None) ->
     where = replace(endpoint(WEB, {}), origins=(origin("BackendTLSPolicy/shop/web"),), segment="Backend")
     requested = {CONFIG_MAP: frozenset({("shop", "gone")})}
     snapshot = snapshot_of([*objects, CA], unreadable=unreadable, requested=requested)
-    return Expectations(snapshot, CATALOGUE, ScanPolicy()).of(where).upstreams
+    return resolved(snapshot).of(where).upstreams
 
 
 def test_a_gateway_has_the_client_certificate_that_it_names() -> None:

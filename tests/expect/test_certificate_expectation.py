@@ -7,16 +7,11 @@ from typing import Any
 
 import pytest
 
-from scanner.config.component_catalogue import load_catalogue
-from scanner.expect import Expectations
 from scanner.model.endpoint import Certainty
 from scanner.model.expectation import CertificateExpectation
 from scanner.model.pem import trusted_certificates
-from scanner.model.scan_policy import ScanPolicy
 from scanner.values import replace
-from tests.expect.stories import endpoint, snapshot_of
-
-CATALOGUE = load_catalogue("openshift")
+from tests.expect.stories import endpoint, resolved, snapshot_of
 
 
 def pem(*ders: bytes) -> str:
@@ -111,7 +106,7 @@ CASES: list[tuple[str, dict[str, Any], tuple[str, ...], tuple[bytes, ...]]] = [
 def expected(name: str, said: dict[str, Any], *more: dict[str, Any]) -> CertificateExpectation:
     where = endpoint(name, said)
     objects = [*OBJECTS, *(more or (route(), api_server("other.example")))]
-    return Expectations(snapshot_of(objects), CATALOGUE, ScanPolicy()).of(where).certificate
+    return resolved(snapshot_of(objects)).of(where).certificate
 
 
 @pytest.mark.parametrize(("name", "said", "names", "anchors"), CASES, ids=[each[0] for each in CASES])
@@ -131,7 +126,7 @@ def test_the_source_of_anchors_is_an_object_and_field() -> None:
 def test_a_bundle_without_a_certificate_is_no_source_of_anchors() -> None:
     every = [each for each in OBJECTS if each["kind"] != "ValidatingWebhookConfiguration"]
     snapshot = snapshot_of([*every, webhook("no certificate")])
-    found = Expectations(snapshot, CATALOGUE, ScanPolicy()).of(endpoint(HOOK, HOOKED)).certificate
+    found = resolved(snapshot).of(endpoint(HOOK, HOOKED)).certificate
     assert (found.anchors, found.anchor_source) == ((), "")
 
 
@@ -168,7 +163,7 @@ def test_the_annotation_of_a_service_is_of_the_port_that_discovery_declares(
     }
     where = replace(endpoint("Deployment/shop/web:8443#web.shop.svc", {}), certainty=certainty)
     snapshot = snapshot_of([*OBJECTS, asking])
-    assert Expectations(snapshot, CATALOGUE, ScanPolicy()).of(where).certificate.anchors == anchors
+    assert resolved(snapshot).of(where).certificate.anchors == anchors
 
 
 def test_a_conversion_webhooks_caller_trusts_the_bundle_of_its_definition() -> None:

@@ -6,13 +6,11 @@ from typing import Any
 
 import pytest
 
-from scanner.expect import Expectations
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
-from scanner.model.scan_policy import ScanPolicy
 from scanner.values import replace
-from tests.expect.stories import endpoint, snapshot_of
-from tests.expect.test_declared_certificate import CATALOGUE, ROUTED, ROUTER, controller, made, route
+from tests.expect.stories import endpoint, resolved, snapshot_of
+from tests.expect.test_declared_certificate import ROUTED, ROUTER, controller, made, route
 from tests.expect.test_declared_certificate_secrets import GATEWAY_API, proxy
 
 HERE = {"address": "10.0.0.9", "segment": "Frontend"}
@@ -40,7 +38,7 @@ def at(name: str, listener: str = "l0") -> Endpoint:
 
 
 def owed(of: Endpoint, *objects: dict[str, Any], beside: tuple[Endpoint, ...] = ()) -> Expectation:
-    return Expectations(snapshot_of(list(objects)), CATALOGUE, ScanPolicy(), endpoints=(of, *beside)).of(of)
+    return resolved(snapshot_of(list(objects)), endpoints=(of, *beside)).of(of)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +148,7 @@ def test_routes_that_could_not_be_read_may_lead_every_name_through() -> None:
     for hostname, refuses in (("", False), ("a.x", True)):
         gaps = {"tlsroutes.gateway.networking.k8s.io": "403"}
         read = snapshot_of([gateway("TLS", mode="Passthrough", hostname=hostname)], unreadable=gaps)
-        found = Expectations(read, CATALOGUE, ScanPolicy(), endpoints=(at("a.example"),))
+        found = resolved(read, endpoints=(at("a.example"),))
         assert bool(found.of(at("a.example")).other_names) == refuses
 
 

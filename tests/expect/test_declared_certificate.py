@@ -7,18 +7,14 @@ from typing import Any, Literal
 
 import pytest
 
-from scanner.config.component_catalogue import load_catalogue
-from scanner.expect import Expectations
 from scanner.kube.kinds import SECRET
 from scanner.kube.snapshot import Unreadable
 from scanner.model.expectation import DeclaredCertificates
-from scanner.model.scan_policy import ScanPolicy
 from scanner.tls.certificate import parse_certificate
 from scanner.values import replace
 from tests.certs import Authority
-from tests.expect.stories import endpoint, snapshot_of
+from tests.expect.stories import endpoint, resolved, snapshot_of
 
-CATALOGUE = load_catalogue("openshift")
 LEAF = Authority("Service CA").leaf(names=("web.shop.svc",))
 FACTS = parse_certificate(LEAF.der)
 ANNOTATION = "service.beta.openshift.io/serving-cert-secret-name"
@@ -63,7 +59,7 @@ def found(
     if gap:
         missing = Unreadable(kind=SECRET, gap=gap, reason=f"it is {gap}")
         snapshot = replace(snapshot, unreadable={**snapshot.unreadable, SECRET: missing})
-    return Expectations(snapshot, CATALOGUE, ScanPolicy()).of(where).certificate.declared
+    return resolved(snapshot).of(where).certificate.declared
 
 
 def places(stored: DeclaredCertificates | None) -> list[str]:

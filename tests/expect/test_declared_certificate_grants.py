@@ -6,14 +6,12 @@ from typing import Any
 
 import pytest
 
-from scanner.expect import Expectations
 from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
-from scanner.model.scan_policy import ScanPolicy
 from scanner.values import replace
-from tests.expect.stories import endpoint, snapshot_of
-from tests.expect.test_declared_certificate import CATALOGUE, FACTS, made, secret
+from tests.expect.stories import endpoint, resolved, snapshot_of
+from tests.expect.test_declared_certificate import FACTS, made, secret
 from tests.expect.test_declared_certificate_secrets import (
     GATEWAY_API,
     PROXY,
@@ -41,7 +39,7 @@ def owed(
     unreadable: dict[str, str] | None = None,
 ) -> Expectation:
     snapshot = snapshot_of(list(objects), unreadable=unreadable)
-    return Expectations(snapshot, CATALOGUE, ScanPolicy(), endpoints=(where, *beside)).of(where)
+    return resolved(snapshot, endpoints=(where, *beside)).of(where)
 
 
 def listened(*objects: dict[str, Any], **more: Any) -> Expectation:  # noqa: ANN401 - as owed

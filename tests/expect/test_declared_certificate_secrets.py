@@ -6,12 +6,10 @@ from typing import Any
 
 import pytest
 
-from scanner.expect import Expectations
 from scanner.model.expectation import DeclaredCertificates
-from scanner.model.scan_policy import ScanPolicy
 from scanner.values import replace
-from tests.expect.stories import endpoint, snapshot_of
-from tests.expect.test_declared_certificate import CATALOGUE, made, secret
+from tests.expect.stories import endpoint, resolved, snapshot_of
+from tests.expect.test_declared_certificate import made, secret
 
 PROXY = "Deployment/edge/proxy:8443#web.example"
 GATEWAY_API = "gateway.networking.k8s.io/v1"
@@ -19,7 +17,7 @@ GATEWAY_API = "gateway.networking.k8s.io/v1"
 
 def found(origin: str, *objects: dict[str, Any], name: str = PROXY, **more: Any) -> DeclaredCertificates | None:  # noqa: ANN401
     where = replace(endpoint(name, {"origins": [origin]}), **more)
-    return Expectations(snapshot_of(list(objects)), CATALOGUE, ScanPolicy()).of(where).certificate.declared
+    return resolved(snapshot_of(list(objects))).of(where).certificate.declared
 
 
 def wanted(stored: DeclaredCertificates | None) -> list[str]:
@@ -112,7 +110,7 @@ def test_contours_fallback_is_for_whoever_gives_no_name() -> None:
     named = endpoint(PROXY, {"origins": ["HTTPProxy/shop/web"], "subject": "HTTPProxy/shop/web", "address": "10.0.0.1"})
     bare = endpoint(PROXY.partition("#")[0], {"address": "10.0.0.1"})
     snapshot = snapshot_of([falls, contour, delegation("any"), secret("certs", "any"), secret("shop", "web")])
-    expectations = Expectations(snapshot, CATALOGUE, ScanPolicy(), endpoints=(named, bare))
+    expectations = resolved(snapshot, endpoints=(named, bare))
     assert wanted(expectations.of(bare).certificate.declared) == ["Secret/certs/any"]
     assert wanted(expectations.of(named).certificate.declared) == ["Secret/shop/web"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import cache
 
 import pytest
 
@@ -32,7 +33,9 @@ def found(**instead: tuple[Kind, list[KubeObject]]) -> dict[str, tuple[Endpoint,
     return {each.id: (each, looked_at.expectations.of(each).certificate) for each in looked_at.discovery.endpoints}
 
 
-DEMO = found()
+@cache
+def demo() -> dict[str, tuple[Endpoint, CertificateExpectation]]:
+    return found()
 
 
 def anchors(where: dict[str, tuple[Endpoint, CertificateExpectation]], part: str) -> set[str]:
@@ -53,7 +56,7 @@ def anchors(where: dict[str, tuple[Endpoint, CertificateExpectation]], part: str
     ],
 )
 def test_whom_clients_trust(part: str, source: str) -> None:
-    assert anchors(DEMO, part) == {source}
+    assert anchors(demo(), part) == {source}
 
 
 def test_a_service_that_asks_for_no_certificate_gives_no_anchor() -> None:

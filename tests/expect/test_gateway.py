@@ -6,14 +6,12 @@ from typing import Any
 
 import pytest
 
-from scanner.expect import Expectations
 from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
-from scanner.model.scan_policy import ScanPolicy
-from tests.expect.stories import endpoint, snapshot_of
+from tests.expect.stories import endpoint, resolved, snapshot_of
 from tests.expect.test_binding import api_server, version
-from tests.expect.test_declared_certificate import CATALOGUE, made
+from tests.expect.test_declared_certificate import made
 from tests.expect.test_declared_certificate_secrets import GATEWAY_API, listener
 
 OPENSHIFT = "openshift.io/gateway-controller/v1"
@@ -29,7 +27,7 @@ def gateway_class(controller: str) -> dict[str, Any]:
 def owes(where: Endpoint, *objects: dict[str, Any], unreadable: dict[str, str] | None = None) -> Expectation:
     spec = {"gatewayClassName": "a-class", "listeners": [listener("https")]}
     every = [made("Gateway", "edge", "gw", GATEWAY_API, spec=spec), api_server("Old"), version("4.22.3"), *objects]
-    return Expectations(snapshot_of(every, unreadable=unreadable), CATALOGUE, ScanPolicy()).of(where)
+    return resolved(snapshot_of(every, unreadable=unreadable)).of(where)
 
 
 def test_of_a_class_that_could_not_be_read_the_profile_is_unknown() -> None:

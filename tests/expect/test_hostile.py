@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanner.config.component_catalogue import load_catalogue
+from scanner.config.component_catalogue import DISTRIBUTIONS
 from scanner.expect import READS, Expectations
 from scanner.kube import kinds
 from scanner.kube.kinds import LOCAL_KINDS, Kind
@@ -21,8 +21,6 @@ from scanner.model.scan_policy import ScanPolicy
 from scanner.values import replace
 from tests.expect import stories
 from tests.properties import at_most
-
-CATALOGUES = {name: load_catalogue(name) for name in ("openshift", "kubernetes", "microshift", "hypershift")}
 
 ENDPOINTS: Mapping[str, Endpoint] = {
     name: stories.endpoint(name, said)
@@ -97,11 +95,11 @@ def snapshot(objects: Mapping[Kind, dict[str, Any]], unreadable: tuple[Kind, ...
 
 
 def expectations(told: Snapshot, catalogue: str) -> Expectations:
-    return Expectations(told, CATALOGUES[catalogue], ScanPolicy(), endpoints=ENDPOINTS.values())
+    return Expectations(told, stories.catalogue(catalogue), ScanPolicy(), endpoints=ENDPOINTS.values())
 
 
 @at_most(150)
-@given(objects=OBJECTS, catalogue=st.sampled_from(sorted(CATALOGUES)))
+@given(objects=OBJECTS, catalogue=st.sampled_from(sorted(DISTRIBUTIONS)))
 def test_no_object_crashes_it(objects: dict[Kind, dict[str, Any]], catalogue: str) -> None:
     told = expectations(snapshot(objects), catalogue)
     for endpoint in ENDPOINTS.values():

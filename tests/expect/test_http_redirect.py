@@ -6,19 +6,15 @@ from typing import Any
 
 import pytest
 
-from scanner.config.component_catalogue import load_catalogue
-from scanner.expect import Expectations
 from scanner.kube.kinds import HTTP_PROXY
 from scanner.kube.objects import Reference
 from scanner.kube.snapshot import Snapshot, Unreadable
 from scanner.model.expectation import PlainPort
-from scanner.model.scan_policy import ScanPolicy
 from scanner.values import replace
-from tests.expect.stories import endpoint, snapshot_of
+from tests.expect.stories import endpoint, resolved, snapshot_of
 from tests.expect.test_declared_certificate import made
 from tests.origins import origin
 
-CATALOGUE = load_catalogue("openshift")
 ROUTER = "Deployment/openshift-ingress/router-default:8443#web.example"
 ENVOY = ("envoy.projectcontour.svc:443", "172.30.0.4:443")
 
@@ -64,7 +60,7 @@ def found_in(snapshot: Snapshot, subject: str, *, port: int = 8443, **fields: An
     fields = {"address": "10.128.0.20", "aliases": ENVOY, "segment": "Frontend", "origins": (subject,), **fields}
     fields["origins"] = tuple(origin(each) for each in fields["origins"])
     where = replace(where, subject=Reference(kind=kind, namespace=namespace, name=name), **fields)
-    expectations = Expectations(snapshot, CATALOGUE, ScanPolicy(), endpoints=[where])
+    expectations = resolved(snapshot, endpoints=[where])
     return expectations.of(where).plain_port
 
 

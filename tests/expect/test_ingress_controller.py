@@ -6,13 +6,11 @@ from typing import Any
 
 import pytest
 
-from scanner.expect import Expectations
 from scanner.kube.ingress import ROUTER_LABEL
 from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Expectation
-from scanner.model.scan_policy import ScanPolicy
-from tests.expect.stories import endpoint, snapshot_of
-from tests.expect.test_declared_certificate import CATALOGUE, made
+from tests.expect.stories import endpoint, resolved, snapshot_of
+from tests.expect.test_declared_certificate import made
 
 ROUTED = {"subject": "Route/shop/web", "segment": "Frontend"}
 ROUTE = made(
@@ -28,7 +26,7 @@ def governed_by(name: str, said: dict[str, Any], *controllers: str) -> str | Non
     """The name of the IngressController whose profile the listener is given; None: not known."""
     where = endpoint(name, said)
     snapshot = snapshot_of([ROUTE, *map(controller, controllers)])
-    found = Expectations(snapshot, CATALOGUE, ScanPolicy()).of(where)
+    found = resolved(snapshot).of(where)
     if isinstance(found.profile, Unknown) and found.profile.reason.startswith(
         "the IngressController of this listener is unknown"
     ):
@@ -57,7 +55,7 @@ def test_the_controller_of_a_listener(
 def test_a_listener_of_a_route_is_the_routers_whatever_serves_it() -> None:
     """HAProxy applies a profile's groups; the catalogue has no entry for a Deployment of that name."""
     where = endpoint("Deployment/edge/sharded:443#web.example", ROUTED)
-    found = Expectations(snapshot_of([ROUTE, controller("own")]), CATALOGUE, ScanPolicy()).of(where)
+    found = resolved(snapshot_of([ROUTE, controller("own")])).of(where)
     assert (found.component, found.groups_configurable) == ("router", True)
 
 
@@ -66,7 +64,7 @@ def listens(route: dict[str, Any], **status: Any) -> Expectation:  # noqa: ANN40
     where = endpoint("Deployment/openshift-ingress/router-default:443#web.example", ROUTED)
     spec = {"tlsSecurityProfile": {"type": "Custom", "custom": {"minTLSVersion": "VersionTLS12", "ciphers": CIPHERS}}}
     snapshot = snapshot_of([route, {**controller("default"), "spec": spec, "status": status}])
-    return Expectations(snapshot, CATALOGUE, ScanPolicy()).of(where)
+    return resolved(snapshot).of(where)
 
 
 CIPHERS = ["ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-CHACHA20-POLY1305"]

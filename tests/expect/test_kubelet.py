@@ -7,15 +7,13 @@ from typing import Any
 
 import pytest
 
-from scanner.expect import Expectations
 from scanner.kube.kinds import KUBELET_CONFIG, MACHINE_CONFIG_POOL, Kind
 from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Expectation
-from scanner.model.scan_policy import ScanPolicy
 from scanner.tls.codepoints import TLS10, TLS13
-from tests.expect.stories import endpoint, snapshot_of
+from tests.expect.stories import endpoint, resolved, snapshot_of
 from tests.expect.test_binding import api_server, version
-from tests.expect.test_declared_certificate import CATALOGUE, made
+from tests.expect.test_declared_certificate import made
 
 MACHINES = "machineconfiguration.openshift.io/v1"
 WORKER = "node-role.kubernetes.io/worker"
@@ -27,7 +25,7 @@ def owes(*absent: Kind, pool: bool) -> Expectation:
         spec = {"nodeSelector": {"matchLabels": {WORKER: ""}}}
         objects.append(made("MachineConfigPool", None, "worker", MACHINES, spec=spec))
     snapshot = snapshot_of(objects, absent=frozenset(absent))
-    return Expectations(snapshot, CATALOGUE, ScanPolicy()).of(endpoint("Node/w:10250", {}))
+    return resolved(snapshot).of(endpoint("Node/w:10250", {}))
 
 
 def sources(found: Expectation) -> set[str]:
@@ -69,7 +67,7 @@ def configured(settings: Mapping[str, object], *more: dict[str, Any], **unreadab
         *more,
     ]
     snapshot = snapshot_of(objects, unreadable={f"{kind}.config.openshift.io": why for kind, why in unreadable.items()})
-    return Expectations(snapshot, CATALOGUE, ScanPolicy()).of(endpoint("Node/w:10250", {}))
+    return resolved(snapshot).of(endpoint("Node/w:10250", {}))
 
 
 @pytest.mark.parametrize("apart", [(), ("tlsMinVersion",), ("tlsCipherSuites",)])

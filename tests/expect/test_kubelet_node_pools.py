@@ -9,18 +9,17 @@ import pytest
 import yaml
 
 from scanner.assessment import Viewpoint, assess
-from scanner.config.component_catalogue import load_catalogue
 from scanner.expect import Expectations
 from scanner.kube.kinds import CONFIG_MAP
 from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Expectation
 from scanner.model.scan_policy import ScanPolicy
 from scanner.tls.codepoints import TLS13
-from tests.expect.stories import CLUSTERS, endpoint, snapshot_of
+from tests.expect.stories import CLUSTERS, catalogue, endpoint, snapshot_of
+from tests.yaml_documents import document, documents
 
 Objects: TypeAlias = list[dict[str, Any]]
 
-CATALOGUE = load_catalogue("hypershift")
 OF_HOST = ("HostedCluster", "NodePool", "ConfigMap")
 """Kinds that the hosting cluster has."""
 POOL = "NodePool/clusters/special"
@@ -28,8 +27,7 @@ MODERN = "openshift/4.22/modern"
 
 
 def objects() -> Objects:
-    path = CLUSTERS / "hypershift-guest-node-pool-modern" / "cluster.yaml"
-    return [each for each in yaml.safe_load_all(path.read_text()) if each]
+    return documents((CLUSTERS / "hypershift-guest-node-pool-modern" / "cluster.yaml").read_text())
 
 
 def one(every: Objects, kind: str, name: str, namespace: str | None = None) -> dict[str, Any]:
@@ -43,7 +41,7 @@ def one(every: Objects, kind: str, name: str, namespace: str | None = None) -> d
 
 def owes(every: Objects, beside: Objects = [], **said: Any) -> Expectation:  # noqa: ANN401, B006 - never written
     other = (snapshot_of(beside),) if beside else ()
-    return Expectations(snapshot_of(every, **said), CATALOGUE, ScanPolicy(), beside=other).of(
+    return Expectations(snapshot_of(every, **said), catalogue("hypershift"), ScanPolicy(), beside=other).of(
         endpoint("Node/w:10250", {})
     )
 
@@ -161,7 +159,7 @@ def test_a_node_that_was_not_seen_has_no_known_pool() -> None:
 
 def test_kubelet_settings_beat_the_profile_beside_them() -> None:
     every = objects()
-    config = yaml.safe_load(one(every, "ConfigMap", "kubelet")["data"]["config"])
+    config = document(one(every, "ConfigMap", "kubelet")["data"]["config"])
     config["spec"] = {"kubeletConfig": {"tlsMinVersion": "VersionTLS13"}}
     one(every, "ConfigMap", "kubelet")["data"]["config"] = yaml.safe_dump(config)
     owed = owes(every)

@@ -10,9 +10,8 @@ from scanner.expect import Expectations, passthrough
 from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import PassedOn
-from scanner.model.scan_policy import ScanPolicy
-from tests.expect.stories import endpoint, snapshot_of
-from tests.expect.test_declared_certificate import CATALOGUE, made
+from tests.expect.stories import endpoint, resolved, snapshot_of
+from tests.expect.test_declared_certificate import made
 from tests.expect.test_declared_certificate_secrets import GATEWAY_API
 
 NEAR = "Deployment/edge/proxy:8443#web.example"
@@ -48,7 +47,7 @@ def expectations(mode: str, *backends: str, weight: int | None = None) -> tuple[
     near = endpoint(NEAR, {**said, "segment": "Frontend", "address": "10.0.0.1"})
     behind = [endpoint(each, {"address": "10.0.0.5", "segment": "Backend"}) for each in backends]
     snapshot = snapshot_of([tls_route(weight=weight), gateway(mode), service(), slice_of("10.0.0.5")])
-    return Expectations(snapshot, CATALOGUE, ScanPolicy(), endpoints=(near, *behind)), [near, *behind]
+    return resolved(snapshot, endpoints=(near, *behind)), [near, *behind]
 
 
 def passed(mode: str, *backends: str) -> PassedOn | None:
@@ -107,7 +106,7 @@ def test_of_two_tls_routes_with_one_name_the_backends_of_each_may_answer() -> No
         endpoint(f"Deployment/shop/{name}:8443", {"address": address, "segment": "Backend"})
         for name, address in (("web", "10.0.0.5"), ("old", "10.0.0.6"))
     ]
-    found = Expectations(snapshot_of(objects), CATALOGUE, ScanPolicy(), endpoints=(near, *behind)).of(near).passed_on
+    found = resolved(snapshot_of(objects), endpoints=(near, *behind)).of(near).passed_on
     assert found is not None
     assert found.backends == ("Deployment/shop/web:8443", "Deployment/shop/old:8443")
 
@@ -136,7 +135,7 @@ def test_more_backends_of_a_gateways_routes_than_are_compared_leave_it_unknown(m
     said = {"origins": ["Gateway/edge/gw listener tls"], "subject": "Gateway/edge/gw", "address": "10.0.0.1"}
     near = endpoint(NEAR, {**said, "segment": "Frontend"})
     behind = endpoint(WEB, {"address": "10.0.0.5", "segment": "Backend"})
-    found = Expectations(snapshot_of([one, *more]), CATALOGUE, ScanPolicy(), endpoints=(near, behind)).of(near).profile
+    found = resolved(snapshot_of([one, *more]), endpoints=(near, behind)).of(near).profile
     assert isinstance(found, Unknown)
     assert found.reason == "Gateway/edge/gw has more than 1 backends, so not all are compared"
 
@@ -149,7 +148,7 @@ def test_other_ports_of_a_backends_slice_are_not_passed_on_to() -> None:
     near = endpoint(NEAR, {**said, "segment": "Frontend", "address": "10.0.0.1"})
     behind = [endpoint(each, {"address": "10.0.0.5", "segment": "Backend"}) for each in (WEB, admin)]
     snapshot = snapshot_of([tls_route(), gateway("Passthrough"), service(), sliced])
-    found = Expectations(snapshot, CATALOGUE, ScanPolicy(), endpoints=(near, *behind)).of(near).passed_on
+    found = resolved(snapshot, endpoints=(near, *behind)).of(near).passed_on
     assert found is not None
     assert found.backends == (WEB,)
 
@@ -167,7 +166,7 @@ def test_of_the_listeners_on_one_port_only_that_of_the_name_counts(listener: str
     origins = [f"Gateway/edge/gw listener {listener}"]
     said = {"origins": origins, "subject": "Gateway/edge/gw", "segment": "Frontend", "address": "10.0.0.1"}
     near = endpoint(NEAR.replace("8443", "443"), said)
-    found = Expectations(snapshot_of([both]), CATALOGUE, ScanPolicy(), endpoints=(near,))
+    found = resolved(snapshot_of([both]), endpoints=(near,))
     assert (found.of(near).passed_on is not None) == passes
 
 
@@ -197,7 +196,7 @@ def test_what_a_listener_for_all_names_passes_on_goes_to_the_routes_attached_to_
     near = endpoint(NEAR, {**said, "address": "10.0.0.1"})
     behind = endpoint(WEB, {"address": "10.0.0.5", "segment": "Backend"})
     snapshot = snapshot_of([route, front, service(), slice_of("10.0.0.5")])
-    found = Expectations(snapshot, CATALOGUE, ScanPolicy(), endpoints=(near, behind)).of(near).passed_on
+    found = resolved(snapshot, endpoints=(near, behind)).of(near).passed_on
     assert found is not None
     assert found.backends == ((WEB,) if leads else ())
 
@@ -219,6 +218,6 @@ def test_a_tls_route_of_several_hostnames_leads_each_of_them_on(hostnames: list[
     near = endpoint(NEAR, {**said, "address": "10.0.0.1"})
     behind = endpoint(WEB, {"address": "10.0.0.5", "segment": "Backend"})
     snapshot = snapshot_of([{**tls_route(), "spec": spec}, gateway("Passthrough"), service(), slice_of("10.0.0.5")])
-    found = Expectations(snapshot, CATALOGUE, ScanPolicy(), endpoints=(near, behind)).of(near).passed_on
+    found = resolved(snapshot, endpoints=(near, behind)).of(near).passed_on
     assert found is not None
     assert bool(found.backends) is leads

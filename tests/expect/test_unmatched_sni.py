@@ -6,15 +6,11 @@ from typing import Any
 
 import pytest
 
-from scanner.config.component_catalogue import load_catalogue
-from scanner.expect import Expectations
 from scanner.kube.hostnames import NO_SUCH_NAME
 from scanner.model.expectation import OtherName
-from scanner.model.scan_policy import ScanPolicy
-from tests.expect.stories import endpoint, snapshot_of
+from tests.expect.stories import endpoint, resolved, snapshot_of
 from tests.expect.test_declared_certificate import controller, made
 
-CATALOGUE = load_catalogue("openshift")
 ROUTER = "Deployment/openshift-ingress/router-default:443"
 HOST = "www.shop.example"
 LONG = ".".join(["a", *["b" * 61] * 4])
@@ -23,7 +19,7 @@ LONG = ".".join(["a", *["b" * 61] * 4])
 
 def names(name: str, *objects: dict[str, Any], **fields: Any) -> tuple[OtherName, ...]:  # noqa: ANN401
     where = endpoint(name, {"segment": "Frontend", "address": "10.128.0.10", **fields})
-    expectations = Expectations(snapshot_of(list(objects)), CATALOGUE, ScanPolicy(), endpoints=[where])
+    expectations = resolved(snapshot_of(list(objects)), endpoints=[where])
     return expectations.of(where).other_names
 
 

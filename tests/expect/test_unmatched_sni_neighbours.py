@@ -8,8 +8,8 @@ from scanner.expect import Expectations
 from scanner.model.endpoint import Endpoint
 from scanner.model.scan_policy import ScanPolicy
 from scanner.values import replace
-from tests.expect.stories import endpoint, snapshot_of
-from tests.expect.test_declared_certificate import CATALOGUE, made
+from tests.expect.stories import catalogue, endpoint, resolved, snapshot_of
+from tests.expect.test_declared_certificate import made
 from tests.expect.test_declared_certificate_secrets import GATEWAY_API
 
 HERE = {"address": "10.0.0.9", "segment": "Frontend"}
@@ -28,7 +28,7 @@ def at(name: str, subject: str = "", origin: str = "", **more: Any) -> Endpoint:
 
 
 def found(of: Endpoint, *beside: Endpoint, objects: list[dict[str, Any]]) -> list[tuple[str, bool]]:
-    expectations = Expectations(snapshot_of(objects), CATALOGUE, ScanPolicy(), endpoints=(of, *beside))
+    expectations = resolved(snapshot_of(objects), endpoints=(of, *beside))
     return [(each.name, each.guarded) for each in expectations.of(of).neighbours]
 
 
@@ -68,7 +68,9 @@ def test_a_wildcard_has_the_names_of_its_neighbours_too() -> None:
     here = at("a", "Gateway/edge/gw", "Gateway/edge/gw listener one")
     beside = at("b", "Gateway/edge/gw", "Gateway/edge/gw listener two")
     other = at("c", "Gateway/edge/gw", "Gateway/edge/gw listener three", server_name="c.other")
-    expectations = Expectations(snapshot_of([gateway]), CATALOGUE, ScanPolicy(), endpoints=(here, beside, other))
+    expectations = Expectations(
+        snapshot_of([gateway]), catalogue("openshift"), ScanPolicy(), endpoints=(here, beside, other)
+    )
     assert [(each.name, each.covered) for each in expectations.of(here).neighbours] == [
         ("b.example", True),
         ("c.other", False),
@@ -82,11 +84,11 @@ def test_a_listener_for_every_name_is_asked_without_one() -> None:
     gateway = made("Gateway", "edge", "gw", GATEWAY_API, spec={"listeners": listeners})
     here = at("a", "Gateway/edge/gw", "Gateway/edge/gw listener all", server_name=None)
     beside = at("b", "Gateway/edge/gw", "Gateway/edge/gw listener two", expects="required")
-    expectations = Expectations(snapshot_of([gateway]), CATALOGUE, ScanPolicy(), endpoints=(here, beside))
+    expectations = resolved(snapshot_of([gateway]), endpoints=(here, beside))
     (found,) = expectations.of(here).neighbours
     assert (found.name, found.guarded, found.covered) == ("b.example", True, True)
     open_ = replace(beside, expects=None)
-    expectations = Expectations(snapshot_of([gateway]), CATALOGUE, ScanPolicy(), endpoints=(here, open_))
+    expectations = resolved(snapshot_of([gateway]), endpoints=(here, open_))
     assert expectations.of(here).neighbours == ()
 
 

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import pytest
-import yaml
 
-from scanner.config.component_catalogue import load_catalogue
 from scanner.expect import Expectations
 from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Expectation
 from scanner.model.scan_policy import ScanPolicy
-from tests.expect.stories import CLUSTERS, endpoint, load, snapshot_of
-from tests.expect.test_declared_certificate import CATALOGUE
+from tests.expect.stories import catalogue, endpoint, load, objects, resolved, snapshot_of
 
 
 def under(text: str) -> Expectation:
-    every = yaml.safe_load_all((CLUSTERS / "contour-config-map" / "cluster.yaml").read_text())
-    objects = [{**each, "data": {"contour.yaml": text}} if each["kind"] == "ConfigMap" else each for each in every]
+    every = objects("contour-config-map")
+    changed = [{**each, "data": {"contour.yaml": text}} if each["kind"] == "ConfigMap" else each for each in every]
     said = {"address": "10.2.0.5", "subject": "HTTPProxy/shop/strict", "segment": "Frontend"}
     where = endpoint("DaemonSet/projectcontour/envoy:8443#strict.example", said)
-    return Expectations(snapshot_of(objects), CATALOGUE, ScanPolicy(), endpoints=(where,)).of(where)
+    return resolved(snapshot_of(changed), endpoints=(where,)).of(where)
 
 
 @pytest.mark.parametrize(
@@ -32,14 +29,14 @@ def test_a_file_of_contours_is_a_mapping_or_empty(text: str, is_read: bool) -> N
 
 
 def test_where_the_hosting_clusters_settings_could_not_be_read_no_other_profile_is_as_good() -> None:
-    every = [each for each in yaml.safe_load_all((CLUSTERS / "hypershift" / "cluster.yaml").read_text()) if each]
+    every = objects("hypershift")
     snapshot = snapshot_of(
         [each for each in every if each["kind"] != "APIServer"],
         unreadable={"apiservers.config.openshift.io": "forbidden"},
     )
-    catalogue = load_catalogue("openshift", hosted=("clusters-prod", "clusters-test"))
+    hosting = catalogue("openshift", ("clusters-prod", "clusters-test"))
     name = "Deployment/clusters-test/oauth-openshift:6443"
-    found = Expectations(snapshot, catalogue, ScanPolicy()).of(load("hypershift").endpoints[name])
+    found = Expectations(snapshot, hosting, ScanPolicy()).of(load("hypershift").endpoints[name])
     assert any(each.endswith("of the hosting cluster governs it, but its value is unknown") for each in found.remarks)
     assert found.skewed == ()
     assert not isinstance(found.profile, Unknown)

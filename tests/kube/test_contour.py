@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-import yaml
 
 from scanner.errors import InputError
 from scanner.kube.contour import (
@@ -27,6 +26,7 @@ from scanner.kube.kinds import (
     TLS_CERTIFICATE_DELEGATION,
 )
 from scanner.kube.objects import KubeObject
+from tests.yaml_documents import document
 
 PROTOCOLS: list[tuple[str, str, str, str]] = [
     ("", "", "", ""),
@@ -48,13 +48,13 @@ PROTOCOLS: list[tuple[str, str, str, str]] = [
 @pytest.mark.parametrize(("own", "app", "annotations", "spoken"), PROTOCOLS)
 def test_upstream_protocol(own: str, app: str, annotations: str, spoken: str) -> None:
     port = {"name": "web", "port": 443} | ({"appProtocol": app} if app else {})
-    metadata = {"name": "a", "annotations": yaml.safe_load(annotations) or {}}
+    metadata = {"name": "a", "annotations": document(annotations) or {}}
     service = KubeObject({"metadata": metadata, "spec": {"ports": [port, {"port": 80}]}}, SERVICE)
     assert upstream_protocol(ProxyService({"protocol": own}), service, 443) == spoken
 
 
 def proxy(spec: str) -> HTTPProxy:
-    return HTTPProxy({"metadata": {"name": "a", "namespace": "shop"}, "spec": yaml.safe_load(spec)}, HTTP_PROXY)
+    return HTTPProxy({"metadata": {"name": "a", "namespace": "shop"}, "spec": document(spec)}, HTTP_PROXY)
 
 
 def test_children_in_all_spellings() -> None:

@@ -6,7 +6,6 @@ import re
 from itertools import chain
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from scanner.kube.kinds import CONFIG_MAP, SECRET, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.references import MOST, referenced_names
 from tests.cluster.test_retention import JSON
+from tests.yaml_documents import document
 
 
 def made(kind: Kind, spec: object, namespace: str | None = "shop") -> KubeObject:
@@ -97,7 +97,7 @@ CASES: list[tuple[Kind, str, list[str], list[str]]] = [
 
 @pytest.mark.parametrize(("kind", "spec", "secrets", "maps"), CASES)
 def test_what_an_object_names(kind: Kind, spec: str, secrets: list[str], maps: list[str]) -> None:
-    item = made(kind, yaml.safe_load(spec))
+    item = made(kind, document(spec))
     assert ["/".join(each) for each in referenced_names([item], SECRET)] == secrets
     assert ["/".join(each) for each in referenced_names([item], CONFIG_MAP)] == maps
 

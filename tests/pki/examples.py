@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from scanner.certificates import READS, Certificates
 from scanner.cluster.lint_input import read_manifests
 from scanner.config.scan_policy import parse
@@ -34,6 +32,7 @@ from scanner.tls.names import suite_code
 from scanner.values import replace
 from tests.judge.cases import CONFORMING, ENDPOINT
 from tests.pki.example_certificates import Making
+from tests.yaml_documents import document
 
 _APART = re.compile(r"^---\n", re.MULTILINE)
 _KINDS = union((READS, (SECRET,)))
@@ -64,7 +63,7 @@ def judged(directory: Path, text: str) -> Judged:
     policy = parse(load(policies[0].encode(), "policy.yaml"), ()) if policies else ScanPolicy()
     certificates = Certificates(snapshot, policy)
     for each in served:
-        _serve(certificates, **yaml.safe_load(each))
+        _serve(certificates, **document(each))
     count = sum(map(len, snapshot.objects.values())) + len(served)
     return Judged(certificates=certificates, looked_at=count)
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
 from scanner.tls.certificate import CertificateFacts
 from tests.pki.making import made, subject
+from tests.yaml_documents import document
 
 STORY = Path(__file__).parent.parent / "clusters" / "pki-names" / "certificates.yaml"
 
@@ -34,7 +33,7 @@ def _row(each: dict[str, Any]) -> Row:
     return Row(**said)
 
 
-ROWS: tuple[Row, ...] = tuple(map(_row, yaml.safe_load(STORY.read_text(encoding="utf-8"))))
+ROWS: tuple[Row, ...] = tuple(map(_row, document(STORY.read_text(encoding="utf-8"))))
 
 
 def certificate(row: Row) -> CertificateFacts:

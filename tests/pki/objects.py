@@ -7,13 +7,12 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-import yaml
-
 from scanner.kube.kinds import INGRESS, INGRESS_CONFIG, KINDS, NAMESPACE, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot, Unreadable
 from scanner.pki import certificate_sources
 from scanner.pki.secret_references import TO_SECRETS
+from tests.yaml_documents import documents
 
 _KIND = {**{each.name: each for each in KINDS}, "Ingress": INGRESS}
 
@@ -21,7 +20,7 @@ _KIND = {**{each.name: each for each in KINDS}, "Ingress": INGRESS}
 def snapshot(text: str = "", *others: dict[str, Any], without_namespaces: bool = False) -> Snapshot:
     """The objects of a YAML text of several documents, and others."""
     objects: dict[Kind, list[KubeObject]] = {kind: [] for kind in (*certificate_sources.READS, *TO_SECRETS)}
-    for raw in (*(each for each in yaml.safe_load_all(text) if each), *others):
+    for raw in (*documents(text), *others):
         kind = INGRESS_CONFIG if raw.get("apiVersion") == "config.openshift.io/v1" else _KIND[raw["kind"]]
         objects[kind].append(KubeObject(raw, kind))
     gap = Unreadable(kind=NAMESPACE, gap="forbidden", reason="403 Forbidden")

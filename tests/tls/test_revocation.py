@@ -27,12 +27,12 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 WEEK = timedelta(days=7)
 PSS = padding.PSS(mgf=padding.MGF1(SHA256()), salt_length=32)
 
-RSA, OTHER_RSA = (rsa.generate_private_key(65537, 2048) for _ in range(2))
+RSA, OTHER_RSA = (rsa.generate_private_key(65537, 1024) for _ in range(2))
 P256, OTHER_P256 = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
 P384, P521 = ec.generate_private_key(ec.SECP384R1()), ec.generate_private_key(ec.SECP521R1())
 ED25519, OTHER_ED25519 = (ed25519.Ed25519PrivateKey.generate() for _ in range(2))
 ED448 = ed448.Ed448PrivateKey.generate()
-DSA = dsa.generate_private_key(2048)
+DSA = dsa.generate_private_key(1024)  # of 2,048 bits: seconds for its parameters
 AGREES = x25519.X25519PrivateKey.generate()
 
 
