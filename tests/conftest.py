@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,18 @@ LANES = {
 }
 """The markers by which a command leaves tests out, and the command that runs them; the first that a test has counts."""
 _LEFT_OUT: Counter[str] = Counter()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without the garbage collector, which visits all modules and tests again and again and frees nothing: a
+    fifth of the CPU time. Later it leaves them out."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)
