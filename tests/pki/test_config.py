@@ -66,15 +66,11 @@ def complaints(case: Case) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-def test_what_the_api_would_not_take(case: Case) -> None:
+def test_what_the_api_would_not_take_is_refused_in_a_file_at_its_place(case: Case) -> None:
     found = complaints(case)
     assert bool(found) == bool(case.refused), found
     for expected in case.refused:
         assert expected in found
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-def test_a_file_is_refused_with_every_problem_at_its_place(case: Case) -> None:
     text = json.dumps({"kind": "PKI", **NAMED, "spec": case.spec}, indent=1)
     if not case.refused:
         assert pki_config_of_file(load(text.encode(), "pki.yaml")).problems == ()
