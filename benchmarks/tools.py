@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks import truth
 from benchmarks.measure import Command
-from tests.zoo import golang
+from tests.zoo import build_cache, golang
 
 Targets = Sequence[tuple[str, int]]
 
@@ -52,7 +52,7 @@ class Tool:
         return self._build() if self.module else f"{self.program} is not installed"
 
     def _built(self) -> Path:
-        return golang.cache_directory() / self.module.replace("/", "-") / self.program
+        return build_cache.cache_directory() / self.module.replace("/", "-") / self.program
 
     def _build(self) -> str | None:
         """Build the pinned version as a dependency of an empty module, which needs no list of its versions."""

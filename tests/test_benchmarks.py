@@ -161,7 +161,7 @@ def test_counts_what_is_right_missing_wrong_and_not_asked() -> None:
 def test_names_why_a_tool_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda _: None)
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
-    monkeypatch.setattr(golang, "cache_directory", lambda: tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(golang, "go", lambda: "go")
 
     def fails(*_: object, **__: object) -> SimpleNamespace:

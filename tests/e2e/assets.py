@@ -2,21 +2,19 @@
 
     python -m tests.e2e.assets      build what is missing (``make e2e`` does it first)
 
-The tests never build: they take what is kept, in the cache outside the clone, by a name that changes with the pinned
-versions. ``KUBEBUILDER_ASSETS``, as envtest calls it, names a directory with ready programs instead.
+The tests never build: they take what the cache has (``tests/zoo/build_cache.py``), by a name that changes with the
+pinned versions. ``KUBEBUILDER_ASSETS``, as envtest calls it, names a directory with ready programs instead.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import platform
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -24,7 +22,8 @@ import yaml
 
 from tests.e2e import definitions as sources
 from tests.e2e.definitions import CRDS, CURRENT, SETS
-from tests.zoo.golang import cache_directory, go
+from tests.zoo.build_cache import fill, kept
+from tests.zoo.golang import go
 
 SERVERS = Path(__file__).parent / "servers"
 CONTROLLERS = Path(__file__).parent / "controllers"
@@ -105,29 +104,23 @@ def suites() -> Path:
 
 
 def _kept_programs() -> Path:
-    return cache_directory() / f"servers-{_digest(SERVERS.rglob('*'))}"
+    return kept("servers", SERVERS.rglob("*"))
 
 
 def _kept_controllers() -> Path:
-    return cache_directory() / f"controllers-{_digest(CONTROLLERS.rglob('*'))}"
+    return kept("controllers", CONTROLLERS.rglob("*"))
 
 
 def _kept_helm() -> Path:
-    return cache_directory() / f"helm-{_digest(HELM.rglob('*'))}"
+    return kept("helm", HELM.rglob("*"))
 
 
 def _kept_suites() -> Path:
-    return cache_directory() / f"suites-{_digest([*SUITES.rglob('*'), Path(__file__)])}"
+    return kept("suites", [*SUITES.rglob("*"), Path(__file__)])
 
 
 def _kept_definitions() -> Path:
-    return cache_directory() / f"crds-{_digest([*CRDS.rglob('*'), Path(sources.__file__), Path(__file__)])}"
-
-
-def _digest(files: Iterable[Path]) -> str:
-    """Changes with the pinned versions, not with the compiler: these are not what is tested here."""
-    content = b"".join(path.read_bytes() for path in sorted(files) if path.is_file())
-    return hashlib.sha256(platform.machine().encode() + content).hexdigest()[:16]
+    return kept("crds", [*CRDS.rglob("*"), Path(sources.__file__), Path(__file__)])
 
 
 # --- Making them -----------------------------------------------------------------------------------------------------
@@ -142,33 +135,20 @@ def make() -> Iterator[str]:
         yield from _made("etcd, kube-apiserver and the kubelet's port-forward", _kept_programs(), _build_servers)
     yield from _made("Contour", _kept_controllers(), _build_controllers)
     yield from _made("Helm", _kept_helm(), _build_helm)  # last: it needs packages that the servers compiled
-    if not _kept_definitions().exists():
-        _into(_kept_definitions(), _fetch)
+    fill(_kept_definitions(), _fetch)
     yield f"definitions: {_kept_definitions()}"
-    if not _kept_suites().exists():
-        _into(_kept_suites(), _gather)
+    fill(_kept_suites(), _gather)
     yield f"tests and examples of others: {_kept_suites()}"
 
 
-def _made(what: str, kept: Path, build: Callable[[Path], None]) -> Iterator[str]:
-    if kept.exists():
-        yield f"{what}: {kept} (kept)"
+def _made(what: str, directory: Path, build: Callable[[Path], None]) -> Iterator[str]:
+    if directory.exists():
+        yield f"{what}: {directory} (kept)"
         return
     yield f"{what}: building; with nothing cached this takes some minutes"
     began = time.monotonic()
-    _into(kept, build)
-    yield f"{what}: {kept} ({time.monotonic() - began:.0f} s)"
-
-
-def _into(kept: Path, fill: Callable[[Path], None]) -> None:
-    """Fill a directory beside, then give it its name: what is there under that name is whole."""
-    fresh = kept.with_name(f"{kept.name}.{os.getpid()}")
-    fresh.mkdir(parents=True)
-    try:
-        fill(fresh)
-        fresh.rename(kept)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
+    fill(directory, build)
+    yield f"{what}: {directory} ({time.monotonic() - began:.0f} s)"
 
 
 def _build_servers(directory: Path) -> None:

@@ -1,4 +1,4 @@
-"""Java's JSSE, run from its one source file: the way to a real SSLv3 and 3DES on a machine of today."""
+"""Java's JSSE: the way to a real SSLv3 and 3DES on a machine of today."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, load_pem_private_key, pkcs12
 
 from tests.zoo.certificates import Pki, PrivateKey
-from tests.zoo.libraries import JAVA_GROUP, names
-from tests.zoo.processes import Launch, program
+from tests.zoo.libraries import JAVA_GROUP, java, names
+from tests.zoo.processes import Launch
 from tests.zoo.truth import SSL30, TLS10, TLS11, TLS12, TLS13, Settings
 
 SOURCE = Path(__file__).parent / "javaserver" / "Server.java"
@@ -23,7 +23,7 @@ def _java(name: str) -> str:
 
 
 def launch(settings: Settings, pki: Pki, address: str, port: int, directory: Path) -> Launch:
-    """``java Server.java`` compiles and runs in one go (JEP 330)."""
+    """Its key is in a file of its own, with a password."""
     certificate = x509.load_pem_x509_certificate(pki.certificate(settings.key).read_bytes())
     key = load_pem_private_key(pki.key(settings.key).read_bytes(), None)
     assert isinstance(key, PrivateKey)
@@ -36,8 +36,7 @@ def launch(settings: Settings, pki: Pki, address: str, port: int, directory: Pat
         "javax.net.ssl.keyStoreType": "PKCS12",
         "jdk.tls.namedGroups": ",".join(JAVA_GROUP[name] for name in settings.groups),
     }
-    argv = [program("java") or "java", "-Xshare:auto", "-XX:TieredStopAtLevel=1"]
-    argv += [f"-D{name}={value}" for name, value in properties.items()]
-    argv += [str(SOURCE), address, str(port), ",".join(_NAME[version] for version in settings.versions)]
+    argv = [*java(SOURCE), *(f"-D{name}={value}" for name, value in properties.items())]
+    argv += [SOURCE.stem, address, str(port), ",".join(_NAME[version] for version in settings.versions)]
     argv += [",".join(map(_java, names(settings))), settings.preference, settings.client_certificate]
     return Launch(argv=argv)

@@ -6,9 +6,7 @@ that hold what it accepts.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -18,8 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from tests.zoo import gnutls
+from tests.zoo.build_cache import built
 from tests.zoo.certificates import Pki
-from tests.zoo.golang import cache_directory
 from tests.zoo.processes import Launch, program
 from tests.zoo.truth import ELLIPTIC, GROUPS, OBSOLETE, SSL30, TLS10, TLS11, TLS12, TLS13, Key, Settings, Truth
 
@@ -136,14 +134,35 @@ def tomcat_missing() -> str | None:
 
 
 def launch_tomcat(settings: Settings, pki: Pki, address: str, port: int, directory: Path) -> Launch:
-    """``java TomcatServer.java``: one connector with a certificate of each kind."""
+    """One connector with a certificate of each kind."""
     protocols = "+".join({TLS12: "TLSv1.2", TLS13: "TLSv1.3"}[version] for version in settings.versions)
-    argv = [program("java") or "java", "-Xshare:auto", "-XX:TieredStopAtLevel=1", f"-Duser.dir={directory}"]
+    argv = [*java(_TOMCAT, *_JARS), f"-Duser.dir={directory}"]
     argv += [f"-Djdk.tls.namedGroups={','.join(JAVA_GROUP[name] for name in settings.groups)}"]
-    argv += ["-cp", ":".join(map(str, _JARS)), str(_TOMCAT), address, str(port), protocols]
+    argv += [_TOMCAT.stem, address, str(port), protocols]
     argv += [":".join(map(_openssl_name, names(settings))), settings.preference]
     argv += [str(path) for key in keys(settings) for path in (pki.certificate(key), pki.key(key))]
     return Launch(argv=argv)
+
+
+@cache
+def java(source: Path, *jars: Path) -> tuple[str, ...]:
+    """Command that runs the class of ``source``, but for its properties and its name. It is compiled on first use.
+
+    Raises ``subprocess.CalledProcessError`` with the compiler's words when it does not compile.
+    """
+    runtime = program("java") or "java"
+
+    def build(directory: Path) -> None:
+        argv = [runtime, "--module", "jdk.compiler/com.sun.tools.javac.Main", "-d", str(directory)]
+        subprocess.run([*argv, "-cp", _class_path(directory, *jars), str(source)], check=True, capture_output=True)
+
+    version = subprocess.run([runtime, "--version"], capture_output=True, text=True, check=True).stdout
+    classes = built(f"java-{source.stem}", [source, *jars], build, version)
+    return (runtime, "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-cp", _class_path(classes, *jars))
+
+
+def _class_path(*places: Path) -> str:
+    return ":".join(map(str, places))
 
 
 # --- lighttpd: wolfSSL (reads few signature schemes), mbedTLS 2.28 (reads the first eleven curves that it knows) -----
@@ -240,17 +259,17 @@ _FORGE = SOURCES / "forge"
 
 @cache
 def forge() -> Path:
-    """The directory with the server and its module, which npm fetches once.
+    """The directory with the server and its module, which npm downloads on first use.
 
     Raises ``subprocess.CalledProcessError`` with npm's words when it cannot.
     """
-    kept = _kept(_FORGE)
-    if not kept.exists():
-        fresh = _copied(_FORGE, kept)
+
+    def build(directory: Path) -> None:
+        shutil.copytree(_FORGE, directory, dirs_exist_ok=True)
         argv = [program("npm") or "npm", "install", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund"]
-        subprocess.run(argv, check=True, capture_output=True, cwd=fresh)
-        _keep(fresh, kept)
-    return kept
+        subprocess.run(argv, check=True, capture_output=True, cwd=directory)
+
+    return built("forge", _FORGE.iterdir(), build)  # the version of the module is in package.json, whatever npm's is
 
 
 def launch_forge(settings: Settings, pki: Pki, address: str, port: int, directory: Path) -> Launch:
@@ -309,20 +328,22 @@ S2N_POLICY = {TLS10: "20190214", TLS12: "20240503"}
 
 @cache
 def s2n() -> Path:
-    """The built server: the first build takes two minutes, later runs take the kept one.
+    """The server, built on first use in some two minutes.
 
     Raises ``subprocess.CalledProcessError`` with the compiler's words when it does not build.
     """
-    kept = _kept(_S2N)
-    if not kept.exists():
-        fresh = _copied(_S2N, kept)
-        target = fresh / "target"
-        argv = [program("cargo") or "cargo", "build", "--quiet", "--release", "--target-dir", str(target)]
-        subprocess.run(argv, check=True, capture_output=True, cwd=fresh)
-        (target / "release" / "zoo-s2n").rename(fresh / "zoo-s2n")
+    cargo = program("cargo") or "cargo"
+
+    def build(directory: Path) -> None:
+        shutil.copytree(_S2N, directory, dirs_exist_ok=True)
+        target = directory / "target"
+        argv = [cargo, "build", "--quiet", "--release", "--target-dir", str(target)]
+        subprocess.run(argv, check=True, capture_output=True, cwd=directory)
+        (target / "release" / "zoo-s2n").rename(directory / "zoo-s2n")
         shutil.rmtree(target)
-        _keep(fresh, kept)
-    return kept / "zoo-s2n"
+
+    version = subprocess.run([cargo, "--version"], capture_output=True, text=True, check=True).stdout
+    return built("s2n", _S2N.rglob("*"), build, version) / "zoo-s2n"
 
 
 def launch_s2n(settings: Settings, pki: Pki, address: str, port: int, directory: Path) -> Launch:
@@ -330,26 +351,3 @@ def launch_s2n(settings: Settings, pki: Pki, address: str, port: int, directory:
     argv = [str(s2n()), f"{address}:{port}", S2N_POLICY[min(settings.versions)], settings.client_certificate]
     argv += [str(path) for key in keys(settings) for path in (pki.certificate(key), pki.key(key))]
     return Launch(argv=argv)
-
-
-# --- What is built once, outside of the clone ------------------------------------------------------------------------
-
-
-def _kept(source: Path) -> Path:
-    content = b"".join(path.read_bytes() for path in sorted(source.rglob("*")) if path.is_file())
-    return cache_directory() / f"{source.name}-{hashlib.sha256(content).hexdigest()[:16]}"
-
-
-def _copied(source: Path, kept: Path) -> Path:
-    fresh = kept.with_suffix(f".{os.getpid()}")
-    shutil.rmtree(fresh, ignore_errors=True)
-    return Path(shutil.copytree(source, fresh))
-
-
-def _keep(fresh: Path, kept: Path) -> None:
-    try:
-        fresh.rename(kept)
-    except OSError:  # another worker was faster
-        if not kept.exists():
-            raise
-        shutil.rmtree(fresh)
