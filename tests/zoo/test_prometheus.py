@@ -65,6 +65,7 @@ def names(server: Prometheus, promql: str) -> set[str]:
     return {dict(labels)["certificate_name"] for labels in server.query(promql)}
 
 
+@pytest.mark.slow
 def test_the_enhancements_queries_and_their_like(server: Prometheus) -> None:
     """Each that a scanner can answer, with what the samples hold."""
     assert names(server, f'{INFO}{{algorithm="RSA",key_size!="4096"}}') == {
@@ -90,6 +91,7 @@ def test_the_enhancements_queries_and_their_like(server: Prometheus) -> None:
     assert every == len(list(samples.rows()))
 
 
+@pytest.mark.slow
 def test_the_labels_are_the_enhancements(server: Prometheus) -> None:
     (labels,) = server.query(f'{INFO}{{certificate_name="kube-apiserver-lb-signer"}}')
     assert dict(labels) == {
@@ -111,6 +113,7 @@ def documented() -> list[str]:
     return [each for each in (*indented, *quoted) if not NO_QUERY.search(each)]
 
 
+@pytest.mark.slow
 def test_every_documented_query_is_one_and_asks_for_families_that_exist(server: Prometheus) -> None:
     asked = documented()
     assert len(asked) >= 15
@@ -133,6 +136,7 @@ def test_promtool_finds_nothing_to_complain_of(tmp_path: Path) -> None:
     assert (run.returncode, run.stdout + run.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_a_rotation_between_two_scans_is_seen(scraped: tuple[Prometheus, Path]) -> None:
     """The last test of the file: the certificates are others from here on."""
     server, file = scraped
