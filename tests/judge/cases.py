@@ -1,7 +1,11 @@
-"""Cases for rules: a listener without fault under a made-up Intermediate; each test states its deviation alone."""
+"""Cases for rules: a listener without fault under a made-up Intermediate; each test states its deviation alone.
+
+The samples have every fact that a rule may read; ``EMPTY`` has the exceptions. A new field gets its value here.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
@@ -11,7 +15,7 @@ from scanner.kube.tls_profile import Profile
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Because, Expectation
 from scanner.model.finding import Finding
-from scanner.model.observation import Answers, Observation, Reach
+from scanner.model.observation import Answers, Attempt, Observation, Reach
 from scanner.model.rule import Case
 from scanner.model.scan_policy import Policy
 from scanner.tls.certificate import CertificateFacts
@@ -48,6 +52,7 @@ LEAF = CertificateFacts(
     sha256=sha256(b"leaf").hexdigest(),
     subject="CN=a.example",
     issuer="CN=Some CA",
+    serial=0x1A2B3C,
     dns_names=("a.example",),
     ip_addresses=(),
     other_names=(),
@@ -56,14 +61,24 @@ LEAF = CertificateFacts(
     key_algorithm="ECDSA",
     key_size=256,
     curve="P-256",
+    key_sha256=sha256(b"key of leaf").hexdigest(),
     signature="ecdsa-with-SHA256",
     signature_hash="SHA256",
     is_ca=False,
     extended_key_usage=("serverAuth",),
 )
 
-ISSUER = replace(LEAF, der=b"issuer", subject="CN=Some CA", issuer="CN=Root", is_ca=True, dns_names=())
-ROOT = replace(ISSUER, der=b"root", subject="CN=Root", issuer="CN=Root")
+ISSUER = replace(
+    LEAF,
+    der=b"issuer",
+    sha256=sha256(b"issuer").hexdigest(),
+    key_sha256=sha256(b"key of issuer").hexdigest(),
+    subject="CN=Some CA",
+    issuer="CN=Root",
+    is_ca=True,
+    dns_names=(),
+)
+ROOT = replace(ISSUER, der=b"root", sha256=sha256(b"root").hexdigest(), subject="CN=Root", issuer="CN=Root")
 
 
 def answers(accepted: tuple[int, ...], asked: set[int] | None = None, unasked: str | None = None) -> Answers:
@@ -95,9 +110,32 @@ CONFORMING = Observation(
         TLS12: answers(TLS12_SUITES, all_suites(TLS12)),
     },
     groups={TLS13: answers(ALLOWED_GROUPS, all_groups()), TLS12: answers(ALLOWED_GROUPS[1:], all_groups())},
+    preference={TLS12: "server"},
     client_certificate="none",
+    alpn="http/1.1",
+    ocsp_stapled=False,
     chain=(LEAF, ISSUER),
+    attempts=(Attempt(offer="TLS 1.3", reply="ServerHello", seconds=0.1),),
 )
+
+EMPTY: Mapping[str, str] = {
+    "ip_addresses": "one name is enough",
+    "other_names": "one name is enough",
+    "unreadable": "every field is readable",
+    "detail": "evidence of a failure",
+    "protocol": "it speaks TLS from the first byte",
+    "negotiated": "repeats versions, suites and groups, which cases change",
+    "other_chains": "it has one certificate",
+    "untrusted_client": "it requests no client certificate",
+    "request_without_certificate": "it requests no client certificate",
+    "request_untrusted": "it requests no client certificate",
+    "cleartext": "needs --active-http",
+    "plain_port": "needs --active-http",
+    "answered": "needs --active-http",
+    "strays": "no other name is required",
+    "stopped": "the scan was complete",
+}
+"""Fields of ``LEAF`` and ``CONFORMING`` without a value, and why. A rule on any other field judges these samples."""
 
 BECAUSE_OBJECT = Because(source="APIServer/cluster", field="spec.tlsSecurityProfile", said="Intermediate")
 BECAUSE_ARGUMENT = Because(source="--profile", field="", said="intermediate")

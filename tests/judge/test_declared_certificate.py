@@ -39,14 +39,15 @@ def test_the_same_certificate_passes() -> None:
     assert "Secret/shop/web-tls" in found.message
 
 
-def test_one_that_was_rotated_and_not_loaded_fails_with_both() -> None:
-    found = said(ROTATED)
+@pytest.mark.parametrize(("serial", "shown"), [(0x1A2B3C, "1a2b3c"), (None, "not readable")])
+def test_one_that_was_rotated_and_not_loaded_fails_with_both(serial: int | None, shown: str) -> None:
+    found = said(ROTATED, observation={"chain": (replace(LEAF, serial=serial),)})
     assert (found.verdict, found.severity, found.status) == ("fail", "medium", "violation")
     assert (
         "still serves the previous certificate, although its Secret was rotated 2026-11-19 12:00 UTC" in found.message
     )
     assert found.expected == (f"Secret/shop/web-tls data[tls.crt]: serial number 6, SHA-256 {'ab' * 32}",)
-    assert found.observed == (f"served: serial number not readable, SHA-256 {LEAF.sha256}",)
+    assert found.observed == (f"served: serial number {shown}, SHA-256 {LEAF.sha256}",)
     assert found.reproduce
 
 

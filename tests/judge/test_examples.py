@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,10 +15,11 @@ from scanner.files import yaml_values
 from scanner.judge import RULES, judge
 from scanner.judge.sslyze_result import DEEP_RULES
 from scanner.judge.tls_parameters import PQ_READINESS
+from scanner.kube.maybe import Unknown
 from scanner.lint.fields import FIELD_RULES
-from scanner.model.rule import Rule
-from tests.judge.cases import finding
-from tests.judge.examples import TABLES, WORDS, case_of
+from scanner.model.rule import Case, Rule
+from tests.judge.cases import ISSUER, finding
+from tests.judge.examples import WORDS, case_of, certificate
 from tests.lint.examples import examples, linted
 
 EACH = pytest.mark.parametrize("rule", [*RULES, *DEEP_RULES], ids=lambda rule: rule.id)
@@ -25,8 +29,11 @@ SILENT = ("tls-withheld", "backend-fail-open", "policy-override")
 QUIET = "# Nothing is reported\n"
 
 
+described = cache(case_of)
+
+
 def verdicts(rule: Rule, text: str) -> set[str]:
-    return {each.verdict for each in rule.check(rule, case_of(text))}
+    return {each.verdict for each in rule.check(rule, described(text))}
 
 
 @EACH
@@ -79,11 +86,48 @@ def test_the_configuration_in_the_examples_is_valid(rule: Rule, tmp_path: Path) 
                 assert objects or kind == "GatewayClass"  # no rule has it as its subject
 
 
-def test_a_word_means_one_thing() -> None:
-    assert len(WORDS) == sum(map(len, TABLES))
+WRONG = {
+    "version: [TLSv1.2]": "unknown word 'version': add it to WORDS in tests/judge/examples.py",
+    "certificate: {expires: in 10 days}": "'expires': add it to CERTIFICATE_WORDS in tests/judge/examples.py",
+    "certificate: {ends: tomorrow}": "'tomorrow' is no time",
+    "certificate: {serial: one}": "Expected `int | null`",
+    "expectation: {certificates: {}}": "unknown field 'certificates' of Expectation",
+    "expectation: {plainPort: {port: 80, path: /, owed: null, because: a, paths: []}}": "unknown field 'paths'",
+    "heartbleed: maybe": "'maybe' is neither 'vulnerable' nor 'not vulnerable'",
+    "kind: Secret": "unknown word 'Secret': add it to KINDS in tests/judge/examples.py",
+}
 
 
-@pytest.mark.parametrize("text", ["version: [TLSv1.2]", "certificate: {expires: in 10 days}", "heartbleed: maybe"])
-def test_a_word_that_nobody_knows_is_not_passed_over(text: str) -> None:
-    with pytest.raises(KeyError):
+@pytest.mark.parametrize("text", WRONG)
+def test_an_unknown_word_or_value_is_an_error(text: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(WRONG[text])):
         case_of(text)
+
+
+def test_an_error_has_the_page_with_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(WORDS, "robot")
+    (text,) = examples(next(each for each in DEEP_RULES if each.id == "vuln-robot"), "fails")
+    with pytest.raises(ValueError, match="unknown word 'robot'") as caught:
+        case_of(text)
+    (note,) = caught.value.__notes__
+    assert re.fullmatch(r"docs/rules/vuln-robot\.md:\d+: robot: vulnerable", note)
+
+
+FIELDS: Mapping[str, Callable[[Case], object]] = {
+    "alpn: h2": lambda case: case.observation.alpn == "h2",
+    "clientCertificate: {unknown: none}": lambda case: case.observation.client_certificate == Unknown("none"),
+    "certificate: {serial: -5, isCA: true, keySize: null}": lambda case: (
+        case.observation.chain == (certificate({"isCA": True, "keySize": None, "serialNumber": -5}), ISSUER)
+    ),
+    "expectation: {clientCertificate: required, certificate: {names: [b.example]}}": lambda case: (
+        case.expectation.client_certificate == "required" and case.expectation.certificate.names == ("b.example",)
+    ),
+    "policy: {minRsaBits: 3072}": lambda case: case.policy.min_rsa_bits == 3072,
+    "opinion: {flaws: {robot: true}}": lambda case: case.opinion and case.opinion.flaws == {"robot": True},
+    "endpoint: {certainty: candidate}": lambda case: case.endpoint.certainty == "candidate",
+}
+
+
+@pytest.mark.parametrize("text", FIELDS)
+def test_each_field_is_a_word(text: str) -> None:
+    assert FIELDS[text](case_of(text))

@@ -11,6 +11,7 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 import scanner.judge
 from scanner.judge import RULES, judge, rule
@@ -26,7 +27,7 @@ from scanner.tls.certificate import parse_certificate
 from scanner.tls.codepoints import TLS10, TLS12, TLS13, VERSIONS
 from scanner.values import replace
 from tests.certs import Authority
-from tests.judge.cases import CONFORMING, LEAF, NOW, PROFILE, ROOT, answers, case, forbidden_suites
+from tests.judge.cases import CONFORMING, EMPTY, LEAF, NOW, PROFILE, ROOT, answers, case, forbidden_suites
 from tests.properties import at_most
 
 HERE = Path(__file__).parent
@@ -39,6 +40,12 @@ def test_a_listener_without_fault_passes() -> None:
     assert (judged.verdict, judged.status) == ("pass", "ok")
     assert [f.rule for f in judged.findings if f.verdict == "pass"]
     assert {f.verdict for f in judged.findings} <= {"pass", "not_applicable"}
+
+
+def test_the_samples_have_every_fact() -> None:
+    samples = (*structs.asdict(LEAF).items(), *structs.asdict(CONFORMING).items())
+    empty = [name for name, value in samples if isinstance(value, Unknown) or value in (None, "", (), {})]
+    assert sorted(empty) == sorted(EMPTY), "tests/judge/cases.py: give the field a value, or EMPTY the reason for none"
 
 
 def test_one_failing_rule_fails_the_endpoint() -> None:
