@@ -30,6 +30,8 @@ class Format(Struct, Generic[R], frozen=True, kw_only=True):
     function: str = "write"
     mode: int | None = None
     """Permissions of a new file; None: what the umask leaves."""
+    every_endpoint: bool = True
+    """False for a format of a scan that leaves out endpoints, such as those that could not be scanned."""
 
     def write(self, report: R, out: TextIO, **options: object) -> None:
         """Write the whole report, row by row. Text and JSON take ``options``."""
@@ -53,7 +55,12 @@ _SCAN: tuple[Format[Report], ...] = (
         module="scanner.report.formats.policy_reports",
         function="write_policy_reports",
     ),
-    Format(name="cyclonedx", file_name="cbom.cdx.json", module="scanner.report.formats.cyclonedx"),
+    Format(
+        name="cyclonedx",
+        file_name="cbom.cdx.json",
+        module="scanner.report.formats.cyclonedx",
+        every_endpoint=False,
+    ),
     Format(name="controls", file_name="controls.md", module="scanner.report.formats.control_results"),
 )
 _TLS_SCANNER: tuple[Format[Report], ...] = tuple(

@@ -199,7 +199,7 @@ def test_the_kubelets_number_in_the_pod_network_is_no_kubelet() -> None:
         assert found is not None
         assert found.component == "metrics-server"
     for catalogue in CATALOGUES.values():
-        assert catalogue.find("cert-manager", ("cert-manager-webhook",), 10250, on_node=False) is None
+        assert catalogue.find("made-up", ("made-up-webhook",), 10250, on_node=False) is None
 
 
 @pytest.mark.parametrize("port", [53, 6080, 6180, 6181, 9107, 9122, 9537, 10248, 10255, 10256, 22624, 4789, 6081])
@@ -212,7 +212,7 @@ def test_nobody_expects_tls_where_there_never_is_any(port: int) -> None:
 def test_a_workload_of_a_user_is_nobody_s_component() -> None:
     for catalogue in CATALOGUES.values():
         for port in (443, 6443, 8443, 10250, 10256):
-            assert catalogue.find("shop", ("router-default",), port, on_node=True) is None
+            assert catalogue.find("made-up", ("router-default",), port, on_node=True) is None
 
 
 def test_only_haproxy_takes_a_list_of_tls_1_3_suites() -> None:
@@ -332,6 +332,11 @@ def test_a_listener_has_what_its_component_says_and_its_own() -> None:
     assert (api.server_names, api.governor) == (("vault.svc",), "own")
     assert (metrics.workloads, metrics.speaks, api.speaks) == (("vault-?",), "plain", "tls")
     assert parsed(OWN_FILE).find("vault", ("vault-10",), 9091, on_node=False) is None
+
+
+def test_an_entry_from_elsewhere_has_its_own_source() -> None:
+    text = OWN_FILE.replace("own\n", "own\n    source: a manual\n").replace("[9091]", "[9091], source: a capture")
+    assert [each.source for each in parsed(text).listeners] == ["a manual", "a capture", "our runbook"]
 
 
 REFUSED = {
