@@ -1,7 +1,4 @@
-"""Stories: small clusters as YAML, and what each of their endpoints owes.
-
-``tests/clusters/README.md`` says what the fields mean.
-"""
+"""Small clusters as YAML, and what is required of each of their endpoints: ``tests/clusters/README.md``."""
 
 from __future__ import annotations
 
@@ -32,6 +29,14 @@ from tests.yaml_documents import LOADER, documents
 
 CLUSTERS = Path(__file__).parent.parent / "clusters"
 TAKEN_AT = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+TOP = {"about", "distribution", "absent", "unreadable", "version", "policy", "wishes", "endpoints"}
+PLACE = {"node", "address", "pod", "component", "segment", "labels", "subject", "origins"}
+COMPARED = {"standing", "adherence", "client_certificate", "tls13_suites_configurable", "overridden"}
+"""Fields of an endpoint that are equal to those of its ``Expectation``."""
+CHECKED = {
+    *("owes", "unknown", "binding", "min", "suites", "groups", "with", "alternatives", "skewed", "cause"),
+    *("because", "remarks", "all_remarks"),
+}
 _OPENSHIFT = ("config.openshift.io", "operator.openshift.io", "machineconfiguration.openshift.io", "route.openshift.io")
 
 
@@ -52,14 +57,26 @@ class Story:
 
 
 def names() -> list[str]:
-    """Every story that this stage can tell."""
+    """Every cluster with an ``expected.yaml``."""
     return sorted(path.parent.name for path in CLUSTERS.glob("*/expected.yaml"))
 
 
 @cache
 def expected(name: str) -> dict[str, Any]:
     """What ``expected.yaml`` says."""
-    said: dict[str, Any] = strictly((CLUSTERS / name / "expected.yaml").read_text())
+    return _checked(name, strictly((CLUSTERS / name / "expected.yaml").read_text()))
+
+
+def _checked(name: str, said: dict[str, Any]) -> dict[str, Any]:
+    """Raises ``ValueError`` for a field that no test reads."""
+    unknown = [(name, field) for field in said.keys() - TOP]
+    for key, fields in said["endpoints"].items():
+        unknown += [(key, field) for field in (fields or {}).keys() - PLACE - COMPARED - CHECKED]
+    if unknown:
+        place, field = min(unknown)
+        raise ValueError(
+            f"tests/clusters/{name}/expected.yaml: {place}: unknown field {field!r}: tests/clusters/README.md has them"
+        )
     return said
 
 

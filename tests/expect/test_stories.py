@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,19 +24,24 @@ from scanner.values import replace
 from tests.expect import stories
 from tests.report.golden import assert_golden
 
-CASES = [(story, name) for story in stories.names() for name in stories.expected(story)["endpoints"]]
 
-
-@pytest.mark.parametrize(("story", "name"), CASES, ids=[f"{story}-{name}" for story, name in CASES])
-def test_what_an_endpoint_owes(story: str, name: str) -> None:
+@pytest.mark.parametrize("story", stories.names())
+def test_each_endpoint_owes_what_is_expected(story: str) -> None:
     told = stories.load(story)
-    wanted, owed = told.expected[name], told.owed(name)
+    for name, wanted in told.expected.items():
+        try:
+            _owes(told.owed(name), wanted)
+        except Exception as error:
+            error.add_note(f"tests/clusters/{story}/expected.yaml: {name} (tests/clusters/README.md has the fields)")
+            raise
+
+
+def _owes(owed: Expectation, wanted: Mapping[str, Any]) -> None:
     reasons = [f"{each.source} {each.field}: {each.said}; {each.beat}" for each in owed.because]
     assert owed.binding == wanted["binding"], reasons
     _profile(owed, wanted.get("owes"), wanted.get("unknown"))
-    for field in ("standing", "adherence", "client_certificate", "tls13_suites_configurable", "overridden"):
-        if field in wanted:
-            assert getattr(owed, field) == wanted[field], (field, reasons)
+    for field in wanted.keys() & stories.COMPARED:
+        assert getattr(owed, field) == wanted[field], (field, reasons)
     if "min" in wanted:
         assert version_name(_known(owed).min_version) == wanted["min"]
     if "suites" in wanted:
@@ -43,10 +50,8 @@ def test_what_an_endpoint_owes(story: str, name: str) -> None:
         assert _known(owed).groups == tuple(group_code(each) for each in wanted["groups"])
     if "with" in wanted:
         assert {suite_code(each) for each in wanted["with"]} <= set(_known(owed).suites)
-    if "alternatives" in wanted:
-        assert [each.name for each in owed.alternatives] == wanted["alternatives"]
-    if "skewed" in wanted:
-        assert [each.name for each in owed.skewed] == wanted["skewed"]
+    for field in wanted.keys() & {"alternatives", "skewed"}:
+        assert [each.name for each in getattr(owed, field)] == wanted[field]
     if "cause" in wanted:
         assert (owed.lever.told or None if owed.lever else None) == wanted["cause"]
     _said(wanted.get("because", ()), reasons)
@@ -302,6 +307,21 @@ def test_microshift_adds_a_suite_where_http2_would_have_none(listed: str, added:
     told = Expectations(snapshot, load_catalogue("microshift"), ScanPolicy(), endpoints=(where,)).of(where)
     profile = _known(told)
     assert {code for code in profile.suites if not is_tls13(code)} - {suite_code(listed)} == added
+
+
+def test_a_key_that_is_there_twice_is_refused() -> None:
+    with pytest.raises(ValueError, match="a is there twice"):
+        stories.strictly("endpoints: {a: {}, b: {}, a: {}}")
+
+
+@pytest.mark.parametrize("text", ["endpoints: {a: {owed: b}}", "endpoints: {}\nnote: a"])
+def test_an_unknown_field_is_refused(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stories, "CLUSTERS", tmp_path)
+    (tmp_path / "made-up").mkdir()
+    (tmp_path / "made-up/cluster.yaml").touch()
+    (tmp_path / "made-up/expected.yaml").write_text(text)
+    with pytest.raises(ValueError, match=r"made-up/expected.yaml: (a|made-up): unknown field '(owed|note)'"):
+        stories.expected("made-up")
 
 
 def _deciding(owed: Expectation) -> list[Because]:

@@ -99,11 +99,6 @@ def test_discovery_finds_endpoints_of_the_stories() -> None:
     assert len(found) >= 10
 
 
-def test_a_key_that_is_there_twice_is_refused() -> None:
-    with pytest.raises(ValueError, match="a is there twice"):
-        stories.strictly("endpoints: {a: {}, b: {}, a: {}}")
-
-
 def summary(owed: Expectation) -> tuple[object, ...]:
     profile = owed.profile.reason if isinstance(owed.profile, Unknown) else (owed.profile.name, owed.profile.suites)
     return profile, owed.binding, owed.standing, owed.adherence, owed.component
