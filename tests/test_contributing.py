@@ -1,4 +1,4 @@
-"""The documents for contributors name files that exist."""
+"""The documents for contributors name files that exist, and what they ask to list is listed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
+
+from scanner.report import FORMATS, LINT_FORMATS
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = ("CONTRIBUTING.md", "docs/architecture.md")
@@ -21,3 +23,9 @@ def test_every_path_exists(document: str) -> None:
     named = paths((ROOT / document).read_text())
     assert len(named) >= 10
     assert [each for each in named if not (ROOT / each).exists()] == []
+
+
+def test_every_format_is_in_the_table_of_formats() -> None:
+    cells = re.findall(r"^\| ([a-z, ]+) \| (?:scan|lint)", (ROOT / "docs/formats.md").read_text(), re.MULTILINE)
+    listed = {name for cell in cells for name in cell.split(", ")}
+    assert {*FORMATS, *LINT_FORMATS} - listed == set(), "docs/formats.md: add a row to the first table"
