@@ -246,7 +246,7 @@ def test_ids_are_what_they_always_were() -> None:
         "backend-identity",
         "backend-fail-open",
         "policy-override",
-    ]
+    ], "tests/judge/test_judge.py: add the id of a new rule to this list, at its place in RULES"
 
 
 @pytest.mark.parametrize("each", RULES, ids=lambda each: each.id)

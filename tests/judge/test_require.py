@@ -111,7 +111,7 @@ def test_ids_are_what_they_always_were() -> None:
         "require-pki-coverage",
         "waiver-unused",
         "waiver-expired",
-    ]
+    ], "tests/judge/test_require.py: add the id of a new rule to this list, at its place in SCAN_RULES"
 
 
 @pytest.mark.parametrize("each", SCAN_RULES, ids=lambda each: each.id)
