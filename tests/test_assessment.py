@@ -24,6 +24,8 @@ from tests.judge.cases import CONFORMING
 from tests.servers import ordinary, tls_listener
 from tests.test_certificates import ETCD, LEAF
 
+pytestmark = pytest.mark.crypto
+
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
 

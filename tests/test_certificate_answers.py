@@ -27,6 +27,8 @@ from tests.judge.cases import CONFORMING, ENDPOINT
 from tests.pki.objects import secret
 from tests.report import cluster_samples
 
+pytestmark = pytest.mark.crypto
+
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 OPERATOR = "openshift-kube-apiserver-operator"
 P384 = {"key": {"algorithm": "ECDSA", "ecdsa": {"curve": "P384"}}}

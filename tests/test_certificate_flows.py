@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any, Literal
 
+import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from scanner.certificates import READS, Certificates
@@ -20,6 +21,8 @@ from scanner.model.finding import Finding
 from scanner.values import replace
 from tests.certs import Authority
 from tests.pki.objects import coded, secret
+
+pytestmark = pytest.mark.crypto
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 Key = Literal["rsa2048", "rsa4096", "p256", "p384"]

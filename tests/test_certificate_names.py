@@ -16,6 +16,8 @@ from scanner.pki.inventory import Entry
 from tests.pki.names_story import ROWS, Row, certificate
 from tests.pki.objects import secret
 
+pytestmark = pytest.mark.crypto
+
 ELSEWHERE = "openshift-kube-apiserver/kept-apart"
 """A Secret of the platform that nobody knows by name."""
 

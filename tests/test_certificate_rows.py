@@ -18,6 +18,8 @@ from scanner.values import replace
 from tests.pki.making import made
 from tests.pki.test_inventory import NOW, PKI_OBJECT, SECRET, inventory
 
+pytestmark = pytest.mark.crypto
+
 LEAF = made("172.30.0.1", "kube-apiserver-localhost-signer", eku=("serverAuth",), sans=("localhost",))
 BUNDLE = Reference(kind="ConfigMap", namespace="openshift-config-managed", name="kube-apiserver-server-ca")
 

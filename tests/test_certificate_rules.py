@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
 from scanner.certificates import READS, Certificates
 from scanner.kube.kinds import KINDS, SECRET, Kind
 from scanner.kube.objects import KubeObject
@@ -21,6 +23,8 @@ from tests.judge.cases import CONFORMING, PROFILE
 from tests.pki.objects import secret
 from tests.pki.test_inventory import GATE
 from tests.test_certificates import ETCD
+
+pytestmark = pytest.mark.crypto
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 AGO = NOW - timedelta(days=100)

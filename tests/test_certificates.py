@@ -26,6 +26,8 @@ from tests.judge.cases import CONFORMING, PROFILE
 from tests.pki.making import made
 from tests.pki.test_inventory import GATE, PKI_OBJECT
 
+pytestmark = pytest.mark.crypto
+
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 ETCD = Endpoint(
     id="StaticPod/openshift-etcd/etcd:2379", instance="x", address="10.0.0.1", port=2379, component="etcd",

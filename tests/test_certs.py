@@ -10,6 +10,8 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from tests.certs import HOSTILE_NAMES, Authority, hostile, not_a_certificate, weakly_signed
 
+pytestmark = pytest.mark.crypto
+
 
 @pytest.mark.parametrize("name", ["sha1", "md5"])
 def test_weakly_signed_verifies_with_the_weak_hash(name: Literal["sha1", "md5"]) -> None:

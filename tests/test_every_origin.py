@@ -22,6 +22,8 @@ from scanner.values import replace
 from tests.certs import Authority
 from tests.judge.cases import CONFORMING, PROFILE
 
+pytestmark = pytest.mark.crypto
+
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 GOOD, BAD = Authority("Good", now=NOW - timedelta(days=2)), Authority("Bad", now=NOW - timedelta(days=2))
 LEAF = parse_certificate(GOOD.leaf(names=("web.shop.svc", "web.example")).der)

@@ -13,6 +13,8 @@ import pytest
 
 from tests.hostile import CERTIFICATES, LISTENERS
 
+pytestmark = pytest.mark.crypto
+
 STANDSTILL = 0.1
 """Seconds of the processor in which nobody else gets a turn."""
 MEMORY = 300

@@ -9,6 +9,8 @@ from scanner.kube.profile_catalogue import load_profile
 from scanner.model.endpoint import Endpoint, Target
 from tests.servers import ordinary
 
+pytestmark = pytest.mark.crypto
+
 PROFILE = load_profile("intermediate@4.22")
 
 

@@ -33,6 +33,8 @@ from scanner.values import replace
 from tests.certs import Authority
 from tests.servers import closed_port, ordinary, say, scripted, silent, tls_listener
 
+pytestmark = pytest.mark.crypto
+
 PROFILE = load_profile("intermediate@4.22")
 SETTINGS = Settings(profile=PROFILE.name, mode="verdict", limits=Limits(timeout=2))
 OWED = TargetRequirements(profile=PROFILE)

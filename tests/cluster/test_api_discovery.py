@@ -11,6 +11,8 @@ from scanner.kube import kinds
 from scanner.kube.kinds import CLUSTER_VERSION, GATEWAY, POD, ROUTE, TLS_ROUTE
 from tests.cluster.api import LIMITS, Answer, Api, Asked, ok, refused, running
 
+pytestmark = pytest.mark.crypto
+
 APPS = {"metadata": {"name": "apps"}, "versions": [{"version": "v1", "resources": [{"resource": "deployments"}]}]}
 
 

@@ -23,6 +23,8 @@ from scanner.values import replace
 from tests.certs import Authority
 from tests.cluster.api import LIMITS, Answer, Api, Asked, authority, in_turn, named, ok, refused, running
 
+pytestmark = pytest.mark.crypto
+
 
 def only(token: str) -> Api:
     """An API server that knows one token."""

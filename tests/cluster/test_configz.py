@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from scanner.cluster import load, read, save
 from scanner.kube.kinds import KUBELET_CONFIGZ, LOCAL_KINDS, NODE
 from scanner.kube.snapshot import with_local_files
 from tests.cluster.api import LIMITS, Answer, Api, Asked, named, running
+
+pytestmark = pytest.mark.crypto
 
 TOLD = {"tlsMinVersion": "VersionTLS13", "tlsCipherSuites": ["TLS_AES_128_GCM_SHA256"], "staticPodURL": "http://x"}
 

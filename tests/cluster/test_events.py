@@ -9,6 +9,8 @@ from scanner.cluster.events import warnings
 from scanner.model.pem import REMOVED
 from tests.cluster.api import LIMITS, Answer, Api, Asked, ok, refused, running
 
+pytestmark = pytest.mark.crypto
+
 TOLD = {
     "metadata": {"name": "web.17", "namespace": "shop", "annotations": {"a": "b"}},
     "type": "Warning",

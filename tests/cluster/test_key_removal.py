@@ -18,6 +18,8 @@ from scanner.kube.objects import Fields
 from scanner.model.pem import REMOVED
 from tests.certs import Authority
 
+pytestmark = pytest.mark.crypto
+
 ROOT = Authority("Root")
 CLIENT = ROOT.leaf(names=("admin",), eku=("clientAuth",))
 

@@ -16,6 +16,8 @@ from scanner.kube.kinds import SECRET
 from scanner.kube.objects import KubeObject
 from tests.certs import Authority
 
+pytestmark = pytest.mark.crypto
+
 LEAF = Authority("Root").leaf(names=("a.example",))
 PEM, KEY = LEAF.pem, LEAF.key_pem
 

@@ -15,6 +15,8 @@ from scanner.cluster.snapshot_objects import kept
 from scanner.kube.kinds import ROUTE
 from tests.certs import Authority
 
+pytestmark = pytest.mark.crypto
+
 ROOT = Authority("Root")
 WEB, OTHER = ROOT.leaf(names=("web.example",)), ROOT.leaf(names=("other.example",))
 CERTIFICATE, KEY = WEB.pem.decode(), WEB.key_pem.decode()

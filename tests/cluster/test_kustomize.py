@@ -11,6 +11,8 @@ from scanner.cluster.manifest_documents import Manifests
 from scanner.kube.kinds import ROUTE
 from tests.cluster.test_lint_input import route, told, tree
 
+pytestmark = pytest.mark.crypto
+
 PATCH = route("a") + "spec: {host: b.example.com}\n"
 BASE = {"base/kustomization.yaml": "resources: [a.yaml]\n", "base/a.yaml": route("a") + "spec: {host: a.example.com}\n"}
 

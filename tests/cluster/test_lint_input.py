@@ -23,6 +23,8 @@ from scanner.files import yaml_values
 from scanner.kube.kinds import GATEWAY, ROUTE, SECRET
 from tests.cluster.test_retention import JSON
 
+pytestmark = pytest.mark.crypto
+
 KINDS = (GATEWAY, ROUTE, SECRET)
 ROUTE_TEXT = "apiVersion: route.openshift.io/v1\nkind: Route\nmetadata: {name: %s}\n"
 

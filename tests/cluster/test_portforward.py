@@ -30,6 +30,8 @@ from scanner.errors import ClusterError
 from tests.cluster.api import LIMITS, Api, Asked, Upgrade, refused, running
 from tests.forwarding import forward
 
+pytestmark = pytest.mark.crypto
+
 PORT = (8443).to_bytes(2, "little")
 
 

@@ -17,6 +17,8 @@ from scanner.kube.kinds import CONFIG_MAP, ENDPOINT_SLICE, POD, Kind
 from scanner.kube.objects import Fields
 from tests.cluster.test_retention import JSON, OBJECTS
 
+pytestmark = pytest.mark.crypto
+
 PROJECTED = tuple(kind for kind, shape in SHAPES.items() if isinstance(shape, Only))
 
 

@@ -17,6 +17,8 @@ from scanner.kube.kinds import OPEN_REPORTS
 from scanner.report.formats.policy_reports import MANAGED_BY
 from tests.cluster.api import LIMITS, Answer, Api, Asked, ok, refused, running
 
+pytestmark = pytest.mark.crypto
+
 ROOT = "/apis/openreports.io/v1alpha1"
 SCANNER = Path(__file__).parents[2] / "scanner"
 LABELS = dict([MANAGED_BY])

@@ -18,6 +18,8 @@ from scanner.kube.objects import KubeObject
 from scanner.model.pem import Parser
 from tests.certs import Authority
 
+pytestmark = pytest.mark.crypto
+
 BLOCK = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIKEYMATERIAL\n-----END EC PRIVATE KEY-----\n"
 WORDS = (
     "metadata", "name", "namespace", "annotations", "labels", "spec", "status", "containers", "env", "value", "args",

@@ -6,12 +6,16 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
+
 from scanner.cluster import load, read, save
 from scanner.kube.kinds import ACCESS_REVIEW, LOCAL_KINDS, ROUTE
 from scanner.kube.rbac import Review, reviews
 from scanner.kube.snapshot import Snapshot, with_local_files
 from scanner.values import replace
 from tests.cluster.api import LIMITS, Answer, Api, Asked, named, refused, running
+
+pytestmark = pytest.mark.crypto
 
 PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 GET = Review(user="system:serviceaccount:a:b", verb="get", resource="secrets", namespace="shop", name="web")

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from scanner.cluster.secret_contents import revocation_lists
 from tests.certs import Authority
 
+pytestmark = pytest.mark.crypto
+
 ROOT = Authority("Root")
 START = datetime(2026, 1, 1, tzinfo=UTC)
 BUILDER = CertificateRevocationListBuilder(ROOT.certificate.subject, START, START + timedelta(days=7))

@@ -25,6 +25,8 @@ from scanner.model.pem import CONTAINER, REMOVED, WITHHELD
 from tests.certs import Authority
 from tests.growth import interrupted
 
+pytestmark = pytest.mark.crypto
+
 PASSWORD = "hunter2-secret"
 BODY = b64encode(b"k" * 120).decode()
 BLOCK = f"-----BEGIN PRIVATE KEY-----\n{BODY}\n-----END PRIVATE KEY-----\n"

@@ -31,6 +31,8 @@ from scanner.values import replace
 from tests.certs import private_key
 from tests.cluster.api import LIMITS, Answer, Api, Asked, authority, named, refused, running
 
+pytestmark = pytest.mark.crypto
+
 LAST = "kubectl.kubernetes.io/last-applied-configuration"
 WANTED = (POD, SERVICE, ROUTE, SECRET, CONFIG_MAP, NODE, GATEWAY)
 

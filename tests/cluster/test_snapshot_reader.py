@@ -24,6 +24,8 @@ from scanner.model.pem import WITHHELD
 from scanner.values import replace
 from tests.cluster.api import LIMITS, Answer, Api, Asked, in_turn, named, ok, refused, running
 
+pytestmark = pytest.mark.crypto
+
 PAGED = replace(LIMITS, page=2)
 
 

@@ -26,6 +26,8 @@ from scanner.values import replace
 from tests.cluster.api import LIMITS, Answer, Api, Asked, named, ok, refused, running
 from tests.demo.api.small import NOW, TOKEN, store
 
+pytestmark = pytest.mark.crypto
+
 PATIENCE = 20
 LARGEST = 1 << 20
 

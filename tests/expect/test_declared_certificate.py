@@ -15,6 +15,8 @@ from scanner.values import replace
 from tests.certs import Authority
 from tests.expect.stories import endpoint, resolved, snapshot_of
 
+pytestmark = pytest.mark.crypto
+
 LEAF = Authority("Service CA").leaf(names=("web.shop.svc",))
 FACTS = parse_certificate(LEAF.der)
 ANNOTATION = "service.beta.openshift.io/serving-cert-secret-name"

@@ -22,6 +22,8 @@ from tests.expect.test_declared_certificate_secrets import (
     proxy,
 )
 
+pytestmark = pytest.mark.crypto
+
 SHARED = {"name": "shared", "namespace": "certs"}
 HELD = secret("certs", "shared")
 LISTENER = "Gateway/edge/gw listener https"

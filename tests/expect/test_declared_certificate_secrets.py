@@ -11,6 +11,8 @@ from scanner.values import replace
 from tests.expect.stories import endpoint, resolved, snapshot_of
 from tests.expect.test_declared_certificate import made, secret
 
+pytestmark = pytest.mark.crypto
+
 PROXY = "Deployment/edge/proxy:8443#web.example"
 GATEWAY_API = "gateway.networking.k8s.io/v1"
 

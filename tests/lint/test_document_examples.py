@@ -15,6 +15,8 @@ from scanner.model.rule import ScanRule
 from scanner.pki.object_rules import DEFINITIONS, OBJECT
 from tests.lint.examples import empty, examples
 
+pytestmark = pytest.mark.crypto
+
 EACH = pytest.mark.parametrize(
     "rule", [UNREADABLE, KIND_UNKNOWN, DUPLICATE, OBJECT, DEFINITIONS], ids=lambda each: each.id
 )

@@ -18,6 +18,8 @@ from scanner.model.declared import Declared, Missing
 from scanner.model.finding import Verdict
 from tests.lint.examples import authority, leaf
 
+pytestmark = pytest.mark.crypto
+
 PEM, KEY, OTHER_KEY = leaf("a.example").pem, leaf("a.example").key_pem, leaf("b.example").key_pem
 NOW = authority().now
 

@@ -17,6 +17,8 @@ from scanner.model.object_rule import ObjectRule
 from tests.cluster.test_retention import JSON
 from tests.lint.examples import authority, examples, linted
 
+pytestmark = pytest.mark.crypto
+
 SECTIONS = ("What it requires", "Why", "What fails", "What is inconclusive", "How to fix")
 EACH = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 

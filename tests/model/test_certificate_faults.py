@@ -16,6 +16,8 @@ from scanner.values import replace
 from tests.judge.cases import LEAF, NOW, case, finding
 from tests.pki.subjects import classified, subject
 
+pytestmark = pytest.mark.crypto
+
 HOUR = timedelta(hours=1)
 DAY = 24 * HOUR
 NODE = "CN=system:node:a,O=system:nodes"

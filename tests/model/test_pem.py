@@ -13,6 +13,8 @@ from scanner.model.pem import CONTAINER, REMOVED, broken, form_of, unreadable
 from scanner.tls.certificate import parse_certificate
 from tests.certs import Authority
 
+pytestmark = pytest.mark.crypto
+
 LEAF = Authority("Root").leaf(names=("a.example",))
 DER = b64decode("".join(LEAF.pem.decode().splitlines()[1:-1]))
 PKCS8 = LEAF.key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())

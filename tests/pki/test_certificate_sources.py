@@ -24,6 +24,8 @@ from tests.certs import Authority
 from tests.pki.objects import coded, secret, snapshot
 from tests.properties import at_most
 
+pytestmark = pytest.mark.crypto
+
 ROOT = Authority("Root")
 MIDDLE = Authority("Middle", issuer=ROOT)
 LEAF = MIDDLE.leaf(names=("web.example",))

@@ -17,6 +17,8 @@ from scanner.tls.oids import KEY_ALGORITHMS, SIGNATURES
 from scanner.values import replace
 from tests.pki.subjects import LEAF, NAME, SECRET, SERVED, classified, subject
 
+pytestmark = pytest.mark.crypto
+
 NAMES = load_names()
 SIGNER = replace(
     LEAF, subject="CN=etcd-signer", sha256="0" * 64, key_sha256="aa" * 32, is_ca=True, curve="P-384", key_size=384

@@ -21,6 +21,8 @@ from scanner.pki.subject import Subject
 from scanner.tls.certificate import CertificateFacts
 from scanner.values import replace
 
+pytestmark = pytest.mark.crypto
+
 CHANGED = datetime(2026, 10, 1, tzinfo=UTC)
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 P384 = Key(algorithm="ECDSA", curve="P384")

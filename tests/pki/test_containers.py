@@ -29,6 +29,8 @@ from tests.certs import Authority
 from tests.pki import keystores
 from tests.properties import at_most
 
+pytestmark = pytest.mark.crypto
+
 ROOT = Authority("Root")
 MIDDLE = Authority("Middle", issuer=ROOT)
 LEAF = MIDDLE.leaf(names=("web.example",))

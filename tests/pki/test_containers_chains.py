@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from scanner.pki.containers import chain_first, chain_of
 from scanner.values import replace
 from tests.pki.subjects import LEAF
+
+pytestmark = pytest.mark.crypto
 
 CHAIN = [
     replace(LEAF, subject=f"CN={number}", issuer=f"CN={number + 1}", sha256=f"{number:064}") for number in range(13)

@@ -13,6 +13,8 @@ from tests.lint.examples import examples
 from tests.pki.example_certificates import parsed
 from tests.pki.examples import judged
 
+pytestmark = pytest.mark.crypto
+
 EACH = pytest.mark.parametrize("rule", PKI_RULES, ids=lambda rule: rule.id)
 NAMED = frozenset({"pki-lifetime"})
 """Rules that fail nothing, as their pages say: their example is one that is named."""

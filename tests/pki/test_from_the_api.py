@@ -16,6 +16,8 @@ from tests.certs import Authority
 from tests.cluster.api import LIMITS, Api, running
 from tests.pki.objects import coded
 
+pytestmark = pytest.mark.crypto
+
 LEAF = Authority("Root").leaf(names=("web.shop.svc",))
 READS = union((certificate_sources.READS, TO_SECRETS))
 

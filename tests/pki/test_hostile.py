@@ -25,6 +25,8 @@ from tests.pki.subjects import CONFIG, LEAF, NOW, SECRET, SERVED, classified, su
 from tests.properties import at_most
 from tests.tls.test_der import element, odd
 
+pytestmark = pytest.mark.crypto
+
 NAMES = load_names()
 POLICY = ScanPolicy(
     certificates=CertificateMinimums(

@@ -18,6 +18,8 @@ from scanner.pki.inventory import Inventory, collect
 from scanner.values import replace
 from tests.pki.making import made
 
+pytestmark = pytest.mark.crypto
+
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 NAMES = load_names()
 SECRET = Reference(kind="Secret", namespace="openshift-kube-apiserver", name="localhost-serving-cert-certkey")

@@ -18,6 +18,8 @@ from tests.pki.pki_cases import ECDSA, RSA
 from tests.pki.subjects import CONFIG, DAY, LEAF, NAME, NOW, SILENT, classified, subject
 from tests.pki.test_config import pki, snapshot
 
+pytestmark = pytest.mark.crypto
+
 NAMES = load_names()
 SMALL = {"algorithm": "RSA", "rsa": {"keySize": 2048}}
 

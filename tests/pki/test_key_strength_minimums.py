@@ -13,6 +13,8 @@ from scanner.tls.certificate import CertificateFacts
 from scanner.values import replace
 from tests.pki.subjects import DAY, LEAF, NAME, NOW, SECRET, SILENT, classified, subject
 
+pytestmark = pytest.mark.crypto
+
 GIVEN = classified(governed=False, why="APIServer/cluster spec.servingCerts.namedCertificates[0]")
 RSA = replace(LEAF, key_algorithm="RSA", key_size=3072, curve=None, not_before=NOW, not_after=NOW + 90 * DAY)
 EC = replace(RSA, key_algorithm="ECDSA", key_size=384, curve="P-384")

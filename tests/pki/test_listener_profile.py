@@ -14,6 +14,8 @@ from scanner.tls.codepoints import TLS12, TLS13
 from scanner.values import replace
 from tests.pki.subjects import CONFIG, LEAF, NAME, SILENT, classified
 
+pytestmark = pytest.mark.crypto
+
 TLS13_SUITES, ECDSA_SUITES, RSA_SUITES = (0x1301, 0x1302), (0xC02B, 0xC02C), (0xC02F, 0xC030)
 RSA = replace(LEAF, key_algorithm="RSA", key_size=2048, curve=None)
 ASKS_RSA = replace(CONFIG, defaults=Rule(key=RSA_2048, field="spec.defaults.key"))

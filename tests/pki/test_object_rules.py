@@ -18,6 +18,8 @@ from scanner.pki.rules import of_objects
 from tests.pki.pki_cases import CASES, Case
 from tests.pki.test_config import P256, pki, snapshot
 
+pytestmark = pytest.mark.crypto
+
 NAMES = load_names()
 GOOD = {"defaults": P256}
 

@@ -15,6 +15,8 @@ from scanner.pki.object_rules import MOST, PAIRS, Configuration
 from tests.certs import Authority
 from tests.pki.objects import coded, secret, snapshot
 
+pytestmark = pytest.mark.crypto
+
 NAMES = load_names()
 ROOT = Authority("Root")
 LEAF, OTHER = ROOT.leaf(names=("a.example",)), ROOT.leaf(names=("a.example",))

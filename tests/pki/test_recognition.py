@@ -22,6 +22,8 @@ from tests.certs import HOSTILE_NAMES, Authority, hostile
 from tests.pki.making import made, subject
 from tests.pki.names_story import ROWS, Row, certificate
 
+pytestmark = pytest.mark.crypto
+
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=16)
 """Up to 64 bytes in UTF-8, which is as long as an attribute may be (RFC 5280 appendix A.1)."""
 

@@ -15,6 +15,8 @@ from scanner.tls.certificate import CertificateFacts
 from scanner.values import replace
 from tests.pki.subjects import DAY, LEAF, NAME, NOW, SECRET, SERVED, classified, subject
 
+pytestmark = pytest.mark.crypto
+
 NEVER = replace(NAME, name="kube-apiserver-lb-signer", rotates="never", days=3650, refresh_days=2920)
 ROUTER = replace(NEVER, name="router-ca", days=730, refresh_days=None)
 DAY_ONE = replace(NAME, name="kubelet-signer", rotates="day-1", days=1, refresh_days=None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +15,8 @@ from scanner.kube.snapshot import Snapshot
 from scanner.pki.secret_references import secret_references
 from tests.pki.objects import snapshot
 from tests.pki.test_certificate_sources import GIVERS
+
+pytestmark = pytest.mark.crypto
 
 NAMES = load_names()
 

@@ -10,6 +10,8 @@ from scanner.probe.session import lean, length
 from scanner.tls.codepoints import ALL_SUITES, GROUPS, SSL3, TLS10, TLS11, TLS12, TLS13
 from scanner.tls.names import authentication, is_tls13, key_exchange, needs_credentials
 
+pytestmark = pytest.mark.crypto
+
 SPOKEN = (SSL3, TLS10, TLS11, TLS12, TLS13)
 
 

@@ -17,6 +17,8 @@ from tests.certs import Authority
 from tests.probe.test_handshake import peer
 from tests.servers import HTTP_400, abort, closed_port, drip, endless, finish, say, scripted, silent, stall_after
 
+pytestmark = pytest.mark.crypto
+
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 EARLY = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
 REDIRECT = b"HTTP/1.1 301 Moved\r\nServer: x\r\nLocation: %s\r\n\r\n"

@@ -18,6 +18,8 @@ from scanner.errors import ResourceError
 from scanner.probe.dial import Broken, Connection, TcpConnection, Where, connect
 from tests.servers import PATIENCE, closed_port, filtered_port, listening, say, scripted, stall_after
 
+pytestmark = pytest.mark.crypto
+
 HELLO = b"\x16\x03\x01\x00\x01\x01"
 """As much of a record as ``scripted`` needs to see one."""
 

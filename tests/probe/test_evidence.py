@@ -13,6 +13,8 @@ from scanner.probe.offers import Reply
 from scanner.probe.suite_enumeration import Tally
 from scanner.tls.codepoints import SSL2, TLS10, TLS12, TLS13
 
+pytestmark = pytest.mark.crypto
+
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 YES = Reply("hello", version=TLS12, suite=0xC02F, group=0x001D, done=True)
 NO = Reply("alert", alert=40)

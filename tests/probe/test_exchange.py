@@ -43,6 +43,8 @@ from tests.servers import (
 from tests.servers import ordinary as credential
 from tests.tls.hello_codecs import push_retry_group, push_selected_version
 
+pytestmark = pytest.mark.crypto
+
 SUITE12, SUITE13, X25519, P256 = 0xC02F, 0x1301, 0x001D, 0x0017
 OFFER12 = Offer("TLSv1.2", TLS12, candidates.suites(TLS12), candidates.groups(TLS12))
 OFFER13 = Offer("TLSv1.3", TLS13, candidates.suites(TLS13), candidates.groups(TLS13))

@@ -21,6 +21,8 @@ from tests.certs import Authority
 from tests.probe.test_handshake import authority, first_flight_only, peer
 from tests.servers import alert, finish, scripted, silent
 
+pytestmark = pytest.mark.crypto
+
 VERSIONS = pytest.mark.parametrize("version", [TLS12, TLS13], ids=["TLSv1.2", "TLSv1.3"])
 OTHER = "other.example"
 

@@ -45,6 +45,8 @@ from tests.servers import (
     silent,
 )
 
+pytestmark = pytest.mark.crypto
+
 VERSIONS = pytest.mark.parametrize("version", [TLS12, TLS13], ids=["TLSv1.2", "TLSv1.3"])
 SHORT = 0.15
 """Seconds to wait for what never comes."""

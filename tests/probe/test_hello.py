@@ -26,6 +26,8 @@ from tests.tls.hello_codecs import (
     pull_supported_versions,
 )
 
+pytestmark = pytest.mark.crypto
+
 RANDOM = bytes(range(32))
 NAME = "listener.example"
 

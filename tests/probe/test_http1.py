@@ -18,6 +18,8 @@ from tests.certs import Authority
 from tests.probe.test_handshake import peer
 from tests.servers import closed_port, say, scripted, silent
 
+pytestmark = pytest.mark.crypto
+
 LEAF = Authority("Requests").leaf(names=("localhost",))
 
 

@@ -32,6 +32,8 @@ from tests.probe.test_handshake import peer
 from tests.properties import at_most
 from tests.servers import closed_port, listening
 
+pytestmark = pytest.mark.crypto
+
 LEAF = Authority("Requests").leaf(names=("localhost",))
 NAMES = ("localhost", "other.example", "third.example")
 Script = Callable[[TlsStream], Awaitable[None]]

@@ -54,6 +54,8 @@ from tests.servers import (
     tls_listener,
 )
 
+pytestmark = pytest.mark.crypto
+
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 INVENTORY = Question(mode="inventory")
 OLD = (SSL2, SSL3, TLS10, TLS11)

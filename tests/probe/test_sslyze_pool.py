@@ -29,6 +29,8 @@ from scanner.tls.codepoints import TLS12, TLS13
 from scanner.values import replace
 from tests.servers import listening, ordinary, silent, smtp, tls_handler, tls_listener
 
+pytestmark = pytest.mark.crypto
+
 real = pytest.mark.skipif(available() is None, reason="sslyze is not installed: pip install 'adhere[sslyze]'")
 
 ENDPOINT = Endpoint(

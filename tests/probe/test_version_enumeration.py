@@ -60,6 +60,8 @@ from tests.probe.model_server import (
 )
 from tests.properties import at_most
 
+pytestmark = pytest.mark.crypto
+
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 
 TLS13_SUITES = (0x1301, 0x1302, 0x1303)

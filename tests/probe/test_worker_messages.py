@@ -16,6 +16,8 @@ from scanner.probe.worker_messages import Failed, Job, Message, Seen, Stop, deco
 from scanner.values import replace
 from tests.model.observed_values import CODE, ENDPOINT, OBSERVATION, TEXT
 
+pytestmark = pytest.mark.crypto
+
 QUESTION = st.builds(
     Question,
     mode=st.sampled_from(("inventory", "verdict")),

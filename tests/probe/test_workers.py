@@ -20,6 +20,8 @@ from scanner.probe.limits import Gate, Limits
 from scanner.probe.session import Question
 from scanner.probe.workers import MOST, Workers, cores, workers
 
+pytestmark = pytest.mark.crypto
+
 LIMITS = Limits(rate=30.0)
 QUESTION = Question(mode="inventory")
 

@@ -29,6 +29,8 @@ from scanner.tls.oids import CURVES
 from scanner.tls.wire import Malformed
 from tests.certs import HOSTILE_NAMES, Authority, hostile, not_a_certificate, weakly_signed
 
+pytestmark = pytest.mark.crypto
+
 AUTHORITY = Authority("Facts CA", key="p384")
 LEAF = AUTHORITY.leaf(names=("a.example", "*.b.example", "127.0.0.1", "::1"), eku=("serverAuth", "clientAuth"))
 

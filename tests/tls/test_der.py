@@ -10,6 +10,8 @@ import pytest
 from scanner.tls import certificate as module
 from scanner.tls.certificate import CertificateFacts, parse_certificate
 
+pytestmark = pytest.mark.crypto
+
 
 def element(tag: int, *content: bytes) -> bytes:
     """A DER element (X.690 section 8.1)."""

@@ -32,6 +32,8 @@ from tests.certs import Authority
 from tests.tls.hello_codecs import push_retry_group, push_selected_version, push_server_share
 from tests.tls.messages import ANONYMOUS_FLIGHT, COUNTED
 
+pytestmark = pytest.mark.crypto
+
 HELLO12 = ServerHello(version=c.TLS12, random=COUNTED, suite=0xC02F)
 HELLO13 = ServerHello(
     version=c.TLS12,

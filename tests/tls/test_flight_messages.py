@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from scanner.tls.wire import Malformed
 from tests.tls.messages import PAIRS, Pair
 
+pytestmark = pytest.mark.crypto
+
 every_pair = pytest.mark.parametrize("pair", PAIRS, ids=[pair.name for pair in PAIRS])
 
 

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 
 from scanner.tls.revocation import signed
 
+pytestmark = pytest.mark.crypto
+
 Key = (
     rsa.RSAPrivateKey
     | ec.EllipticCurvePrivateKey

@@ -13,6 +13,8 @@ from scanner.lint.contour.revocation_lists import REVOCATION
 from tests.certs import Authority
 from tests.lint.examples import WHOLE, authority, linted, revocation_list
 
+pytestmark = pytest.mark.crypto
+
 HIGH, MEDIUM, INFO = ("fail", "high"), ("fail", "medium"), ("inconclusive", "info")
 SAID, OPEN = ("fail", "info"), ("inconclusive", "high")
 PROXY = (

@@ -13,6 +13,8 @@ from scanner.values import replace
 from tests.lint.examples import empty, linted, manifests
 from tests.lint.gateway.cases import listening, of, said, secret, verdicts
 
+pytestmark = pytest.mark.crypto
+
 NAME, FAULT = listener_certificates.NAME, listener_certificates.FAULT
 
 

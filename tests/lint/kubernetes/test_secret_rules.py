@@ -14,6 +14,8 @@ from scanner.model.object_rule import ObjectRule
 from tests.lint.examples import authority, leaf, linted
 from tests.lint.kubernetes.test_declared import ENTRY, HIGH, INFO, LOW, MEDIUM, ingress, pod, secret, webhook, workload
 
+pytestmark = pytest.mark.crypto
+
 PEM, KEY = leaf("a.example").pem, leaf("a.example").key_pem
 QUOTED = json.dumps(KEY.decode())
 CODED_KEY, CODED = b64encode(KEY).decode(), b64encode(PEM).decode()

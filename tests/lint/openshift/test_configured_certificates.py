@@ -13,6 +13,8 @@ from scanner.values import replace
 from tests.lint.examples import authority, empty, leaf
 from tests.lint.openshift.saying import said
 
+pytestmark = pytest.mark.crypto
+
 WHOLE = "# All that there is in a cluster:\n"
 WILD = "*.apps.cluster.example"
 
