@@ -13,7 +13,7 @@ import pytest
 
 from tests.hostile import CERTIFICATES, LISTENERS
 
-pytestmark = pytest.mark.crypto
+pytestmark = [pytest.mark.slow, pytest.mark.crypto]
 
 STANDSTILL = 0.1
 """Seconds of the processor in which nobody else gets a turn."""

@@ -5,13 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from scanner.judge import reach
+from tests.source_files import DOCS, SCANNER, modules, nodes, read
 
-ROOT = Path(__file__).parents[1]
-SCANNER = ROOT / "scanner"
-PAGE = (ROOT / "docs/troubleshooting.md").read_text(encoding="utf-8")
 LEAST = 8
 """Characters of a part that is searched for."""
 SHORTEST = 12
@@ -20,7 +17,9 @@ SHORTEST = 12
 
 def reasons_of_the_page() -> list[list[str]]:
     """The reasons in the tables, each as its fixed parts."""
-    cells = re.findall(r"^\| (`.*?`) \| [^|]+ \|$", PAGE.split("## The exit code")[0], re.MULTILINE)
+    cells = re.findall(
+        r"^\| (`.*?`) \| [^|]+ \|$", read(DOCS / "troubleshooting.md").split("## The exit code")[0], re.MULTILINE
+    )
     found = [each for cell in cells for each in re.findall(r"`([^`]+)`", cell)]
     return [[part for part in each.split("...") if part.strip()] for each in found]
 
@@ -46,8 +45,8 @@ def reasons_of_the_code() -> Iterator[tuple[str, str]]:
     """The texts of ``Unknown`` in the stages up to judging, of obstacles and of endings, each with its place."""
     for obstacle in reach._OBSTACLES.values():
         yield "judge/reach.py", obstacle.happened
-    for path in sorted(each for stage in ("judge", "probe", "expect") for each in (SCANNER / stage).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for path in (each for each in modules() if each.relative_to(SCANNER).parts[0] in ("judge", "probe", "expect")):
+        for node in nodes(path):
             texts: list[str] = []
             line = getattr(node, "lineno", 0)
             if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "Unknown" and node.args:
@@ -73,8 +72,8 @@ def test_every_reason_has_a_way_out() -> None:
 def test_every_reason_of_the_page_is_printed() -> None:
     texts = "\n".join(
         node.value
-        for path in SCANNER.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for path in modules()
+        for node in nodes(path)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     )
     pages = reasons_of_the_page()

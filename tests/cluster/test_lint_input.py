@@ -484,6 +484,7 @@ def test_standard_input_that_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert told(read_manifests(["-"], KINDS)) == ([], ["<stdin>:1:1: it is closed"])
 
 
+@pytest.mark.slow
 def test_a_file_of_nothing_but_brackets_fits_into_memory(tmp_path: Path) -> None:
     file = tmp_path / "a.yaml"
     file.write_text("- []\n" * 300_000)

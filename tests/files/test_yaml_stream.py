@@ -111,6 +111,7 @@ def test_complaints_about_one_file_have_an_end() -> None:
     assert found[-1] == f"f:38:1: {MOST_BAD} documents cannot be read; those after this line were not read"
 
 
+@pytest.mark.slow
 def test_many_documents_take_no_longer_than_their_bytes() -> None:
     assert told(b"%YAML 1.1\n---\n...\n" * 20_000) == [None] * 20_000
     assert len(told(b"%a\n---\n" * 20_000)) == MOST_BAD + 1

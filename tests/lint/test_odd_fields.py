@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -83,6 +84,7 @@ def check(place: tuple[int, int, Steps], value: object) -> None:
         assert all(each.finding.message for each in one.findings)
 
 
+@pytest.mark.slow
 def test_no_field_is_a_key_before_its_type_is_known() -> None:
     """A mapping or list has no hash, so ``value in TABLE`` raises where the value may be one."""
     for place in places():

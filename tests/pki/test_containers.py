@@ -208,7 +208,13 @@ def test_a_java_key_store_cut_anywhere_keeps_what_came_before() -> None:
 
 
 @pytest.mark.skipif(shutil.which("keytool") is None, reason="keytool is not installed")
-@pytest.mark.parametrize(("kind", "format_"), [("jks", "JKS"), ("jceks", "JKS"), ("pkcs12", "PKCS #12")])
+@pytest.mark.parametrize(
+    ("kind", "format_"),
+    [
+        ("jks", "JKS"),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in (("jceks", "JKS"), ("pkcs12", "PKCS #12"))),
+    ],
+)
 def test_stores_of_a_real_keytool(tmp_path: Path, kind: str, format_: str) -> None:
     path = tmp_path / "store"
     common = ("-storetype", kind, "-keystore", str(path), "-storepass", "changeit")

@@ -1101,18 +1101,22 @@ PERMISSIVE = ModelServer(
     groups=GROUPS,
 )
 RUNS = 500
+BOTH_MODES = pytest.mark.parametrize(
+    "question", [pytest.param(INVENTORY, marks=pytest.mark.slow), VERDICT], ids=["inventory", "verdict"]
+)
+"""For hundreds of conversations: those of an inventory take seconds."""
 
 
-@pytest.mark.parametrize("question", [INVENTORY, VERDICT], ids=["inventory", "verdict"])
+@BOTH_MODES
 @pytest.mark.parametrize(
     ("refusal", "accident", "most"),
     [
         (HANDSHAKE_FAILURE, RST, 0.002),
-        (HANDSHAKE_FAILURE, FIN, 0.006),
-        (INTERNAL_ERROR, RST, 0.002),
-        (FIN, RST, 0.002),
+        pytest.param(HANDSHAKE_FAILURE, FIN, 0.006, marks=pytest.mark.slow),
+        pytest.param(INTERNAL_ERROR, RST, 0.002, marks=pytest.mark.slow),
+        pytest.param(FIN, RST, 0.002, marks=pytest.mark.slow),
         (RST, RST, 0.05),  # the two differ only in that the second is not repeated
-        (FIN, FIN, 0.05),
+        pytest.param(FIN, FIN, 0.05, marks=pytest.mark.slow),
     ],
     ids=lambda value: value.ending_kind if isinstance(value, Reply) else str(value),
 )
@@ -1137,7 +1141,7 @@ SHARES = {0.1: 0.01, 0.3: 0.02, 0.5: 0.03, 0.7: 0.05}
 rates themselves stand in docs/decisions/0017-random-refusals.md."""
 
 
-@pytest.mark.parametrize("question", BOTH, ids=["inventory", "verdict"])
+@BOTH_MODES
 @pytest.mark.parametrize("share", SHARES)
 def test_a_weak_listener_that_refuses_at_random_seldom_passes(question: Question, share: float) -> None:
     weak = replace(PERMISSIVE, accident=HANDSHAKE_FAILURE, accidents=share)

@@ -152,6 +152,7 @@ def test_equal_parts_of_endpoints_are_stored_once() -> None:
     assert [*endpoints(many)] == endpoints(few) * 1001
 
 
+@pytest.mark.slow
 def test_a_huge_report_shows_the_worst_and_says_what_is_left_out() -> None:
     page = _text(samples.report(_copies(5010, fail=3)))
     outcomes = [row["outcome"] for row in endpoints(page)]
@@ -276,6 +277,7 @@ def test_the_chart_says_in_words_what_it_shows() -> None:
     assert sum(heights[2:5]) == pytest.approx(certificates.TALLEST, abs=0.5)
 
 
+@pytest.mark.slow
 def test_fifty_thousand_certificates_make_no_large_page() -> None:
     violates = certificate_samples.VIOLATES
     findings = tuple(replace(violates, message=f"number {number}", about="elsewhere") for number in range(2000))

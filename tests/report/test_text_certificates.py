@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from io import StringIO
 
+import pytest
+
 from scanner.model.inventory import InventoryRow, certificate_report
 from scanner.model.report import Report
 from scanner.report.formats import text
@@ -48,6 +50,7 @@ def test_what_is_pending_and_when_it_will_be_done() -> None:
     assert line.endswith("and 2 more")
 
 
+@pytest.mark.slow
 def test_fifty_thousand_fit_on_a_few_pages() -> None:
     findings = [finding_row(replace(samples.VIOLATES, message=f"etcd-signer-{number}")) for number in range(50_000)]
     said = lines(replace(report(samples.many(3000)), findings=findings))
