@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scanner.assessment import Assessment, Viewpoint, assess, cluster_row, names_seen, surroundings
+from scanner.assessment import Viewpoint, assess, cluster_row, names_seen, surroundings
 from scanner.demo.tls_server import TlsSettings
 from scanner.jobs import Job, Surroundings, TargetRequirements, at, of_targets
 from scanner.kube.kinds import API_SERVER
@@ -19,19 +19,15 @@ from scanner.report.stream import RowFile
 from scanner.scan import Settings, scan
 from scanner.tls.codepoints import TLS10, TLS12
 from scanner.values import replace
+from tests.assessed import looked_at
 from tests.expect.stories import endpoint, load
 from tests.judge.cases import CONFORMING
+from tests.pki.operand_certificates import ETCD, LEAF
 from tests.servers import ordinary, tls_listener
-from tests.test_certificates import ETCD, LEAF
 
 pytestmark = pytest.mark.crypto
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
-
-
-def looked_at(story: str, name: str) -> Assessment:
-    found = assess(load(story).snapshot, Viewpoint())
-    return replace(found, facts=replace(found.facts, name=name))
 
 
 async def test_what_was_served_during_the_scan_is_in_its_report(tmp_path: Path) -> None:

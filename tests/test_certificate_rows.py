@@ -15,8 +15,8 @@ from scanner.model.inventory import certificate_report
 from scanner.model.pki_config import RSA_2048, Key, PkiConfig, Rule
 from scanner.pki.inventory import Entry, collect
 from scanner.values import replace
+from tests.pki.inventories import NOW, PKI_OBJECT, SECRET, inventory
 from tests.pki.making import made
-from tests.pki.test_inventory import NOW, PKI_OBJECT, SECRET, inventory
 
 pytestmark = pytest.mark.crypto
 

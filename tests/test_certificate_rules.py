@@ -20,9 +20,9 @@ from scanner.tls.certificate import parse_certificate
 from scanner.values import replace
 from tests.certs import Authority, weakly_signed
 from tests.judge.cases import CONFORMING, PROFILE
+from tests.pki.inventories import GATE
 from tests.pki.objects import secret
-from tests.pki.test_inventory import GATE
-from tests.test_certificates import ETCD
+from tests.pki.operand_certificates import ETCD
 
 pytestmark = pytest.mark.crypto
 

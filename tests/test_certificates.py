@@ -16,24 +16,19 @@ from scanner.kube.kinds import SECRET
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject, Reference
 from scanner.kube.snapshot import Origin, Snapshot
-from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Expectation
 from scanner.model.finding import Finding
 from scanner.model.held_certificate import HeldCertificate, Place
 from scanner.model.scan_policy import ScanPolicy
 from scanner.values import replace
 from tests.judge.cases import CONFORMING, PROFILE
+from tests.pki.inventories import GATE, PKI_OBJECT
 from tests.pki.making import made
-from tests.pki.test_inventory import GATE, PKI_OBJECT
+from tests.pki.operand_certificates import ETCD, LEAF
 
 pytestmark = pytest.mark.crypto
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
-ETCD = Endpoint(
-    id="StaticPod/openshift-etcd/etcd:2379", instance="x", address="10.0.0.1", port=2379, component="etcd",
-    owner=Owner(kind="StaticPod", namespace="openshift-etcd", name="etcd"),
-)  # fmt: skip
-LEAF = made("10.0.0.1", "openshift-etcd_etcd-signer@1", eku=("serverAuth", "clientAuth"), sans=("localhost",))
 
 
 def snapshot(**objects: dict[str, object]) -> Snapshot:

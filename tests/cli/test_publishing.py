@@ -18,15 +18,15 @@ from scanner.model.report import EndpointRow, Report
 from scanner.model.scan_policy import ScanPolicy, Scope, Selector
 from scanner.report.formats.policy_reports import place
 from scanner.values import replace
+from tests.assessed import looked_at
 from tests.cli.calling import PATIENT, Call
 from tests.cli.conftest import Place
 from tests.cluster.api import Answer, Api, Asked, refused, running
-from tests.cluster.test_report_writer import ROOT, Reports
+from tests.cluster.report_api import ROOT, Reports
 from tests.judge.cases import ENDPOINT
 from tests.report import samples
+from tests.report.sample_reports import row
 from tests.report.samples import finding
-from tests.report.test_sarif import row
-from tests.test_assessment import looked_at
 
 BAD = finding("r", "high", "fail", "m")
 

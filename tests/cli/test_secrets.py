@@ -16,8 +16,8 @@ from tests.certs import Authority
 from tests.cli.calling import Call
 from tests.cli.test_snapshot import kubeconfig
 from tests.cluster.api import Answer, Api, Asked, named, refused, running
+from tests.pki.inventories import GATE, PKI_OBJECT
 from tests.pki.objects import coded
-from tests.pki.test_inventory import GATE, PKI_OBJECT
 from tests.serving import serving
 
 SIGNER = Authority("openshift-etcd_etcd-signer@1")

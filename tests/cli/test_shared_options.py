@@ -16,7 +16,7 @@ from scanner.kube.snapshot import Origin, Snapshot
 from scanner.values import replace
 from tests.certs import Authority
 from tests.cli.calling import Call
-from tests.pki.test_inventory import GATE
+from tests.pki.inventories import GATE
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SIGNER = Authority("openshift-service-serving-signer@1", key="rsa2048", now=START + timedelta(days=5))

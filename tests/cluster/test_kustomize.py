@@ -9,7 +9,7 @@ import pytest
 from scanner.cluster.lint_input import read_manifests
 from scanner.cluster.manifest_documents import Manifests
 from scanner.kube.kinds import ROUTE
-from tests.cluster.test_lint_input import route, told, tree
+from tests.cluster.manifest_files import route, told, tree
 
 pytestmark = pytest.mark.crypto
 

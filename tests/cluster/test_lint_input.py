@@ -21,12 +21,12 @@ from scanner.cluster.manifest_documents import Manifests
 from scanner.errors import InputError
 from scanner.files import yaml_values
 from scanner.kube.kinds import GATEWAY, ROUTE, SECRET
-from tests.cluster.test_retention import JSON
+from tests.cluster.manifest_files import route, told, tree
+from tests.cluster.odd_values import JSON
 
 pytestmark = pytest.mark.crypto
 
 KINDS = (GATEWAY, ROUTE, SECRET)
-ROUTE_TEXT = "apiVersion: route.openshift.io/v1\nkind: Route\nmetadata: {name: %s}\n"
 
 
 def found_in(path: Path, content: str | bytes) -> Manifests:
@@ -35,17 +35,7 @@ def found_in(path: Path, content: str | bytes) -> Manifests:
     return read_manifests([str(file)], KINDS)
 
 
-def told(found: Manifests) -> tuple[list[str], list[str]]:
-    """Names, and what is wrong with its place, without the directory."""
-    bad = [f"{Path(each.place.file).name}:{each.place.line}:{each.place.column}: {each.message}" for each in found.bad]
-    return [each.object.name for each in found.objects], bad
-
-
 TEMPLATE = "apiVersion: template.openshift.io/v1\nkind: Template\nmetadata: {name: a}\n"
-
-
-def route(name: str) -> str:
-    return ROUTE_TEXT % name
 
 
 HOSTILE: list[tuple[str, str | bytes, list[str], list[str]]] = [
@@ -331,14 +321,6 @@ def test_no_key_is_kept_wherever_somebody_put_it(tmp_path: Path, field: str) -> 
 
 
 # --- Files and directories --------------------------------------------------------------------------------------------
-
-
-def tree(directory: Path, files: dict[str, str]) -> Path:
-    for name, text in files.items():
-        path = directory / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return directory
 
 
 def test_a_directory_is_read_in_order_and_each_file_once(tmp_path: Path) -> None:

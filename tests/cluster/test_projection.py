@@ -15,7 +15,7 @@ from scanner.cluster.retention import SHAPES, Only, Pruner
 from scanner.cluster.snapshot_objects import kept
 from scanner.kube.kinds import CONFIG_MAP, ENDPOINT_SLICE, POD, Kind
 from scanner.kube.objects import Fields
-from tests.cluster.test_retention import JSON, OBJECTS
+from tests.cluster.odd_values import JSON, OBJECTS
 
 pytestmark = pytest.mark.crypto
 

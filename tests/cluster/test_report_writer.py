@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,10 @@ from scanner.errors import ClusterError
 from scanner.kube.kinds import OPEN_REPORTS
 from scanner.report.formats.policy_reports import MANAGED_BY
 from tests.cluster.api import LIMITS, Answer, Api, Asked, ok, refused, running
+from tests.cluster.report_api import ROOT, Reports
 
 pytestmark = pytest.mark.crypto
 
-ROOT = "/apis/openreports.io/v1alpha1"
 SCANNER = Path(__file__).parents[2] / "scanner"
 LABELS = dict([MANAGED_BY])
 
@@ -33,42 +32,6 @@ def report(number: int, namespace: str | None = "shop", **more: object) -> dict[
     metadata: dict[str, object] = {"name": f"adhere-{number:020x}", "labels": LABELS}
     scope = {"kind": "Deployment", "namespace": namespace, "name": f"web-{number}"} if namespace else {}
     return {"metadata": metadata | ({"namespace": namespace} if namespace else {}), "scope": scope, **more}
-
-
-@dataclass(slots=True)
-class Reports:
-    """An API that stores reports by path."""
-
-    stored: dict[str, dict[str, Any]] = field(default_factory=dict)
-    refusals: dict[tuple[str, str], Answer] = field(default_factory=dict)
-    """By method and path."""
-
-    def put(self, path: str, item: dict[str, Any]) -> None:
-        metadata = {**item["metadata"], "uid": f"uid of {path}", "resourceVersion": "7"}
-        self.stored[path] = {**item, "metadata": metadata}
-
-    def answer(self, asked: Asked) -> Answer | None:
-        if not asked.path.startswith(ROOT):
-            return None
-        if refusal := self.refusals.get((asked.method, asked.path)):
-            return refusal
-        if asked.path.endswith("reports"):
-            found = [
-                each for path, each in self.stored.items() if ("/namespaces/" in path) != ("cluster" in asked.path)
-            ]
-            return ok({"kind": "PartialObjectMetadataList", "metadata": {}, "items": found})
-        if asked.method == "PATCH":
-            self.put(asked.path, json.loads(asked.body))
-        if asked.path not in self.stored:
-            return refused(404, "NotFound", "not found")
-        if asked.method == "DELETE":
-            found_now = self.stored[asked.path]["metadata"]
-            conditions = json.loads(asked.body)["preconditions"]
-            if any(found_now[name] != value for name, value in conditions.items()):
-                return refused(409, "Conflict", "the precondition does not match")
-            del self.stored[asked.path]
-            return ok({"kind": "Status", "status": "Success"})
-        return ok(self.stored[asked.path])
 
 
 async def publishing(reports: Reports, *written: dict[str, Any], **more: Any) -> tuple[Published, list[Asked]]:  # noqa: ANN401

@@ -12,24 +12,20 @@ import trio
 from scanner.cluster import watch
 from scanner.cluster.api_connection import Access, Credential, Trust
 from scanner.cluster.exec_plugin import Fixed
-from scanner.cluster.watch import State, Watcher
 from scanner.demo.api.request_handler import Api as DemoApi
 from scanner.demo.api.server import api_handler
 from scanner.demo.api.store import Resource, Store
 from scanner.demo.certificates import Authority
 from scanner.demo.listening import background, bind, start_listener
 from scanner.demo.tls_server import TlsSettings
-from scanner.kube.kinds import DEPLOYMENT, KUBELET_CONFIG, POD, ROUTE, SECRET, Kind
-from scanner.kube.objects import Reference
+from scanner.kube.kinds import DEPLOYMENT, KUBELET_CONFIG, POD, ROUTE, SECRET
 from scanner.serve.cycles import Pauses
 from scanner.values import replace
-from tests.cluster.api import LIMITS, Answer, Api, Asked, named, ok, refused, running
+from tests.cluster.api import Answer, Api, Asked, named, ok, refused, running
+from tests.cluster.watches import LARGEST, until, watching
 from tests.demo.api.small import NOW, TOKEN, store
 
 pytestmark = pytest.mark.crypto
-
-PATIENCE = 20
-LARGEST = 1 << 20
 
 
 def api(*forbidden: str) -> DemoApi:
@@ -38,43 +34,6 @@ def api(*forbidden: str) -> DemoApi:
     pods = [named(f"web-{number:02}", "shop") for number in range(12)]
     found = Store(resources, {POD: pods}, now=NOW, revision=1000)
     return DemoApi(store=found, token=TOKEN, forbidden=frozenset(forbidden), version={"gitVersion": "v1.35.2"})
-
-
-class Changes:
-    """The changes that a watcher reports."""
-
-    def __init__(self) -> None:
-        self.all: list[str] = []
-        self.listed = 0
-        self._send, self._receive = trio.open_memory_channel[str](1000)
-
-    def add(self, changed: Reference) -> None:
-        self.all.append(str(changed))
-        self._send.send_nowait(str(changed))
-
-    def first_list(self) -> None:
-        self.listed += 1
-
-    async def next(self) -> str:
-        with trio.fail_after(PATIENCE):
-            return await self._receive.receive()
-
-
-@asynccontextmanager
-async def watching(access: Access, *kinds: Kind, silence: float = PATIENCE) -> AsyncIterator[tuple[Watcher, Changes]]:
-    changes = Changes()
-    limits = replace(LIMITS, timeout=silence, page=5, largest=LARGEST)
-    watcher = Watcher(access, kinds, changes.add, changes.first_list, retry=0.05, backoff=0.01, limits=limits)
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(watcher.run)
-        yield watcher, changes
-        nursery.cancel_scope.cancel()
-
-
-async def until(watcher: Watcher, kind: Kind, state: State) -> None:
-    with trio.fail_after(PATIENCE):
-        while watcher.states.get(kind) != state:  # noqa: ASYNC110 - the watcher has no event for its metric
-            await trio.sleep(0.01)
 
 
 @asynccontextmanager

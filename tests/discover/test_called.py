@@ -5,27 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.discover.objects import by_id, found, instances, left_out, only, origins
+from tests.discover.samples import BACKEND, webhook
 
-BACKEND = """
----
-{kind: Pod, metadata: {name: policy-66-a, namespace: guard, labels: {pod-template-hash: "66"},
-                       ownerReferences: [{kind: ReplicaSet, name: policy-66}]},
- spec: {containers: [{name: c, ports: [{containerPort: 9443}]}]}, status: {podIP: 10.128.0.8}}
----
-{kind: Service, metadata: {name: policy, namespace: guard},
- spec: {clusterIP: 172.30.0.8, ports: [{port: 443, targetPort: 9443}]}}
----
-{kind: EndpointSlice, metadata: {name: policy-1, namespace: guard, labels: {kubernetes.io/service-name: policy}},
- ports: [{port: 9443}], endpoints: [{addresses: [10.128.0.8]}]}
-"""
 CONFIGURATION = "ValidatingWebhookConfiguration/guard"
 METADATA = "metadata: {name: policy, namespace: guard}"
 SERVICE = "service: {namespace: guard, name: policy}"
-
-
-def webhook(client: str, kind: str = "ValidatingWebhookConfiguration") -> str:
-    webhooks = f"[{{name: a.guard.io, clientConfig: {{{client}}}}}]"
-    return f"\n---\n{{kind: {kind}, metadata: {{name: guard}}, webhooks: {webhooks}}}\n"
 
 
 CALLERS = [

@@ -7,11 +7,9 @@ from typing import Any
 import pytest
 
 from scanner.discover import Discovery, discover, index
+from tests.discover.gateways import PASS, gateway
 from tests.discover.objects import CATALOGUE, found, of_objects, origins
-from tests.discover.test_flags import static
-from tests.discover.test_gateways import PASS, gateway
-from tests.discover.test_ingresses import ingress
-from tests.discover.test_routes import ROUTER, SHOP, route
+from tests.discover.samples import ROUTER, SHOP, ingress, route, static
 
 NETWORK = {
     "kind": "Network",

@@ -12,8 +12,7 @@ from scanner.discover.sources import SOURCES
 from scanner.kube.kinds import KINDS
 from scanner.model.scan_policy import Selector
 from tests.discover.objects import CATALOGUE, NOTHING, by_id, found, instances, left_out, of_objects
-from tests.discover.test_called import BACKEND, webhook
-from tests.discover.test_routes import ROUTER, SHOP, route
+from tests.discover.samples import BACKEND, ROUTER, SHOP, route, webhook
 from tests.yaml_documents import documents
 
 CLUSTER = ROUTER + SHOP + route("passthrough") + BACKEND + webhook("service: {namespace: guard, name: policy}")

@@ -9,7 +9,7 @@ from scanner.discover.endpoint_selection import share_namespace
 from scanner.model.endpoint import Certainty
 from scanner.values import replace
 from tests.discover.objects import CATALOGUE, by_id, found, of_objects
-from tests.discover.test_routes import ROUTER, SHOP, route
+from tests.discover.samples import ROUTER, SHOP, route
 from tests.origins import origin
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from scanner.discover.sources.flags import _WORD, _bounds
 from tests.discover.objects import NOTHING, by_id, found, instances, left_out, origins
+from tests.discover.samples import static
 
 
 @pytest.mark.parametrize(
@@ -37,17 +38,6 @@ from tests.discover.objects import NOTHING, by_id, found, instances, left_out, o
 )
 def test_flags(text: str, expected: list[tuple[int, str, str]]) -> None:
     assert [tuple(bound) for bound, _ in _bounds(_WORD.findall(text))] == expected
-
-
-def static(name: str, args: str, rest: str = "") -> str:
-    return f"""
----
-{{kind: Pod, metadata: {{name: {name}-master-0, namespace: kube-system, labels: {{component: {name}}},
-                        annotations: {{kubernetes.io/config.mirror: abc}}, ownerReferences: [{{kind: Node,
-                          name: master-0}}]}},
-  spec: {{nodeName: master-0, hostNetwork: true, containers: [{{name: {name}, command: [{args}] {rest}}}]}},
-  status: {{podIPs: [{{ip: 192.0.2.10}}]}}}}
-"""
 
 
 PROBE = ", livenessProbe: {httpGet: {host: 127.0.0.1, port: 10259, scheme: HTTPS}}"

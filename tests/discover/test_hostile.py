@@ -13,17 +13,9 @@ from scanner.discover import READS, Discovery, discover
 from scanner.kube.kinds import Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot
-from tests.discover import test_api_server as api_server
-from tests.discover import test_gateways as gateways
-from tests.discover import test_monitors as monitors
-from tests.discover import test_mounts as mounts
-from tests.discover import test_probes as probes
+from tests.discover import api_server, gateways, mounts, probes
 from tests.discover.objects import CATALOGUE, NETWORKS, of_objects
-from tests.discover.test_called import BACKEND, webhook
-from tests.discover.test_http_proxies import ENVOY, proxy
-from tests.discover.test_ingresses import ingress
-from tests.discover.test_nodes import NODE
-from tests.discover.test_routes import ROUTER, SHOP, route
+from tests.discover.samples import BACKEND, ENVOY, NODE, ROUTER, SHOP, TARGET, ingress, monitor, proxy, route, webhook
 from tests.properties import at_most
 from tests.yaml_documents import documents
 
@@ -114,9 +106,9 @@ SOUND = documents(
             ENVOY,
             proxy("secretName: a", ", routes: [{services: [{name: app, port: 8080, protocol: tls}]}]"),
             ingress("{ip: 198.51.100.8}"),
-            monitors.TARGET,
-            monitors.monitor("port: metrics, scheme: https"),
-            monitors.monitor("port: metrics, scheme: https", kind="PodMonitor"),
+            TARGET,
+            monitor("port: metrics, scheme: https"),
+            monitor("port: metrics, scheme: https", kind="PodMonitor"),
             probes.static("https://db.shop.svc:9000", "https://203.0.113.9/"),
             probes.probe("ingress: {selector: {}}", ", prober: {url: 'db.shop.svc:9000', scheme: https}"),
             mounts.pod(mounts.SECRET),

@@ -5,29 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.discover.objects import by_id, found, left_out, origins
-
-ENVOY = """
----
-{kind: Service, metadata: {name: envoy, namespace: projectcontour}, spec: {clusterIP: 172.30.0.6,
- ports: [{name: https, port: 443, targetPort: 8443}]}, status: {loadBalancer: {ingress: [{ip: 198.51.100.8}]}}}
----
-{kind: EndpointSlice, metadata: {name: e, namespace: projectcontour, labels: {kubernetes.io/service-name: envoy}},
- ports: [{name: https, port: 8443}], endpoints: [{addresses: [10.128.0.50]}]}
----
-{kind: Pod, metadata: {name: envoy-a, namespace: projectcontour, ownerReferences: [{kind: DaemonSet, name: envoy}]},
- spec: {containers: [{name: envoy, ports: [{containerPort: 8443}]}]}, status: {podIP: 10.128.0.50}}
----
-{kind: Service, metadata: {name: app, namespace: shop}, spec: {clusterIP: 172.30.0.7, ports: [{port: 8080}]}}
-"""
-
-
-def proxy(tls: str, rest: str = "", status: str = "currentStatus: valid") -> str:
-    return f"""
----
-{{kind: HTTPProxy, metadata: {{name: shop, namespace: shop}},
-  spec: {{virtualhost: {{fqdn: Shop.ex.com, tls: {{{tls}}}}} {rest}}}, status: {{{status}}}}}
-"""
-
+from tests.discover.samples import ENVOY, proxy
 
 ID = "DaemonSet/projectcontour/envoy:8443#shop.ex.com"
 

@@ -3,16 +3,7 @@
 from __future__ import annotations
 
 from tests.discover.objects import by_id, found, left_out, only
-from tests.discover.test_http_proxies import ENVOY
-from tests.discover.test_routes import ROUTER
-
-
-def ingress(status: str, hosts: str = "[shop.ex.com, '*.ex.com']") -> str:
-    return f"""
----
-{{kind: Ingress, metadata: {{name: shop, namespace: shop}}, spec: {{tls: [{{hosts: {hosts}}}]}},
-  status: {{loadBalancer: {{ingress: [{status}]}}}}}}
-"""
+from tests.discover.samples import ENVOY, ROUTER, ingress
 
 
 def test_names_are_asked_at_the_controller_behind_the_published_address() -> None:

@@ -5,27 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.discover.objects import found, only, origins
-
-TARGET = """
----
-{kind: Pod, metadata: {name: db-0, namespace: shop, labels: {app: db}, ownerReferences: [{kind: StatefulSet,
- name: db}]},
- spec: {containers: [{name: c, ports: [{name: metrics, containerPort: 9187}]}]}, status: {podIP: 10.128.0.60}}
----
-{kind: Service, metadata: {name: db, namespace: shop, labels: {app: db}},
- spec: {clusterIP: 172.30.0.6, ports: [{name: metrics, port: 9000, targetPort: 9187}]}}
----
-{kind: EndpointSlice, metadata: {name: db-1, namespace: shop, labels: {kubernetes.io/service-name: db}},
- ports: [{name: metrics, port: 9187}], endpoints: [{addresses: [10.128.0.60]}]}
-"""
-
-
-def monitor(endpoint: str, selection: str = "selector: {matchLabels: {app: db}}", kind: str = "ServiceMonitor") -> str:
-    field = "endpoints" if kind == "ServiceMonitor" else "podMetricsEndpoints"
-    return f"""
----
-{{kind: {kind}, metadata: {{name: db, namespace: shop}}, spec: {{{selection}, {field}: [{{{endpoint}}}]}}}}
-"""
+from tests.discover.samples import TARGET, monitor
 
 
 @pytest.mark.parametrize(

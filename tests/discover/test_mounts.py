@@ -4,29 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from tests.discover.mounts import CERTIFICATE, SECRET, pod
 from tests.discover.objects import found, left_out, only, origins
 
-
-def pod(volume: str, port: str = "containerPort: 7000", mounted: str = "c", namespace: str = "shop") -> str:
-    return f"""
----
-{{kind: Pod, metadata: {{name: web, namespace: {namespace}}},
-  spec: {{containers: [{{name: c, ports: [{{{port}}}], volumeMounts: [{{name: {mounted}, mountPath: /tls}}]}}],
-          volumes: [{{name: c, {volume}}}]}},
-  status: {{podIP: 10.128.0.9}}}}
-"""
-
-
-CERTIFICATE = """
----
-{kind: Certificate, metadata: {name: web, namespace: shop}, spec: {secretName: web-tls, dnsNames: [web.shop.svc]}}
-"""
 SERVICE_CA = """
 ---
 {kind: Service, metadata: {name: other, namespace: shop,
   annotations: {service.beta.openshift.io/serving-cert-secret-name: web-tls}}, spec: {ports: []}}
 """
-SECRET = "secret: {secretName: web-tls}"
 
 
 @pytest.mark.parametrize(

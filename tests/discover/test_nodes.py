@@ -6,15 +6,7 @@ from scanner.config.component_catalogue import load_catalogue
 from scanner.model.components import Catalogue, Listener
 from scanner.model.endpoint import Owner, Tunnel
 from tests.discover.objects import CATALOGUE, NOTHING, by_id, found, instances, left_out, only, origins
-
-NODE = """
----
-{kind: Node, metadata: {name: worker-0, labels: {node-role.kubernetes.io/worker: ""}},
- spec: {podCIDRs: [10.244.0.0/24]},
- status: {daemonEndpoints: {kubeletEndpoint: {Port: 10250}},
-          addresses: [{type: Hostname, address: worker-0}, {type: InternalIP, address: 192.0.2.5},
-                      {type: InternalIP, address: "2001:db8::5"}, {type: ExternalIP, address: 203.0.113.5}]}}
-"""
+from tests.discover.samples import NODE
 
 
 def host_pod(name: str, port: int, *, owner: str = "agent", namespace: str = "infra") -> str:

@@ -5,22 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.discover.objects import by_id, found, left_out, only, origins
-from tests.discover.test_http_proxies import ENVOY
-from tests.discover.test_ingresses import ingress
-from tests.discover.test_monitors import TARGET
-from tests.discover.test_routes import ROUTER, route
-
-
-def probe(targets: str, rest: str = "", namespace: str = "shop") -> str:
-    return f"""
----
-{{kind: Probe, metadata: {{name: site, namespace: {namespace}}}, spec: {{targets: {{{targets}}} {rest}}}}}
-"""
-
-
-def static(*targets: str, module: str = "http_2xx", namespace: str = "shop") -> str:
-    listed = ", ".join(f'"{each}"' for each in targets)
-    return probe(f"staticConfig: {{static: [{listed}]}}", f", module: {module}", namespace)
+from tests.discover.probes import probe, static
+from tests.discover.samples import ENVOY, ROUTER, TARGET, ingress, route
 
 
 @pytest.mark.parametrize(

@@ -6,41 +6,7 @@ import pytest
 
 from scanner.kube.kinds import POD
 from tests.discover.objects import by_id, found, instances, left_out, origins
-
-ROUTER = """
----
-{kind: IngressController, metadata: {name: default, namespace: openshift-ingress-operator},
- spec: {clientTLS: {clientCertificatePolicy: Optional}}, status: {domain: apps.ex.com}}
----
-{kind: Pod, metadata: {name: router-default-5c-a, namespace: openshift-ingress, labels: {pod-template-hash: 5c,
-       ingresscontroller.operator.openshift.io/deployment-ingresscontroller: default},
-       ownerReferences: [{kind: ReplicaSet, name: router-default-5c}]},
- spec: {containers: [{name: router, ports: [{name: http, containerPort: 80}, {name: https, containerPort: 443},
-                                            {name: metrics, containerPort: 1936}]}]},
- status: {podIPs: [{ip: 10.128.0.20}, {ip: "fd01::20"}]}}
-"""
-SHOP = """
----
-{kind: Pod, metadata: {name: shop-0, namespace: shop, ownerReferences: [{kind: StatefulSet, name: shop}]},
- spec: {containers: [{name: c, ports: [{containerPort: 8443}]}]}, status: {podIP: 10.128.0.30}}
----
-{kind: Service, metadata: {name: shop, namespace: shop}, spec: {clusterIP: 172.30.0.3,
- ports: [{name: https, port: 443, targetPort: 8443}]}}
----
-{kind: EndpointSlice, metadata: {name: shop-1, namespace: shop, labels: {kubernetes.io/service-name: shop}},
- ports: [{name: https, port: 8443}], endpoints: [{addresses: [10.128.0.30]}]}
-"""
-
-
-def route(termination: str, rest: str = "", *, router: str = "default", admitted: str = "True") -> str:
-    return f"""
----
-{{kind: Route, metadata: {{name: shop, namespace: shop, labels: {{team: a}}}},
-  spec: {{host: shop.apps.ex.com, to: {{kind: Service, name: shop}}, tls: {{termination: {termination}}} {rest}}},
-  status: {{ingress: [{{host: shop.apps.ex.com, routerName: {router}, routerCanonicalHostname: r.ex.com,
-                       conditions: [{{type: Admitted, status: "{admitted}"}}]}}]}}}}
-"""
-
+from tests.discover.samples import ROUTER, SHOP, route
 
 FRONT = "Deployment/openshift-ingress/router-default:443"
 NAMED = f"{FRONT}#shop.apps.ex.com"

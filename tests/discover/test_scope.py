@@ -6,7 +6,7 @@ import pytest
 
 from scanner.model.endpoint import Owner
 from tests.discover.objects import by_id, found, instances, left_out
-from tests.discover.test_nodes import NODE
+from tests.discover.samples import NODE
 
 CLUSTER = f"""{NODE}
 ---

@@ -11,8 +11,7 @@ from scanner.model.components import Catalogue, Governor, Listener
 from scanner.model.endpoint import Owner
 from scanner.model.scan_policy import Selector
 from tests.discover.objects import by_id, found, left_out, origins, snapshot
-from tests.discover.test_flags import static
-from tests.discover.test_monitors import TARGET, monitor
+from tests.discover.samples import TARGET, monitor, static
 
 KNOWN = Catalogue(
     listeners=(

@@ -17,7 +17,7 @@ from scanner.cluster.client import Client
 from scanner.cluster.decoding import decoded
 from scanner.cluster.token_review import TokenReviews
 from scanner.kube.kinds import CERTIFICATE, DEPLOYMENT, GATEWAY, SECRET, WATCHED, Kind
-from tests.cluster.test_watch import PATIENCE, until, watching
+from tests.cluster.watches import PATIENCE, until, watching
 from tests.e2e.accounts import account, reading
 from tests.e2e.completing import completed
 from tests.e2e.control_plane import ControlPlane

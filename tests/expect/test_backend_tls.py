@@ -9,11 +9,10 @@ import pytest
 from scanner.kube.kinds import CONFIG_MAP
 from scanner.model.expectation import Upstream
 from scanner.values import replace
+from tests.expect.declared_objects import GATEWAY_API, grant, made
 from tests.expect.stories import endpoint, resolved, snapshot_of
-from tests.expect.test_client_trust_gateways import CA, WEB, v1
-from tests.expect.test_client_trust_gateways import policy as policy_of
-from tests.expect.test_declared_certificate import made
-from tests.expect.test_declared_certificate_secrets import GATEWAY_API, grant
+from tests.expect.validating_gateways import CA, WEB, v1
+from tests.expect.validating_gateways import policy as policy_of
 from tests.origins import origin
 
 CONTOUR = "projectcontour.io/gateway-controller"

@@ -18,9 +18,8 @@ from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.scan_policy import Override, ScanPolicy, Selector
 from scanner.values import replace
+from tests.expect.declared_objects import api_server, config_map, made, version
 from tests.expect.stories import endpoint, snapshot_of
-from tests.expect.test_certificate_expectation import config_map
-from tests.expect.test_declared_certificate import made
 
 VAULT = "Deployment/openshift-vault/vault:8200"
 API = "StaticPod/openshift-kube-apiserver/kube-apiserver:6443"
@@ -39,17 +38,6 @@ LISTENERS = (
     ),
 )  # fmt: skip
 CATALOGUE = Catalogue(listeners=LISTENERS, components=tuple(Component(name=each.component) for each in LISTENERS))
-
-
-def version(release: str) -> dict[str, Any]:
-    history = [{"state": "Completed", "version": release}]
-    status = {"desired": {"version": release}, "history": history}
-    return made("ClusterVersion", "", "version", "config.openshift.io/v1", status=status)
-
-
-def api_server(kind: str) -> dict[str, Any]:
-    spec = {"tlsSecurityProfile": {"type": kind}, "tlsAdherence": "StrictAllComponents"}
-    return made("APIServer", "", "cluster", "config.openshift.io/v1", spec=spec)
 
 
 def owes(name: str, *objects: dict[str, Any], beside: tuple[Endpoint, ...] = ()) -> Expectation:

@@ -14,8 +14,8 @@ from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.scan_policy import ScanPolicy
 from scanner.values import replace
+from tests.expect.declared_objects import made
 from tests.expect.stories import endpoint, snapshot_of
-from tests.expect.test_declared_certificate import made
 
 CENTRAL = "Deployment/stackrox/central:8443"
 API_VERSION = "platform.stackrox.io/v1alpha1"

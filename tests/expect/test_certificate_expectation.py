@@ -11,18 +11,8 @@ from scanner.model.endpoint import Certainty
 from scanner.model.expectation import CertificateExpectation
 from scanner.model.pem import trusted_certificates
 from scanner.values import replace
+from tests.expect.declared_objects import config_map, pem
 from tests.expect.stories import endpoint, resolved, snapshot_of
-
-
-def pem(*ders: bytes) -> str:
-    return "".join(
-        f"-----BEGIN CERTIFICATE-----\n{b64encode(der).decode()}\n-----END CERTIFICATE-----\n" for der in ders
-    )
-
-
-def config_map(namespace: str, name: str, key: str, der: bytes) -> dict[str, Any]:
-    metadata = {"name": name, "namespace": namespace}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {key: pem(der)}}
 
 
 def webhook(bundle: str) -> dict[str, Any]:

@@ -10,8 +10,8 @@ import pytest
 from scanner.expect.client_trust import clients
 from scanner.model.expectation import Client
 from scanner.values import replace
+from tests.expect.declared_objects import config_map, pem
 from tests.expect.stories import endpoint, snapshot_of
-from tests.expect.test_certificate_expectation import config_map, pem
 from tests.origins import origin
 
 WEB = "Deployment/shop/web:8443#web.shop.svc"

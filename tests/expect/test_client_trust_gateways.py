@@ -11,31 +11,17 @@ from scanner.expect.client_trust import clients
 from scanner.kube.kinds import CONFIG_MAP
 from scanner.model.expectation import Client
 from scanner.values import replace
+from tests.expect.declared_objects import made, pem
 from tests.expect.stories import endpoint, snapshot_of
-from tests.expect.test_certificate_expectation import config_map, pem
-from tests.expect.test_declared_certificate import made
-from tests.expect.test_declared_certificate_secrets import GATEWAY_API
+from tests.expect.validating_gateways import CA, REFERENCE, WEB, policy, v1
 from tests.origins import origin
 
-WEB = "Deployment/shop/web:8443#web.shop.svc"
-CA = config_map("shop", "ca", "ca.crt", b"ca")
 HELD = made("Secret", "certs", "ca", data={"ca.crt": b64encode(pem(b"held").encode()).decode()})
-
-
-def policy(version: str = "v1", **spec: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
-    return made("BackendTLSPolicy", "shop", "web", GATEWAY_API.replace("v1", version), spec=spec)
 
 
 def found(said: str, *objects: dict[str, Any], name: str = WEB) -> list[Client]:
     snapshot = snapshot_of([*objects, CA, HELD], requested={CONFIG_MAP: frozenset({("shop", "gone")})})
     return list(clients(snapshot, replace(endpoint(name, {}), origins=(origin(said),))))
-
-
-REFERENCE = {"group": "", "kind": "ConfigMap", "name": "ca"}
-
-
-def v1(**more: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
-    return {"caCertificateRefs": [REFERENCE], **more}
 
 
 def test_a_policy_verifies_its_hostname_by_its_ca() -> None:

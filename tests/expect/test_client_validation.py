@@ -9,9 +9,8 @@ import pytest
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.values import replace
+from tests.expect.declared_objects import GATEWAY_API, ROUTED, ROUTER, controller, made, proxy, route
 from tests.expect.stories import endpoint, resolved, snapshot_of
-from tests.expect.test_declared_certificate import ROUTED, ROUTER, controller, made, route
-from tests.expect.test_declared_certificate_secrets import GATEWAY_API, proxy
 
 HERE = {"address": "10.0.0.9", "segment": "Frontend"}
 VALIDATION = {"validation": {"caCertificateRefs": [{"name": "clients"}]}}

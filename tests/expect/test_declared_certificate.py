@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from typing import Any, Literal
 
 import pytest
@@ -13,41 +12,21 @@ from scanner.model.expectation import DeclaredCertificates
 from scanner.tls.certificate import parse_certificate
 from scanner.values import replace
 from tests.certs import Authority
+from tests.expect.declared_objects import FACTS, LEAF, ROUTED, ROUTER, controller, made, route, secret
 from tests.expect.stories import endpoint, resolved, snapshot_of
 
 pytestmark = pytest.mark.crypto
 
-LEAF = Authority("Service CA").leaf(names=("web.shop.svc",))
-FACTS = parse_certificate(LEAF.der)
 ANNOTATION = "service.beta.openshift.io/serving-cert-secret-name"
 
 WEB = "Deployment/shop/web:8443#web.shop.svc"
-ROUTER = "Deployment/openshift-ingress/router-default:443#web.apps.example"
-ROUTED = {"subject": "Route/shop/web", "segment": "Frontend"}
 DEFAULT = "router-certs-default"
 ETCD = "StaticPod/openshift-etcd/etcd:2379"
 KAS = "StaticPod/openshift-kube-apiserver/kube-apiserver:6443#localhost"
 
 
-def made(kind: str, namespace: str | None, name: str, api: str = "v1", **fields: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
-    metadata = {"name": name, **({"namespace": namespace} if namespace else {}), **fields.pop("metadata", {})}
-    return {"apiVersion": api, "kind": kind, "metadata": metadata, **fields}
-
-
-def secret(namespace: str, name: str, content: bytes = LEAF.pem) -> dict[str, Any]:
-    return made("Secret", namespace, name, data={"tls.crt": b64encode(content).decode()})
-
-
 def service(secret_name: str = "web-tls") -> dict[str, Any]:
     return made("Service", "shop", "web", metadata={"annotations": {ANNOTATION: secret_name}}, spec={})
-
-
-def route(**tls: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
-    return made("Route", "shop", "web", "route.openshift.io/v1", spec={"tls": {"termination": "edge", **tls}})
-
-
-def controller(**spec: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
-    return made("IngressController", "openshift-ingress-operator", "default", "operator.openshift.io/v1", spec=spec)
 
 
 def found(

@@ -7,41 +7,27 @@ from typing import Any
 import pytest
 
 from scanner.kube.maybe import Unknown
-from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.values import replace
-from tests.expect.stories import endpoint, resolved, snapshot_of
-from tests.expect.test_declared_certificate import FACTS, made, secret
-from tests.expect.test_declared_certificate_secrets import (
+from tests.expect.declared_objects import (
+    FACTS,
     GATEWAY_API,
     PROXY,
     delegation,
     gateway,
     grant,
     listener,
+    made,
     proxy,
+    secret,
 )
+from tests.expect.rejected_listeners import LISTENER, SAYS, at, owed
+from tests.expect.stories import endpoint
 
 pytestmark = pytest.mark.crypto
 
 SHARED = {"name": "shared", "namespace": "certs"}
 HELD = secret("certs", "shared")
-LISTENER = "Gateway/edge/gw listener https"
-
-
-def at(origin: str, name: str = PROXY, subject: str = "") -> Endpoint:
-    said = {"origins": [origin], "address": "10.0.0.1", "subject": subject or origin.partition(" ")[0]}
-    return endpoint(name, said)
-
-
-def owed(
-    where: Endpoint,
-    *objects: dict[str, Any],
-    beside: tuple[Endpoint, ...] = (),
-    unreadable: dict[str, str] | None = None,
-) -> Expectation:
-    snapshot = snapshot_of(list(objects), unreadable=unreadable)
-    return resolved(snapshot, endpoints=(where, *beside)).of(where)
 
 
 def listened(*objects: dict[str, Any], **more: Any) -> Expectation:  # noqa: ANN401 - as owed
@@ -142,9 +128,6 @@ def test_what_is_behind_a_gateway_answers_no_name_of_its_front() -> None:
     found = owed(at(LISTENER), gateway(one, many), HELD, secret("edge", "web"), beside=(behind,))
     assert found.certificate.beside == frozenset()
     assert found.rejection
-
-
-SAYS = "HTTPProxy/shop/web"
 
 
 def proxied(*objects: dict[str, Any], **more: Any) -> Expectation:  # noqa: ANN401 - as owed

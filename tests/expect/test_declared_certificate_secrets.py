@@ -8,13 +8,10 @@ import pytest
 
 from scanner.model.expectation import DeclaredCertificates
 from scanner.values import replace
+from tests.expect.declared_objects import GATEWAY_API, PROXY, delegation, gateway, grant, listener, made, proxy, secret
 from tests.expect.stories import endpoint, resolved, snapshot_of
-from tests.expect.test_declared_certificate import made, secret
 
 pytestmark = pytest.mark.crypto
-
-PROXY = "Deployment/edge/proxy:8443#web.example"
-GATEWAY_API = "gateway.networking.k8s.io/v1"
 
 
 def found(origin: str, *objects: dict[str, Any], name: str = PROXY, **more: Any) -> DeclaredCertificates | None:  # noqa: ANN401
@@ -26,27 +23,6 @@ def wanted(stored: DeclaredCertificates | None) -> list[str]:
     assert stored is not None
     assert stored.exact
     return sorted(text.split()[0] for text in (*(each.place for each in stored.leaves), *stored.unread))
-
-
-def listener(name: str, *secrets: dict[str, str], **tls: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
-    return {"name": name, "protocol": "HTTPS", "port": 443, "tls": {"certificateRefs": list(secrets), **tls}}
-
-
-def grant(**to: str) -> dict[str, Any]:
-    """Certificates of ``certs`` for Gateways of ``edge``."""
-    source = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "namespace": "edge"}
-    spec = {"from": [source], "to": [{"group": "", "kind": "Secret", **to}]}
-    return made("ReferenceGrant", "certs", "edge", "gateway.networking.k8s.io/v1beta1", spec=spec)
-
-
-def delegation(name: str, *namespaces: str, group: str = "projectcontour.io/v1") -> dict[str, Any]:
-    """A Secret of ``certs``, for ``shop`` where nobody is named."""
-    one = {"secretName": name, "targetNamespaces": list(namespaces or ("shop",))}
-    return made("TLSCertificateDelegation", "certs", "certs", group, spec={"delegations": [one]})
-
-
-def gateway(*listeners: dict[str, Any]) -> dict[str, Any]:
-    return made("Gateway", "edge", "gw", GATEWAY_API, spec={"listeners": list(listeners)})
 
 
 def test_a_gateways_listener_names_its_secrets() -> None:
@@ -89,11 +65,6 @@ def test_an_ingress_names_a_secret_for_each_host() -> None:
     one["metadata"]["annotations"] = {"projectcontour.io/tls-cert-namespace": "certs"}
     assert wanted(found("Ingress/shop/web", one, delegation("web"))) == ["Secret/certs/web"]
     assert found("of another namespace: Ingress/shop/web", one, secret("certs", "web")) is None
-
-
-def proxy(**tls: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
-    spec = {"virtualhost": {"fqdn": "web.example", "tls": tls}}
-    return made("HTTPProxy", "shop", "web", "projectcontour.io/v1", spec=spec)
 
 
 def test_an_http_proxy_names_a_secret_here_or_elsewhere() -> None:

@@ -9,10 +9,8 @@ import pytest
 from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
+from tests.expect.declared_objects import GATEWAY_API, api_server, listener, made, version
 from tests.expect.stories import endpoint, resolved, snapshot_of
-from tests.expect.test_binding import api_server, version
-from tests.expect.test_declared_certificate import made
-from tests.expect.test_declared_certificate_secrets import GATEWAY_API, listener
 
 OPENSHIFT = "openshift.io/gateway-controller/v1"
 PROXY = "Deployment/edge/gw-envoy:443"

@@ -11,8 +11,8 @@ from scanner.kube.objects import Reference
 from scanner.kube.snapshot import Snapshot, Unreadable
 from scanner.model.expectation import PlainPort
 from scanner.values import replace
+from tests.expect.declared_objects import made
 from tests.expect.stories import endpoint, resolved, snapshot_of
-from tests.expect.test_declared_certificate import made
 from tests.origins import origin
 
 ROUTER = "Deployment/openshift-ingress/router-default:8443#web.example"

@@ -9,8 +9,8 @@ import pytest
 from scanner.kube.ingress import ROUTER_LABEL
 from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Expectation
+from tests.expect.declared_objects import made
 from tests.expect.stories import endpoint, resolved, snapshot_of
-from tests.expect.test_declared_certificate import made
 
 ROUTED = {"subject": "Route/shop/web", "segment": "Frontend"}
 ROUTE = made(

@@ -11,9 +11,8 @@ from scanner.kube.kinds import KUBELET_CONFIG, MACHINE_CONFIG_POOL, Kind
 from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Expectation
 from scanner.tls.codepoints import TLS10, TLS13
+from tests.expect.declared_objects import api_server, made, version
 from tests.expect.stories import endpoint, resolved, snapshot_of
-from tests.expect.test_binding import api_server, version
-from tests.expect.test_declared_certificate import made
 
 MACHINES = "machineconfiguration.openshift.io/v1"
 WORKER = "node-role.kubernetes.io/worker"

@@ -10,9 +10,8 @@ from scanner.expect import Expectations, passthrough
 from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import PassedOn
+from tests.expect.declared_objects import GATEWAY_API, made
 from tests.expect.stories import endpoint, resolved, snapshot_of
-from tests.expect.test_declared_certificate import made
-from tests.expect.test_declared_certificate_secrets import GATEWAY_API
 
 NEAR = "Deployment/edge/proxy:8443#web.example"
 WEB = "Deployment/shop/web:8443"

@@ -24,8 +24,8 @@ from scanner.kube.tls_profile import Declared, Profile
 from scanner.model.scan_policy import ScanPolicy
 from scanner.tls.codepoints import TLS10, TLS12, TLS13
 from scanner.tls.names import TLS13_SUITES, is_tls13
+from tests.expect.declared_objects import made
 from tests.expect.stories import endpoint, snapshot_of
-from tests.expect.test_declared_certificate import made
 
 
 def pod(*words: str) -> Pod:

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.expect.declared_objects import gateway, listener, proxy, secret
+from tests.expect.rejected_listeners import LISTENER, SAYS, at, owed
 from tests.expect.stories import endpoint
-from tests.expect.test_declared_certificate import secret
-from tests.expect.test_declared_certificate_grants import LISTENER, SAYS, at, owed
-from tests.expect.test_declared_certificate_secrets import gateway, listener, proxy
 
 WEB = {"name": "web"}
 OTHER = {"name": "other"}

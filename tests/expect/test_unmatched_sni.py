@@ -8,8 +8,8 @@ import pytest
 
 from scanner.kube.hostnames import NO_SUCH_NAME
 from scanner.model.expectation import OtherName
+from tests.expect.declared_objects import controller, made
 from tests.expect.stories import endpoint, resolved, snapshot_of
-from tests.expect.test_declared_certificate import controller, made
 
 ROUTER = "Deployment/openshift-ingress/router-default:443"
 HOST = "www.shop.example"

@@ -8,9 +8,8 @@ from scanner.expect import Expectations
 from scanner.model.endpoint import Endpoint
 from scanner.model.scan_policy import ScanPolicy
 from scanner.values import replace
+from tests.expect.declared_objects import GATEWAY_API, made
 from tests.expect.stories import catalogue, endpoint, resolved, snapshot_of
-from tests.expect.test_declared_certificate import made
-from tests.expect.test_declared_certificate_secrets import GATEWAY_API
 
 HERE = {"address": "10.0.0.9", "segment": "Frontend"}
 

@@ -8,10 +8,9 @@ import pytest
 
 from scanner.kube.hostnames import NO_SUCH_NAME
 from scanner.model.expectation import OtherName
+from tests.expect.declared_objects import controller, gateway, listener, made
+from tests.expect.rejected_listeners import LISTENER, at, owed
 from tests.expect.stories import endpoint
-from tests.expect.test_declared_certificate import controller, made
-from tests.expect.test_declared_certificate_grants import LISTENER, at, owed
-from tests.expect.test_declared_certificate_secrets import gateway, listener
 
 ACCEPTED = {"type": "Accepted", "status": "False", "reason": "NoValidCACertificate"}
 

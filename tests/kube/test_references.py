@@ -13,7 +13,7 @@ from scanner.kube import kinds
 from scanner.kube.kinds import CONFIG_MAP, SECRET, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.references import MOST, referenced_names
-from tests.cluster.test_retention import JSON
+from tests.cluster.odd_values import JSON
 from tests.yaml_documents import document
 
 

@@ -18,7 +18,7 @@ from scanner.kube.objects import KubeObject, Steps
 from scanner.lint import RULES, lint
 from scanner.linting import declared
 from scanner.values import replace
-from tests.cluster.test_retention import JSON
+from tests.cluster.odd_values import JSON
 from tests.lint.examples import WHOLE, empty, examples, manifests
 from tests.properties import at_most
 

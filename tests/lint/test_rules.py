@@ -14,7 +14,7 @@ from scanner.kube.snapshot import Origin, Snapshot
 from scanner.lint import READS, RULES, lint
 from scanner.model.declared import Declared, LintSubject
 from scanner.model.object_rule import ObjectRule
-from tests.cluster.test_retention import JSON
+from tests.cluster.odd_values import JSON
 from tests.lint.examples import authority, examples, linted
 
 pytestmark = pytest.mark.crypto

@@ -11,7 +11,7 @@ from scanner.model.controls import Answer, Control, catalogues, controls_of_rule
 from scanner.model.report import EndpointRow
 from scanner.tls.names import group_code, suite_code, version_code
 from tests.report import samples
-from tests.report.test_sarif import row
+from tests.report.sample_reports import row
 
 GOOD = row("a:443", *samples.PASSED, verdict="pass")
 

@@ -21,6 +21,7 @@ from scanner.model.pki_config import key_of
 from scanner.pki.certificate_sources import READS, SOURCES, in_snapshot, served, signers
 from scanner.tls.certificate import parse_certificate
 from tests.certs import Authority
+from tests.pki.givers import GIVERS
 from tests.pki.objects import coded, secret, snapshot
 from tests.properties import at_most
 
@@ -182,30 +183,6 @@ def test_a_route_has_what_its_user_wrote() -> None:
     ]
     assert found[0].place.user_provided == "Route/shop/r spec.tls.certificate"
     assert all(each.place.user_provided for each in found)
-
-
-GIVERS = """
-{kind: Ingress, apiVersion: config.openshift.io/v1, metadata: {name: cluster},
- spec: {componentRoutes: [{servingCertKeyPairSecret: {name: console}}, {name: oauth}]}}
----
-{kind: APIServer, metadata: {name: cluster}, spec: {clientCA: {name: ours},
- servingCerts: {namedCertificates: [{servingCertificate: {name: api}}, {servingCertificate: {}}]}}}
----
-{kind: IngressController, metadata: {name: default, namespace: openshift-ingress-operator},
- spec: {defaultCertificate: {name: wildcard}}}
----
-{kind: Ingress, metadata: {name: web, namespace: shop}, spec: {tls: [{secretName: web}]}}
----
-{kind: Gateway, metadata: {name: g, namespace: edge}, spec: {listeners: [{tls: {certificateRefs: [
- {name: edge}, {name: other, namespace: certs}, {name: no, kind: ConfigMap}]}}]}}
----
-{kind: HTTPProxy, metadata: {name: p, namespace: shop}, spec: {virtualhost: {tls: {secretName: certs/proxy}},
- routes: [{services: [{validation: {caSecret: backend-ca}}, {}]}]}}
----
-{kind: ListenerSet, metadata: {name: s, namespace: shop}, spec: {listeners: [{tls: {certificateRefs: [{name: set}]}}]}}
----
-{kind: Route, metadata: {name: r, namespace: shop}, spec: {tls: {externalCertificate: {name: route}}}}
-"""
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from scanner.tls.codepoints import TLS12
 from scanner.values import replace
 from tests.pki.subjects import CONFIG, LEAF, NOW, SECRET, SERVED, classified, subject
 from tests.properties import at_most
-from tests.tls.test_der import element, odd
+from tests.tls.der_values import element, odd
 
 pytestmark = pytest.mark.crypto
 

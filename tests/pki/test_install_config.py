@@ -24,7 +24,7 @@ from scanner.pki.config import pki_config
 from scanner.pki.install_config import INSTALLATION, install_config, install_config_of_cluster
 from scanner.pki.object_rules import Configuration
 from scanner.pki.resolution import required
-from tests.pki.test_config import pki, snapshot
+from tests.pki.pki_objects import pki, snapshot
 
 RSA, ECDSA = ({"algorithm": "RSA", "rsa": {"keySize": 4096}}, {"algorithm": "ECDSA", "ecdsa": {"curve": "P384"}})
 KEY = "pki.signerCertificates.key"

@@ -6,44 +6,18 @@ from datetime import UTC, datetime
 
 import pytest
 
-from scanner.config.certificate_names import load_names
-from scanner.kube.kinds import KINDS
-from scanner.kube.objects import KubeObject, Reference
-from scanner.kube.snapshot import Origin, Snapshot
+from scanner.kube.objects import Reference
 from scanner.model.held_certificate import HeldCertificate, Place
 from scanner.model.scan_policy import CertificateMinimums, ScanPolicy
 from scanner.model.well_known import Names
-from scanner.pki.governing import Governing
 from scanner.pki.inventory import Inventory, collect
 from scanner.values import replace
+from tests.pki.inventories import NAMES, PKI_OBJECT, SECRET, inventory
 from tests.pki.making import made
 
 pytestmark = pytest.mark.crypto
 
-NOW = datetime(2026, 11, 21, tzinfo=UTC)
-NAMES = load_names()
-SECRET = Reference(kind="Secret", namespace="openshift-kube-apiserver", name="localhost-serving-cert-certkey")
 LEAF = made("172.30.0.1", "kube-apiserver-localhost-signer", eku=("serverAuth",), sans=("localhost",))
-PKI_OBJECT = {
-    "metadata": {"name": "cluster", "creationTimestamp": "2026-01-01T00:00:00Z"},
-    "spec": {"defaults": {"key": {"algorithm": "RSA", "rsa": {"keySize": 4096}}}},
-}
-GATE = {
-    "metadata": {"name": "cluster"},
-    "status": {"featureGates": [{"version": "4.22.0", "enabled": [{"name": "ConfigurablePKI"}]}]},
-}
-
-
-def inventory(
-    pki: dict[str, object] | None = None, names: Names = NAMES, policy: ScanPolicy = ScanPolicy()
-) -> Inventory:
-    objects: dict[str, dict[str, object]] = {"PKI": pki, "FeatureGate": GATE} if pki else {}
-    snapshot = Snapshot(
-        taken_at=NOW,
-        origin=Origin(name="test"),
-        objects={kind: (KubeObject(objects[kind.name], kind),) if kind.name in objects else () for kind in KINDS},
-    )
-    return Inventory(names, Governing(snapshot), NOW, policy)
 
 
 def held(**place: object) -> HeldCertificate:

@@ -15,8 +15,8 @@ from scanner.pki.object_rules import Configuration
 from scanner.tls.certificate import CertificateFacts
 from scanner.values import replace
 from tests.pki.pki_cases import ECDSA, RSA
+from tests.pki.pki_objects import pki, snapshot
 from tests.pki.subjects import CONFIG, DAY, LEAF, NAME, NOW, SILENT, classified, subject
-from tests.pki.test_config import pki, snapshot
 
 pytestmark = pytest.mark.crypto
 

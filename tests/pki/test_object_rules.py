@@ -16,7 +16,7 @@ from scanner.pki.definitions import with_registered
 from scanner.pki.object_rules import Configuration
 from scanner.pki.rules import of_objects
 from tests.pki.pki_cases import CASES, Case
-from tests.pki.test_config import P256, pki, snapshot
+from tests.pki.pki_objects import P256, pki, snapshot
 
 pytestmark = pytest.mark.crypto
 

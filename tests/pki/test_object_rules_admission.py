@@ -16,7 +16,7 @@ from scanner.model.finding import Finding
 from scanner.pki.config import pki_config
 from scanner.pki.object_rules import ADMISSION, Configuration
 from scanner.values import replace
-from tests.pki.test_config import snapshot
+from tests.pki.pki_objects import snapshot
 
 NAMES = load_names()
 MATCHING = {

@@ -13,8 +13,8 @@ from scanner.kube.objects import KubeObject
 from scanner.kube.references import MOST
 from scanner.kube.snapshot import Snapshot
 from scanner.pki.secret_references import secret_references
+from tests.pki.givers import GIVERS
 from tests.pki.objects import snapshot
-from tests.pki.test_certificate_sources import GIVERS
 
 pytestmark = pytest.mark.crypto
 

@@ -14,7 +14,7 @@ from scanner.probe.dial import Connection
 from scanner.probe.http1 import cleartext, plain_port
 from scanner.values import replace
 from tests.certs import Authority
-from tests.probe.test_handshake import peer
+from tests.probe.peers import peer
 from tests.servers import HTTP_400, abort, closed_port, drip, endless, finish, say, scripted, silent, stall_after
 
 pytestmark = pytest.mark.crypto

@@ -18,7 +18,7 @@ from scanner.probe.observe import explain_unchecked, recheck_client_certificate,
 from scanner.probe.session import Question
 from scanner.tls.codepoints import TLS12, TLS13
 from tests.certs import Authority
-from tests.probe.test_handshake import authority, first_flight_only, peer
+from tests.probe.peers import authority, first_flight_only, peer
 from tests.servers import alert, finish, scripted, silent
 
 pytestmark = pytest.mark.crypto

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from threading import get_ident
 from typing import Literal
 
@@ -15,7 +14,6 @@ from scanner.demo.behaviours import smtp
 from scanner.demo.listening import Handler
 from scanner.demo.tls_server import TlsSettings, can_choose_groups, tls_handler
 from scanner.kube.maybe import Unknown
-from scanner.model.endpoint import Transport
 from scanner.probe.dial import Broken, Connection, Where, connect
 from scanner.probe.engine import suites_for
 from scanner.probe.exchange import Peer
@@ -28,6 +26,7 @@ from scanner.tls.flight import ServerHello, ServerKeyExchange
 from scanner.tls.records import HANDSHAKE, encode_records
 from scanner.values import replace
 from tests.certs import HOSTILE_NAMES, Authority, hostile, weakly_signed
+from tests.probe.peers import Cut, NoMore, authority, first_flight_only, peer
 from tests.servers import (
     HTTP_400,
     MALFORMED,
@@ -50,16 +49,6 @@ pytestmark = pytest.mark.crypto
 VERSIONS = pytest.mark.parametrize("version", [TLS12, TLS13], ids=["TLSv1.2", "TLSv1.3"])
 SHORT = 0.15
 """Seconds to wait for what never comes."""
-
-
-@cache
-def authority(key: Literal["p256", "rsa2048"] = "p256") -> Authority:
-    return Authority("Handshake test CA", key=key)
-
-
-def peer(sockaddr: tuple[str, int], seconds: float = 20.0, transport: Transport = "tls") -> Peer:
-    where = Where(address=sockaddr[0], port=sockaddr[1], timeout=seconds)
-    return Peer(where=where, server_name="localhost", transport=transport)
 
 
 async def with_settings(settings: TlsSettings) -> FullHandshake:
@@ -249,48 +238,6 @@ class NoGoodbye:
 
     def abort(self) -> None:
         self.line.abort()
-
-
-def first_flight_only(*, await_more: bool) -> Handler:
-    """A real server's answer to the first hello, with a CertificateRequest in it; then silence, or a close."""
-    whole = tls_handler(
-        TlsSettings(
-            credential=ordinary(),
-            min_version=TLS13,
-            client_certificate="requested",
-            client_ca=authority().certificate,
-        )
-    )
-
-    async def part(stream: trio.SocketStream) -> None:
-        cut = Cut(stream)
-        with pytest.raises(NoMore):
-            await whole(cut)  # type: ignore[arg-type]
-        await stream.receive_some(65536)
-        await (silent if await_more else say(b""))(stream)
-
-    return part
-
-
-class NoMore(Exception):
-    """The server was to read a second time."""
-
-
-class Cut:
-    """A stream that gives the first hello and then nothing."""
-
-    def __init__(self, stream: trio.SocketStream) -> None:
-        self.stream = stream
-        self.hello_read = False
-
-    async def receive_some(self, most: int) -> bytes:
-        if self.hello_read:
-            raise NoMore
-        self.hello_read = True
-        return bytes(await self.stream.receive_some(most))
-
-    async def send_all(self, data: bytes) -> None:
-        await self.stream.send_all(data)
 
 
 async def test_a_server_hello_alone_negotiates_nothing() -> None:

@@ -15,7 +15,7 @@ from scanner.probe.observe import run_extra_checks
 from scanner.probe.session import Question
 from scanner.values import replace
 from tests.certs import Authority
-from tests.probe.test_handshake import peer
+from tests.probe.peers import peer
 from tests.servers import closed_port, say, scripted, silent
 
 pytestmark = pytest.mark.crypto

@@ -28,7 +28,7 @@ from scanner.probe.http2 import _Shared, heads
 from scanner.probe.observe import run_extra_checks
 from scanner.probe.session import Question
 from tests.certs import Authority
-from tests.probe.test_handshake import peer
+from tests.probe.peers import peer
 from tests.properties import at_most
 from tests.servers import closed_port, listening
 

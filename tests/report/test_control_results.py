@@ -15,9 +15,9 @@ from scanner.report import FORMATS
 from scanner.report.formats import control_results
 from scanner.values import replace
 from tests.report import cluster_samples, samples
+from tests.report.markdown_reader import cells, tokens
 from tests.report.page_data import endpoints
-from tests.report.test_markdown import cells, tokens
-from tests.report.test_sarif import row
+from tests.report.sample_reports import row
 
 PASSED = row("a:443", *samples.PASSED, verdict="pass")
 """SSLv2 was not tested."""

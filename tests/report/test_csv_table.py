@@ -18,8 +18,8 @@ from scanner.report.formats import csv_table
 from scanner.values import replace
 from tests.report import cluster_samples, lint_samples, samples
 from tests.report.golden import assert_golden
+from tests.report.sample_reports import REPORTS, row
 from tests.report.samples import finding
-from tests.report.test_sarif import REPORTS, row
 
 
 def written(report: Report | LintReport) -> str:

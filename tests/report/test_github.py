@@ -14,8 +14,8 @@ from scanner.model.report import Report
 from scanner.report.coverage import exit_line
 from scanner.report.formats import github
 from tests.report import cluster_samples, lint_samples, samples
+from tests.report.sample_reports import REPORTS, row
 from tests.report.samples import HOSTILE, finding
-from tests.report.test_sarif import REPORTS, row
 
 PROPERTIES = {"%0D": "\r", "%0A": "\n", "%3A": ":", "%2C": ",", "%25": "%"}
 DATA = {"%0D": "\r", "%0A": "\n", "%25": "%"}

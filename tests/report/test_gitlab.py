@@ -12,8 +12,8 @@ from scanner.model.lint_report import LintReport
 from scanner.model.report import Report
 from scanner.report.formats import gitlab
 from tests.report import cluster_samples, lint_samples, samples
+from tests.report.sample_reports import REPORTS, row
 from tests.report.samples import finding
-from tests.report.test_sarif import REPORTS, row
 from tests.schemas import errors
 
 TEXT = {"type": "string", "minLength": 1}

@@ -6,8 +6,6 @@ import re
 from io import StringIO
 
 import pytest
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 
 from scanner.model.finding import Verdict
 from scanner.model.lint_report import LintReport
@@ -16,35 +14,15 @@ from scanner.report.coverage import exit_line
 from scanner.report.escape import plain
 from scanner.report.formats import markdown
 from tests.report import cluster_samples, lint_samples, samples
+from tests.report.markdown_reader import cells, tokens
+from tests.report.sample_reports import REPORTS, row
 from tests.report.samples import HOSTILE, finding
-from tests.report.test_sarif import REPORTS, row
-
-PARSER = MarkdownIt("commonmark", {"linkify": False}).enable("table")
 
 
 def written(report: Report | LintReport) -> str:
     out = StringIO()
     markdown.write(report, out)
     return out.getvalue()
-
-
-def tokens(text: str) -> list[Token]:
-    return [each for block in PARSER.parse(text) for each in (block, *(block.children or ()))]
-
-
-def cells(text: str) -> list[list[str]]:
-    """The rows of all tables, as text."""
-    rows: list[list[str]] = []
-    inside = False
-    for each in tokens(text):
-        if each.type == "tr_open":
-            rows.append([])
-        elif each.type in ("th_open", "td_open", "th_close", "td_close"):
-            inside = each.nesting == 1
-            rows[-1] += [""] if inside else []
-        elif inside and each.type in ("text", "code_inline"):
-            rows[-1][-1] += each.content
-    return rows
 
 
 @pytest.mark.parametrize("report", REPORTS.values(), ids=REPORTS)

@@ -14,8 +14,8 @@ from scanner.report.escape import plain
 from scanner.report.formats import policy_reports
 from scanner.values import replace
 from tests.report import cluster_samples, samples
+from tests.report.sample_reports import row
 from tests.report.samples import HOSTILE, finding
-from tests.report.test_sarif import row
 from tests.schemas import errors
 
 TEXT = {"type": "string"}

@@ -14,22 +14,15 @@ import pytest
 
 from scanner.model.finding import Severity, Status
 from scanner.model.lint_report import LintReport
-from scanner.model.report import EndpointRow, Report
+from scanner.model.report import Report
 from scanner.report import issues
 from scanner.report.formats import sarif
-from scanner.report.rows import endpoint_row
 from scanner.values import replace
-from tests.report import cluster_samples, lint_samples, samples
+from tests.report import cluster_samples, samples
+from tests.report.sample_reports import REPORTS, row
 from tests.report.samples import finding
 from tests.schemas import errors
 
-REPORTS: dict[str, Report | LintReport] = {
-    "targets": samples.report(findings=(finding("profile-custom", "low", "fail", "of an object"),)),
-    "cluster": cluster_samples.report(),
-    "nothing": samples.report([]),
-    "lint": lint_samples.every(),
-    "hostile manifests": lint_samples.hostile(),
-}
 EACH = pytest.mark.parametrize("report", REPORTS.values(), ids=REPORTS)
 
 
@@ -41,12 +34,6 @@ def log_of(report: Report | LintReport) -> dict[str, Any]:
 
 def results(report: Report | LintReport) -> list[dict[str, Any]]:
     return [each for run in log_of(report)["runs"] for each in run["results"]]
-
-
-def row(name: str, *found: Any, verdict: str = "fail", number: int = 0) -> EndpointRow:  # noqa: ANN401 - findings
-    endpoint, *rest = next(samples.parts())
-    moved = replace(endpoint, id=name, instance=f"{name}@{number}", address=f"10.0.0.{number}")
-    return endpoint_row(moved, rest[0], rest[1], verdict, "violation", found)  # type: ignore[arg-type]
 
 
 @EACH

@@ -12,56 +12,23 @@ from scanner.lint import RULES
 from scanner.lint.contour import CONTOUR_RULES
 from scanner.lint.contour.delegations import DELEGATION, SECRET_OF_DELEGATION, TARGET
 from scanner.model.object_rule import ObjectRule
+from tests.lint.contour.proxies import (
+    ANNOTATED,
+    CONFIGURED,
+    FALLBACK,
+    FILE,
+    INGRESS,
+    PROXY,
+    REFERENCE,
+    ROUTE,
+    delegation,
+)
 from tests.lint.examples import WHOLE, linted
 
-PROXY = """
-apiVersion: projectcontour.io/v1
-kind: HTTPProxy
-metadata: {name: web, namespace: shop}
-spec: {virtualhost: {fqdn: web.example.com, tls: %s}}
-"""
-INGRESS = """
-apiVersion: networking.k8s.io/v1
-kind: Ingress
-metadata: {name: web, namespace: shop, annotations: {%s}}
-spec: {ingressClassName: %s, tls: [{secretName: %s, hosts: [web.example.com]}]}
-"""
-ROUTE = """
-apiVersion: contour.heptio.com/v1beta1
-kind: IngressRoute
-metadata: {name: web, namespace: shop}
-spec: {virtualhost: {fqdn: web.example.com, tls: {secretName: certs/wild}}}
-"""
-REFERENCE = PROXY % "{secretName: certs/wild}"
-CONFIGURED = """
-apiVersion: projectcontour.io/v1alpha1
-kind: ContourConfiguration
-metadata: {name: contour, namespace: projectcontour}
-spec: {httpproxy: {fallbackCertificate: {namespace: certs, name: wild}}}
-"""
-FILE = """
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: contour, namespace: projectcontour}
-data:
-  contour.yaml: |
-    tls:
-      fallback-certificate: {namespace: certs, name: wild}
-"""
 WILD = (
     "apiVersion: v1\nkind: Secret\nmetadata: {name: wild, namespace: certs}\ntype: kubernetes.io/tls\n"
     "data: {tls.crt: CERTIFICATE(*.example.com), tls.key: KEY(*.example.com)}\n"
 )
-FALLBACK = PROXY % "{secretName: own, enableFallbackCertificate: true}"
-ANNOTATED = INGRESS % ("projectcontour.io/tls-cert-namespace: certs", "contour", "wild")
-
-
-def delegation(secret: str = "wild", targets: str = "[shop]", *, namespace: str = "certs", group: str = "") -> str:
-    version = group or "projectcontour.io/v1"
-    return (
-        f"apiVersion: {version}\nkind: TLSCertificateDelegation\nmetadata: {{name: d, namespace: {namespace}}}\n"
-        f"spec: {{delegations: [{{secretName: {secret}, targetNamespaces: {targets}}}]}}\n"
-    )
 
 
 def verdicts(directory: Path, rule: ObjectRule, *texts: str) -> list[str]:

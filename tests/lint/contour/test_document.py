@@ -8,7 +8,7 @@ import pytest
 
 from scanner.lint.contour.delegations import DELEGATION
 from scanner.lint.contour.removed_apis import FORMER_API
-from tests.lint.contour.test_shared import found
+from tests.lint.contour.proxies import found
 from tests.lint.examples import WHOLE
 
 EXAMPLE = """

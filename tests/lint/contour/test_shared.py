@@ -10,25 +10,21 @@ from scanner.lint.contour.delegations import BROAD, CREATORS, SECRET_OF_DELEGATI
 from scanner.lint.contour.removed_apis import FORMER_API
 from scanner.lint.contour.root_proxies import ROOT
 from scanner.model.object_rule import ObjectRule
-from tests.lint.contour.test_delegations import ANNOTATED, CONFIGURED, FALLBACK, PROXY, REFERENCE, ROUTE, delegation
-from tests.lint.examples import WHOLE, linted
+from tests.lint.contour.proxies import (
+    ANNOTATED,
+    CONFIGURED,
+    CRL,
+    FALLBACK,
+    PAIR,
+    PROXY,
+    REFERENCE,
+    ROUTE,
+    delegation,
+    found,
+    secret,
+)
+from tests.lint.examples import WHOLE
 
-CRL = "-----BEGIN X509 CRL-----\\nMIIB\\n-----END X509 CRL-----\\n"
-
-
-def secret(
-    certificate: str = "", key: str = "", *, ca: str = "", crl: str = "", type_: str = "kubernetes.io/tls"
-) -> str:
-    data = {"tls.crt": certificate, "tls.key": key}
-    public = {"ca.crt": ca, "crl.pem": crl}
-    return (
-        f"apiVersion: v1\nkind: Secret\nmetadata: {{name: wild, namespace: certs}}\ntype: {type_}\n"
-        f"data: {{{', '.join(f'{name}: {text}' for name, text in data.items() if text)}}}\n"
-        f"stringData: {{{', '.join(f'{name}: {text}' for name, text in public.items() if text)}}}\n"
-    )
-
-
-PAIR = secret("CERTIFICATE(*.example.com)", "KEY(*.example.com)")
 SINGLE = secret("CERTIFICATE(web.example.com)", "KEY(web.example.com)")
 ALL = '["*"]'
 NAMESPACES = "\n---\n".join(
@@ -36,12 +32,6 @@ NAMESPACES = "\n---\n".join(
 )
 USED = [PAIR, NAMESPACES]
 TOP = (PROXY % "{}").replace("web,", "top,")
-
-
-def found(directory: Path, rule: ObjectRule, *texts: str) -> list[tuple[str, str]]:
-    every, given = linted(directory, "\n---\n".join(texts), [rule])
-    assert not given.bad
-    return [(each.finding.verdict, each.finding.severity) for one in every for each in one.findings]
 
 
 CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {

@@ -16,17 +16,20 @@ from scanner.lint.contour.upstream_tls import ANNOTATION, IGNORED, UNVERIFIED
 from scanner.lint.contour.virtual_hosts import CLIENT_VALIDATION, FALLS_BACK, PLAINTEXT, SETTINGS, VERSION
 from scanner.model.object_rule import ObjectRule
 from scanner.values import replace
-from tests.lint.contour.test_delegations import (
+from tests.lint.contour.proxies import (
     ANNOTATED,
     CONFIGURED,
+    CRL,
     FILE,
     INGRESS,
+    PAIR,
     PROXY,
     REFERENCE,
     ROUTE,
     delegation,
+    found,
+    secret,
 )
-from tests.lint.contour.test_shared import CRL, PAIR, found, secret
 from tests.lint.examples import WHOLE, empty, linted, manifests
 
 HIGH, MEDIUM, LOW, UNKNOWN = ("fail", "high"), ("fail", "medium"), ("fail", "low"), ("inconclusive", "high")

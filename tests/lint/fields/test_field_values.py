@@ -16,7 +16,7 @@ from scanner.model.declared import Declared
 from scanner.model.object_rule import Subject
 from tests.growth import interrupted
 from tests.lint.examples import empty, linted
-from tests.lint.fields.test_names_and_types import HEADS
+from tests.lint.fields.heads import HEADS
 
 LISTENER = "spec: {gatewayClassName: a, listeners: [%s]}"
 TLS = LISTENER % "{name: a, port: 443, protocol: HTTPS, tls: {%s}}"

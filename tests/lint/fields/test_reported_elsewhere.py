@@ -10,7 +10,7 @@ from scanner.lint.openshift.route_fields import FIELDS
 from scanner.lint.openshift.tls_profiles import TYPE
 from scanner.model.object_rule import ObjectRule
 from tests.lint.examples import linted
-from tests.lint.fields.test_names_and_types import HEADS
+from tests.lint.fields.heads import HEADS
 
 ROUTE = HEADS["Route"] + "spec: {to: {kind: Service, name: a}, tls: {%s}}"
 PROFILE = HEADS["APIServer"] + "spec: {tlsSecurityProfile: {type: %s}}"

@@ -9,7 +9,7 @@ import pytest
 from scanner.lint.kubernetes.ingress_rules import CLASS, HOSTS, ONE_CERTIFICATE
 from scanner.model.object_rule import ObjectRule
 from tests.lint.examples import WHOLE, linted
-from tests.lint.kubernetes.test_declared import HIGH, INFO, MEDIUM
+from tests.lint.kubernetes.declared_objects import HIGH, INFO, MEDIUM
 
 CLASSES = "apiVersion: networking.k8s.io/v1\nkind: IngressClass\nmetadata: {name: public}\nspec: {controller: a.b/c}\n"
 SAME, OTHER = "{hosts: [a.example], secretName: a}", "{hosts: [A.example], secretName: b}"

@@ -8,7 +8,7 @@ import pytest
 
 from scanner.lint.kubernetes.monitors import MONITOR_TLS
 from tests.lint.examples import WHOLE, linted
-from tests.lint.kubernetes.test_declared import INFO, LOW, MEDIUM, monitor, probe, service
+from tests.lint.kubernetes.declared_objects import INFO, LOW, MEDIUM, monitor, probe, service
 
 UNKNOWN = ("inconclusive", "medium")
 NAMED = "serverName: web.shop.svc"

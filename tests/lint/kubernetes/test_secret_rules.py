@@ -12,7 +12,18 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 from scanner.lint.kubernetes.secret_rules import EXPOSED, REUSE, SECRET_CERTIFICATE
 from scanner.model.object_rule import ObjectRule
 from tests.lint.examples import authority, leaf, linted
-from tests.lint.kubernetes.test_declared import ENTRY, HIGH, INFO, LOW, MEDIUM, ingress, pod, secret, webhook, workload
+from tests.lint.kubernetes.declared_objects import (
+    ENTRY,
+    HIGH,
+    INFO,
+    LOW,
+    MEDIUM,
+    ingress,
+    pod,
+    secret,
+    webhook,
+    workload,
+)
 
 pytestmark = pytest.mark.crypto
 

@@ -10,7 +10,7 @@ import pytest
 from scanner.lint.kubernetes.webhooks import BUNDLE, TARGET
 from scanner.model.object_rule import ObjectRule
 from tests.lint.examples import WHOLE, authority, leaf, linted
-from tests.lint.kubernetes.test_declared import HIGH, LOW, MEDIUM, api_service, conversion, webhook
+from tests.lint.kubernetes.declared_objects import HIGH, LOW, MEDIUM, api_service, conversion, webhook
 
 UNKNOWN, INFO, UNSAID = ("inconclusive", "high"), ("inconclusive", "info"), ("inconclusive", "medium")
 CA, LEAF = authority().pem, leaf("a.b.svc").pem

@@ -11,11 +11,11 @@ from scanner.kube.kinds import CONFIG_MAP
 from scanner.lint.openshift.ingress_controllers import matches_everything, refused
 from scanner.values import replace
 from tests.lint.examples import authority, empty, leaf
+from tests.lint.openshift.router_objects import WHOLE, configuration, controller
 from tests.lint.openshift.saying import said
 
 pytestmark = pytest.mark.crypto
 
-WHOLE = "# All that there is in a cluster:\n"
 WILD = "*.apps.cluster.example"
 
 
@@ -28,17 +28,6 @@ def secret(name: str, namespace: str, data: str, kind: str = "kubernetes.io/tls"
 
 def pair(names: str, *, key: str = "", certificate: str = "CERTIFICATE") -> str:
     return f'tls.crt: "{certificate}({names})", tls.key: "KEY({key or names})"'
-
-
-def configuration(spec: str) -> str:
-    return f"apiVersion: config.openshift.io/v1\nkind: Ingress\nmetadata: {{name: cluster}}\nspec: {{{spec}}}\n---\n"
-
-
-def controller(spec: str, name: str = "default") -> str:
-    return (
-        "apiVersion: operator.openshift.io/v1\nkind: IngressController\n"
-        f"metadata: {{name: {name}, namespace: openshift-ingress-operator}}\nspec: {{{spec}}}\n---\n"
-    )
 
 
 def server(spec: str) -> str:

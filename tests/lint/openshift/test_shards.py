@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.lint.openshift.router_objects import WHOLE, configuration, controller
 from tests.lint.openshift.saying import route, said
-from tests.lint.openshift.test_configured_certificates import WHOLE, configuration, controller
 
 A, B = "domain: a.example", "domain: b.example"
 CLUSTER = configuration("domain: a.example")
