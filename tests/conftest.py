@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections import Counter
 from collections.abc import Generator, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from trio.testing import MockClock
 
 from tests import properties
 from tests.servers import patient_clock
+from tests.shared import LiveDemo, Shared, live_demo
 
 settings.load_profile(properties.ALL)
 
@@ -72,6 +74,19 @@ def pytest_testnodedown(node: object) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for lane, number in _LEFT_OUT.items():
         terminalreporter.write_line(f"left out: {number} tests marked {lane} ({LANES[lane]} runs them)")
+
+
+@pytest.fixture(scope="session")
+def shared(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Shared:
+    """What all workers of this run have in common."""
+    directory = tmp_path_factory.getbasetemp()
+    worker = hasattr(pytestconfig, "workerinput")
+    return Shared(directory.parent, os.getppid()) if worker else Shared(directory, os.getpid())
+
+
+@pytest.fixture(scope="session")
+def demo(shared: Shared) -> LiveDemo:
+    return live_demo(shared)
 
 
 @pytest.fixture

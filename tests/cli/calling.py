@@ -7,14 +7,17 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import pytest
-from jsonschema import Draft202012Validator
 
 from scanner.cli import adhere, run
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
 
 ROOT = Path(__file__).parents[2]
 COMMAND = (sys.executable, "-m", "scanner")
@@ -24,10 +27,6 @@ PATIENT = ("--timeout", "3", "--allow-loopback", "--quiet")
 """With which the demo's cluster is scanned."""
 POLICY = "apiVersion: adhere/v1\nkind: ScanPolicy\n"
 """How every policy file begins."""
-
-_VALIDATOR = Draft202012Validator(
-    json.loads((ROOT / "docs/schema/scan-v1.json").read_text()), format_checker=Draft202012Validator.FORMAT_CHECKER
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,5 +77,13 @@ def called(*arguments: object, cwd: Path | None = None, stdin: bytes = b"") -> C
 def valid(text: str) -> dict[str, Any]:
     """A JSON report that is what its schema says."""
     document: dict[str, Any] = json.loads(text)
-    assert [error.message for error in _VALIDATOR.iter_errors(document)] == []
+    assert [error.message for error in _validator().iter_errors(document)] == []
     return document
+
+
+@cache
+def _validator() -> Draft202012Validator:
+    from jsonschema import Draft202012Validator  # seconds
+
+    schema = json.loads((ROOT / "docs/schema/scan-v1.json").read_text())
+    return Draft202012Validator(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,13 @@ import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from scanner.demo.cluster import DemoCluster, demo_cluster
 from scanner.demo.outcomes import Listener, demo_listeners
-from tests.cli.calling import PATIENT, Call, Called, called
+from tests.cli.calling import PATIENT, Call, Called, called, valid
 from tests.serving import serving
+from tests.shared import LiveDemo, Shared
+
+FORMATS = ("junit", "sarif", "gitlab", "openreports", "csv")
+"""In which the scan of the cluster is reported too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,26 +54,53 @@ def call(capsys: pytest.CaptureFixture[str]) -> Call:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A cluster that is alive, the kubeconfig that leads there, and a scan of it that was kept."""
+    """A cluster that is alive, and a scan of it that was kept. Tests copy what they change."""
 
-    cluster: DemoCluster
-    kubeconfig: Path
-    kept: Path
+    cluster: LiveDemo
+    directory: Path
     answer: Called
 
     @property
+    def kubeconfig(self) -> Path:
+        return self.cluster.kubeconfig
+
+    @property
+    def kept(self) -> Path:
+        return self.directory / "kept"
+
+    @property
     def document(self) -> dict[str, Any]:
-        return self.answer.document
+        """The report, which was valid against the schema when it was made."""
+        return json.loads(self.answer.out)  # type: ignore[no-any-return]
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    directory = tmp_path_factory.mktemp("cluster")
-    with serving(demo_cluster) as cluster:
-        kubeconfig = cluster.kubeconfig(directory / "kubeconfig")
-        kept = directory / "kept"
-        arguments = ("scan", "--cluster", "--kubeconfig", kubeconfig, "--save", kept, "--format", "json", *PATIENT)
-        yield Place(cluster, kubeconfig, kept, called(*arguments))
+@pytest.fixture(scope="session")
+def scanned(shared: Shared, demo: LiveDemo) -> Place:
+    """The demo's cluster, scanned once for a run of the tests."""
+
+    def scan(directory: Path) -> None:
+        formats = (f"{name}={directory / name}" for name in FORMATS)
+        options = (f"--format={each}" for each in ("json", *formats))
+        answer = called(
+            "scan", "--cluster", "--kubeconfig", demo.kubeconfig, "--save", directory / "kept", *options, *PATIENT
+        )
+        valid(answer.out)
+        (directory / "answer.json").write_text(json.dumps(astuple(answer)))
+
+    directory = shared.once("scan", scan)
+    return Place(demo, directory, Called(*json.loads((directory / "answer.json").read_text())))
+
+
+@pytest.fixture
+def place(scanned: Place) -> Iterator[Place]:
+    before = _files(scanned.directory)
+    yield scanned
+    assert _files(scanned.directory) == before, "all tests of this run use them: a test that changes them copies them"
+
+
+def _files(directory: Path) -> dict[Path, tuple[int, int]]:
+    """Size and time of each file, as a user who may write everywhere would change them too."""
+    return {path: (stat.st_size, stat.st_mtime_ns) for path in directory.rglob("*") for stat in [path.stat()]}
 
 
 @pytest.fixture
