@@ -74,16 +74,18 @@ def called(*arguments: object, cwd: Path | None = None, stdin: bytes = b"") -> C
     return Called(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
 
 
-def valid(text: str) -> dict[str, Any]:
+def valid(text: str, schema: str = "scan-v1") -> dict[str, Any]:
     """A JSON report that is what its schema says."""
     document: dict[str, Any] = json.loads(text)
-    assert [error.message for error in _validator().iter_errors(document)] == []
+    assert [error.message for error in _validator(schema).iter_errors(document)] == []
     return document
 
 
 @cache
-def _validator() -> Draft202012Validator:
-    from jsonschema import Draft202012Validator  # seconds
+def _validator(schema: str) -> Draft202012Validator:
+    from jsonschema import Draft202012Validator  # its format checkers take seconds to import
+    from referencing import Registry, Resource
 
-    schema = json.loads((ROOT / "docs/schema/scan-v1.json").read_text())
-    return Draft202012Validator(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
+    scan, own = (json.loads((ROOT / f"docs/schema/{name}.json").read_text()) for name in ("scan-v1", schema))
+    registry: Registry[Any] = Registry().with_resource(scan["$id"], Resource.from_contents(scan))
+    return Draft202012Validator(own, registry=registry, format_checker=Draft202012Validator.FORMAT_CHECKER)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -57,8 +58,8 @@ class Place:
     """A cluster that is alive, and a scan of it that was kept. Tests copy what they change."""
 
     cluster: LiveDemo
-    directory: Path
     answer: Called
+    directory: Path
 
     @property
     def kubeconfig(self) -> Path:
@@ -74,21 +75,29 @@ class Place:
         return json.loads(self.answer.out)  # type: ignore[no-any-return]
 
 
+def called_once(shared: Shared, name: str, command: Callable[[Path], Called]) -> tuple[Called, Path]:
+    """The answer of a command that is called once for a run of the tests, in an empty directory; and the directory."""
+
+    def call(directory: Path) -> None:
+        (directory / "here").mkdir()
+        (directory / "answer.json").write_text(json.dumps(astuple(command(directory / "here"))))
+
+    directory = shared.once(name, call)
+    return Called(*json.loads((directory / "answer.json").read_text())), directory / "here"
+
+
+def scan_cluster(kubeconfig: Path, here: Path) -> Called:
+    """Scan and save it, with a report in each format of ``FORMATS``."""
+    formats = ("--format=json", *(f"--format={name}={name}" for name in FORMATS))
+    answer = called("scan", "--cluster", "--kubeconfig", kubeconfig, "--save", "kept", *formats, *PATIENT, cwd=here)
+    valid(answer.out)
+    (here / "json").write_text(answer.out)
+    return answer
+
+
 @pytest.fixture(scope="session")
 def scanned(shared: Shared, demo: LiveDemo) -> Place:
-    """The demo's cluster, scanned once for a run of the tests."""
-
-    def scan(directory: Path) -> None:
-        formats = (f"{name}={directory / name}" for name in FORMATS)
-        options = (f"--format={each}" for each in ("json", *formats))
-        answer = called(
-            "scan", "--cluster", "--kubeconfig", demo.kubeconfig, "--save", directory / "kept", *options, *PATIENT
-        )
-        valid(answer.out)
-        (directory / "answer.json").write_text(json.dumps(astuple(answer)))
-
-    directory = shared.once("scan", scan)
-    return Place(demo, directory, Called(*json.loads((directory / "answer.json").read_text())))
+    return Place(demo, *called_once(shared, "scan", partial(scan_cluster, demo.kubeconfig)))
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import csv
 import json
 import os
 import re
+from functools import cache
 from io import StringIO
 from pathlib import Path
 
@@ -20,9 +21,13 @@ from tests.certs import HOSTILE_NAMES, Authority, Credential, hostile
 from tests.cli.calling import POLICY, Call
 
 ROOT = Authority("Root")
-LEAF = ROOT.leaf(names=("web.example",), key="rsa2048")
 END_OK = "exit 0: no finding at or above medium"
 END_UNREAD = "exit 3: no finding at or above medium; not complete: 1 reading problem\n"
+
+
+@cache
+def served() -> Credential:
+    return ROOT.leaf(names=("web.example",), key="rsa2048")
 
 
 def p12(credential: Credential, password: bytes) -> bytes:
@@ -33,13 +38,13 @@ def p12(credential: Credential, password: bytes) -> bytes:
 
 def test_a_table_has_where_what_and_when(call: Call, tmp_path: Path) -> None:
     path = tmp_path / "web.pem"
-    path.write_bytes(LEAF.key_pem + LEAF.pem + ROOT.pem)
+    path.write_bytes(served().key_pem + served().pem + ROOT.pem)
     answer = call("certs", path)
     assert (answer.code, answer.err) == (0, "")
     heading, leaf, root, empty, end = answer.out.splitlines()
     assert (empty, end) == ("", END_OK)
     assert heading.split()[:3] == ["WHERE", "ROLE", "CATEGORY"]
-    day = LEAF.certificate.not_valid_after_utc.strftime("%Y-%m-%d")
+    day = served().certificate.not_valid_after_utc.strftime("%Y-%m-%d")
     assert leaf.startswith(f"{path} 1  leaf    serving   CN=web.example")
     assert all(word in leaf for word in ("CN=Root", "RSA 2048", "ecdsa-with-SHA256", day))
     assert root.startswith(f"{path} 2  issuer  signer    CN=Root")
@@ -50,7 +55,7 @@ def test_on_a_narrow_terminal_each_certificate_is_a_paragraph_with_its_places(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(certs, "width", lambda: 80)
-    (tmp_path / "a.pem").write_bytes(LEAF.pem + ROOT.pem)
+    (tmp_path / "a.pem").write_bytes(served().pem + ROOT.pem)
     (tmp_path / "b.pem").write_bytes(ROOT.pem)
     answer = call("certs", tmp_path)
     lines = answer.out.splitlines()
@@ -63,7 +68,7 @@ def test_on_a_narrow_terminal_each_certificate_is_a_paragraph_with_its_places(
 
 def test_json_has_every_field_and_is_one_document(call: Call, tmp_path: Path) -> None:
     path = tmp_path / "web.crt"
-    path.write_bytes(LEAF.pem + ROOT.pem)
+    path.write_bytes(served().pem + ROOT.pem)
     document = json.loads(call("certs", "--format", "json", path, tmp_path / "missing").out)
     leaf, root = document["certificates"]
     assert leaf["names"] == ["DNS:web.example"]
@@ -79,7 +84,7 @@ def test_json_has_every_field_and_is_one_document(call: Call, tmp_path: Path) ->
 
 def test_two_keys_in_the_place_of_certificates_are_two_problems(call: Call, tmp_path: Path) -> None:
     for name in ("a.pem", "b.pem"):
-        (tmp_path / name).write_bytes(LEAF.key_pem.replace(b"PRIVATE KEY", b"CERTIFICATE"))
+        (tmp_path / name).write_bytes(served().key_pem.replace(b"PRIVATE KEY", b"CERTIFICATE"))
     document = json.loads(call("certs", "--format", "json", tmp_path).out)
     assert len({each["sha256"] for each in document["certificates"]}) == 2
     about = [each["about"] for each in document["findings"] if each["rule"] == "pki-minimum"]
@@ -87,11 +92,11 @@ def test_two_keys_in_the_place_of_certificates_are_two_problems(call: Call, tmp_
 
 
 def test_one_unreadable_file_does_not_hide_the_others(call: Call, tmp_path: Path) -> None:
-    (tmp_path / "a.der").write_bytes(LEAF.der[:-1])
+    (tmp_path / "a.der").write_bytes(served().der[:-1])
     (tmp_path / "b.crt").write_bytes(ROOT.pem)
-    (tmp_path / "c.p12").write_bytes(p12(LEAF, b"secret"))
+    (tmp_path / "c.p12").write_bytes(p12(served(), b"secret"))
     (tmp_path / "notes.txt").write_text("nothing of interest")
-    (tmp_path / "tls.key").write_bytes(LEAF.key_pem)
+    (tmp_path / "tls.key").write_bytes(served().key_pem)
     answer = call("certs", tmp_path)
     assert answer.code == 3
     assert "CN=Root" in answer.out
@@ -112,7 +117,7 @@ def test_a_certificate_that_is_read_in_part_is_listed_and_told(call: Call, tmp_p
 
 def test_passwords_come_from_files(call: Call, tmp_path: Path) -> None:
     store, password = tmp_path / "c.p12", tmp_path / "password"
-    store.write_bytes(p12(LEAF, b"open sesame"))
+    store.write_bytes(p12(served(), b"open sesame"))
     password.write_bytes(b"open sesame\r\nnot this\n")
     answer = call("certs", store, "--password-file", password)
     assert answer.code == 0
@@ -132,7 +137,7 @@ def test_no_path_is_a_usage_error(call: Call) -> None:
 
 def test_a_key_that_was_named_is_told_to_be_one(call: Call, tmp_path: Path) -> None:
     path = tmp_path / "tls.key"
-    path.write_bytes(LEAF.key_pem)
+    path.write_bytes(served().key_pem)
     answer = call("certs", path)
     assert (answer.code, answer.out) == (3, END_UNREAD)
     assert answer.err == f"adhere: {path}: contains a private key and no certificate\n"
@@ -152,7 +157,7 @@ def test_links_are_not_followed_out_of_the_directory(call: Call, tmp_path: Path)
         each.mkdir(parents=True)
     (inside / "..data" / "tls.crt").write_bytes(ROOT.pem)
     (inside / "tls.crt").symlink_to("..data/tls.crt")  # as kubelets mount Secrets
-    (outside / "other.pem").write_bytes(LEAF.pem)
+    (outside / "other.pem").write_bytes(served().pem)
     (inside / "away").symlink_to(outside)
     (inside / "loop").symlink_to("loop")
     answer = call("certs", "--format", "json", inside)
@@ -216,7 +221,7 @@ def test_a_kubeconfig_and_the_files_that_it_names(call: Call, tmp_path: Path) ->
 def test_a_kubeconfig_in_a_directory_does_not_lead_out_of_it(call: Call, tmp_path: Path) -> None:
     inside = tmp_path / "inside"
     inside.mkdir()
-    (tmp_path / "away.crt").write_bytes(LEAF.pem)
+    (tmp_path / "away.crt").write_bytes(served().pem)
     kubeconfig(inside, "../away.crt")
     answer = call("certs", inside)
     assert answer.code == 3
@@ -236,11 +241,11 @@ def test_hostile_names_command_nothing(call: Call, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("format_", ["text", "json", "csv"])
 def test_no_key_is_in_any_output(call: Call, tmp_path: Path, format_: str) -> None:
-    body = "".join(LEAF.key_pem.decode().splitlines()[1:-1])
-    (tmp_path / "all.pem").write_bytes(LEAF.key_pem + LEAF.pem)
-    (tmp_path / "all.p12").write_bytes(p12(LEAF, b"x"))
-    (tmp_path / "broken.pem").write_bytes(LEAF.pem[:-30] + LEAF.key_pem)
-    (tmp_path / "key as certificate.pem").write_bytes(LEAF.key_pem.replace(b"PRIVATE KEY", b"CERTIFICATE"))
+    body = "".join(served().key_pem.decode().splitlines()[1:-1])
+    (tmp_path / "all.pem").write_bytes(served().key_pem + served().pem)
+    (tmp_path / "all.p12").write_bytes(p12(served(), b"x"))
+    (tmp_path / "broken.pem").write_bytes(served().pem[:-30] + served().key_pem)
+    (tmp_path / "key as certificate.pem").write_bytes(served().key_pem.replace(b"PRIVATE KEY", b"CERTIFICATE"))
     (tmp_path / "password").write_text("x")
     answer = call("certs", tmp_path, "--format", format_, "--password-file", tmp_path / "password")
     assert answer.out.count("web.example") >= 2
@@ -251,8 +256,8 @@ def test_no_key_is_in_any_output(call: Call, tmp_path: Path, format_: str) -> No
 
 def test_csv_has_what_json_has(call: Call, tmp_path: Path) -> None:
     """A row for each certificate, finding and problem, with the same exit code."""
-    (tmp_path / "a.pem").write_bytes(LEAF.pem)
-    (tmp_path / "broken.pem").write_bytes(LEAF.pem[:-30])
+    (tmp_path / "a.pem").write_bytes(served().pem)
+    (tmp_path / "broken.pem").write_bytes(served().pem[:-30])
     policy = tmp_path / "policy.yaml"
     policy.write_text(f"{POLICY}certificates: {{minRsaBits: 16384, curves: [P521]}}\n")
     paths = (tmp_path / "a.pem", tmp_path / "broken.pem", "--policy", policy)

@@ -11,12 +11,10 @@ from typing import Any
 
 import pytest
 import yaml
-from jsonschema import Draft202012Validator
-from referencing import Registry, Resource
 
 from scanner.kube.kinds import FEATURE_GATE, NAMESPACE, PKI, SECRET
 from tests.certs import Authority
-from tests.cli.calling import POLICY, ROOT, Call, Called
+from tests.cli.calling import POLICY, Call, Called, valid
 from tests.cli.test_snapshot import kubeconfig
 from tests.cluster.api import Answer, Api, Asked, named, refused, running
 from tests.pki.inventories import GATE, PKI_OBJECT
@@ -25,8 +23,6 @@ from tests.serving import serving
 
 SIGNER = Authority("openshift-service-serving-signer@1")
 """ECDSA P-256, of an operator that follows the configuration."""
-ETCD = Authority("etcd-signer", key="rsa2048")
-SHOP = Authority("Shop CA", key="rsa2048")
 
 
 def pki(size: int, since: str | None = "2026-01-01T00:00:00Z") -> dict[str, Any]:
@@ -48,20 +44,8 @@ def signer(tmp_path: Path) -> Path:
     return path
 
 
-def valid(answer: Called) -> dict[str, Any]:
-    """The document, valid against its schema, which takes findings from that of a scan."""
-    scan, own = (json.loads((ROOT / f"docs/schema/{name}-v1.json").read_text()) for name in ("scan", "certs"))
-    registry: Registry[Any] = Registry().with_resources(
-        [(each["$id"], Resource.from_contents(each)) for each in (scan, own)]
-    )
-    document: dict[str, Any] = json.loads(answer.out)
-    checked = Draft202012Validator(own, registry=registry, format_checker=Draft202012Validator.FORMAT_CHECKER)
-    assert [error.message for error in checked.iter_errors(document)] == []
-    return document
-
-
 def only(answer: Called) -> dict[str, Any]:
-    (found,) = valid(answer)["certificates"]
+    (found,) = valid(answer.out, "certs-v1")["certificates"]
     return dict(found)
 
 
@@ -78,7 +62,7 @@ def test_what_cannot_be_read_is_null_in_a_valid_document(call: Call, tmp_path: P
     (tmp_path / "odd.der").write_bytes(SIGNER.der.replace(b"\x06\x03\x55\x1d\x13", b"\x06\x03\x55\x1d\xff"))
     (tmp_path / "no.der").write_bytes(b"\x30\x03\x30\x01\x00")
     answer = call("certs", tmp_path, "--format", "json")
-    document = valid(answer)
+    document = valid(answer.out, "certs-v1")
     assert answer.code == 3
     assert document["problems"]
     assert {each["where"] for each in document["certificates"]} >= {str(tmp_path / "odd.der")}
@@ -157,8 +141,9 @@ DAY_ONE: dict[str, Any] = {
 def test_an_install_config_judges_signers_whoever_owns_them_later(call: Call, tmp_path: Path) -> None:
     """And nothing else: the installer's other certificates are of its own choice."""
     (tmp_path / "tls").mkdir()
-    (tmp_path / "tls" / "etcd-signer.crt").write_bytes(ETCD.pem)
-    client = ETCD.leaf(names=("etcd",), common_name="etcd-client", eku=("clientAuth",), key="rsa2048")
+    signer = Authority("etcd-signer", key="rsa2048")
+    (tmp_path / "tls" / "etcd-signer.crt").write_bytes(signer.pem)
+    client = signer.leaf(names=("etcd",), common_name="etcd-client", eku=("clientAuth",), key="rsa2048")
     (tmp_path / "tls" / "etcd-client.crt").write_bytes(client.pem)
     day_one = file(tmp_path, "install-config.yaml", DAY_ONE)
     answer = call("certs", tmp_path / "tls", "--install-config", day_one, "--format", "json")
@@ -189,7 +174,7 @@ def test_an_install_config_alone_is_checked(call: Call, tmp_path: Path) -> None:
     gated = {name: value for name, value in DAY_ONE.items() if name != "featureSet"}
     path = file(tmp_path, "install-config.yaml", {**gated, "pki": {**DAY_ONE["pki"], "servingCertificates": {}}})
     answer = call("certs", "--install-config", path, "--format", "json")
-    told = {each["message"]: each["severity"] for each in valid(answer)["findings"]}
+    told = {each["message"]: each["severity"] for each in valid(answer.out, "certs-v1")["findings"]}
     assert (answer.code, list(told.values())) == (1, ["medium", "low"])
     assert "with a featureSet only" in str(told)
     assert "unknown field pki.servingCertificates" in str(told)
@@ -224,7 +209,7 @@ def kept(directory: Path, *objects: dict[str, Any]) -> Path:
 
 def statuses(answer: Called) -> dict[str, str]:
     """By where each certificate is."""
-    return {each["where"].rpartition("/")[2]: each["status"] for each in valid(answer)["certificates"]}
+    return {each["where"].rpartition("/")[2]: each["status"] for each in valid(answer.out, "certs-v1")["certificates"]}
 
 
 GATES = {"apiVersion": "config.openshift.io/v1", "kind": "FeatureGate", **GATE}
@@ -302,7 +287,12 @@ def test_hosted_control_planes_and_guests_are_kept_apart(call: Call, tmp_path: P
 
 
 def test_the_minimums_of_the_policy_judge_what_the_object_does_not_govern(call: Call, tmp_path: Path) -> None:
-    place = kept(tmp_path, GATES, pki(2048), secret("shop", "web", SHOP.leaf(names=("a.example",), key="rsa2048").pem))
+    place = kept(
+        tmp_path,
+        GATES,
+        pki(2048),
+        secret("shop", "web", Authority("Shop CA", key="rsa2048").leaf(names=("a.example",), key="rsa2048").pem),
+    )
     policy = file(tmp_path, "policy.yaml", f"{POLICY}certificates: {{minRsaBits: 3072}}\n")
     loose = call("certs", "--snapshot", place, "--format", "json")
     strict = call("certs", "--snapshot", place, "--policy", policy, "--format", "json")

@@ -21,25 +21,30 @@ from scanner.demo.outcomes import LISTENERS, Listener, ListenerSpec
 from scanner.model.report import EndpointRow, Report
 from scanner.values import replace
 from tests.cli.calling import Call, Called, called, valid
-from tests.cli.conftest import Farm
+from tests.cli.conftest import Farm, called_once
 from tests.report import samples
+from tests.shared import Shared
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("demo")
-
-
-@pytest.fixture(scope="module")
-def answer(place: Path) -> Called:
+@pytest.fixture(scope="session")
+def outcomes(shared: Shared) -> tuple[Called, Path]:
     """The demo of outcomes as a reader runs it, in an empty directory."""
-    return called("demo", "--outcomes", cwd=place)
+    return called_once(shared, "outcomes", lambda here: called("demo", "--outcomes", cwd=here))
+
+
+@pytest.fixture
+def answer(outcomes: tuple[Called, Path]) -> Called:
+    return outcomes[0]
+
+
+@pytest.fixture
+def place(outcomes: tuple[Called, Path]) -> Path:
+    return outcomes[1]
 
 
 @pytest.fixture(scope="module")
-def document(answer: Called, place: Path) -> dict[str, Any]:
-    assert answer.code == 0
-    return valid((place / "adhere-demo" / "report.json").read_text())
+def document(outcomes: tuple[Called, Path]) -> dict[str, Any]:
+    return valid((outcomes[1] / "adhere-demo" / "report.json").read_text())
 
 
 def test_it_ends_well_and_leaves_three_files(answer: Called, place: Path) -> None:
@@ -130,11 +135,11 @@ def test_a_directory_that_cannot_be_made(call: Call, tmp_path: Path) -> None:
 # --- the cluster ------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> tuple[Called, Path]:
+@pytest.fixture(scope="session")
+def cluster(shared: Shared) -> tuple[Called, Path]:
     """The demo as a reader runs it, and where."""
-    place = tmp_path_factory.mktemp("cluster")
-    return called("demo", cwd=place), place / "adhere-demo"
+    answer, place = called_once(shared, "cluster", lambda here: called("demo", cwd=here))
+    return answer, place / "adhere-demo"
 
 
 def test_the_cluster_is_found_scanned_and_judged_as_its_stories_say(cluster: tuple[Called, Path]) -> None:

@@ -6,7 +6,6 @@ import json
 import re
 import shlex
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,10 @@ import pytest
 import yaml
 
 from scanner.cli import COMMANDS, adhere
-from scanner.demo.cluster import demo_cluster
 from scanner.doctor import STEPS
 from scanner.model.saved_scan import HEAD
-from tests.cli.calling import ROOT, Call, called, context
-from tests.serving import serving
+from tests.cli.calling import PATIENT, ROOT, Call, context
+from tests.shared import LiveDemo, Shared
 
 SUPPORT = (ROOT / "docs/support.md").read_text()
 
@@ -30,24 +28,30 @@ class Place:
     """A cluster that is alive, and two of its components as a scan saw them."""
 
     kubeconfig: Path
-    kept: Path
-    snapshot: Path
+    directory: Path
+
+    @property
+    def kept(self) -> Path:
+        return self.directory / "kept"
+
+    @property
+    def snapshot(self) -> Path:
+        return self.directory / "snapshot"
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    directory = tmp_path_factory.mktemp("doctor")
-    with serving(demo_cluster) as cluster:
-        found = Place(cluster.kubeconfig(directory / "kubeconfig"), directory / "kept", directory / "snapshot")
+@pytest.fixture
+def place(shared: Shared, demo: LiveDemo, call: Call) -> Place:
+    def make(directory: Path) -> None:
+        found = Place(demo.kubeconfig, directory)
         only = "component=metrics-server,component=kubelet,component=gateway,kind=Deployment,kind=Node"
-        scanned = called(
-            "scan", "--cluster", "--kubeconfig", found.kubeconfig, "--save", found.kept, "--include", only,
-            "--allow-loopback", "--quiet", "--timeout", "3", "--format", "json",
-        )  # fmt: skip
+        scanned = call(
+            "scan", "--cluster", "--kubeconfig", found.kubeconfig, "--save", found.kept, "--include", only, *PATIENT
+        )
         assert scanned.code == 1, scanned.err
-        saved = called("snapshot", "save", found.snapshot, "--all", "--kubeconfig", found.kubeconfig)
+        saved = call("snapshot", "save", found.snapshot, "--all", "--kubeconfig", found.kubeconfig)
         assert saved.code == 0, saved.err
-        yield found
+
+    return Place(demo.kubeconfig, shared.once("doctor", make))
 
 
 def test_the_component_that_is_stuck_is_found(call: Call, place: Place) -> None:

@@ -12,19 +12,16 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from scanner.assessment import READS
-from scanner.demo.cluster import demo_cluster
 from scanner.kube.kinds import CONFIG_MAP, GATEWAY, KINDS, SECRET
 from scanner.linting import LINT_READS
 from scanner.report import LINT_FORMATS
 from tests.certs import Authority
-from tests.cli.calling import COMMAND, ROOT, Call, Called, called, environment
+from tests.cli.calling import COMMAND, Call, Called, called, environment, valid
 from tests.cluster.api import Answer, Api, Asked, authority, named, refused, running
 from tests.serving import serving
-
-VALIDATOR = Draft202012Validator(json.loads((ROOT / "docs/schema/lint-v1.json").read_text()))
+from tests.shared import LiveDemo
 
 HEAD = "apiVersion: projectcontour.io/v1\nkind: TLSCertificateDelegation\nmetadata: {name: a, namespace: shop}\n"
 FINE = f"{HEAD}spec: {{delegations: []}}\n"
@@ -45,9 +42,7 @@ OTHER = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: a}\n"
 
 
 def document(answer: Called) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(answer.out)
-    assert [error.message for error in VALIDATOR.iter_errors(found)] == []
-    return found
+    return valid(answer.out, "lint-v1")
 
 
 EXIT_CODES: list[tuple[int, tuple[str, ...], str]] = [
@@ -353,11 +348,9 @@ def test_secrets_are_looked_at_when_they_are_asked_for(call: Call, kubeconfig: P
     assert "fail" in {verdict for _, verdict in about(call(*options, "--secrets"), "Secret/shop/edge-tls")}
 
 
-def test_the_demo_s_cluster(call: Call, tmp_path: Path) -> None:
+def test_the_demo_s_cluster(call: Call, demo: LiveDemo) -> None:
     """From its API, with the role that its service account has: Secrets are not read."""
-    with serving(demo_cluster) as cluster:
-        kubeconfig = cluster.kubeconfig(tmp_path / "kubeconfig")
-        answer = call("lint", "--kubeconfig", kubeconfig, "--format", "json")
+    answer = call("lint", "--kubeconfig", demo.kubeconfig, "--format", "json")
     assert (answer.code, answer.err) == (1, "")
     objects = document(answer)["objects"]
     failed = {

@@ -37,7 +37,7 @@ def report(text: str) -> dict[str, Any]:
     return {name: value for name, value in found.items() if name not in TIMES}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def whole(place: Place) -> dict[str, Any]:
     return report(place.answer.out)
 

@@ -13,33 +13,26 @@ import pytest
 
 from scanner.demo import layout
 from scanner.demo.cluster import demo_cluster
-from tests.cli.calling import PATIENT, called
+from tests.cli.calling import Call, Called
+from tests.cli.conftest import Place, called_once, scan_cluster
 from tests.serving import serving
+from tests.shared import Shared
 
 
-@pytest.fixture(scope="module")
-def scans(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+@pytest.fixture
+def scans(place: Place, shared: Shared, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
     """Results of a scan before and after every pod was replaced."""
-    return _scan(tmp_path_factory.mktemp("before")), _replaced(tmp_path_factory.mktemp("after"))
 
+    def scan(here: Path) -> Called:
+        letters = layout._letters
+        monkeypatch.setattr(layout, "_letters", lambda text, count: letters(f"again {text}", count))
+        monkeypatch.setattr("scanner.demo.cluster.BLOCKS", range(100, 120))
+        with serving(demo_cluster) as cluster:
+            return scan_cluster(cluster.kubeconfig(here / "kubeconfig"), here)
 
-def _replaced(directory: Path) -> Path:
-    letters = layout._letters
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(layout, "_letters", lambda text, count: letters(f"again {text}", count))
-        patch.setattr("scanner.demo.cluster.BLOCKS", range(100, 120))
-        return _scan(directory)
-
-
-def _scan(directory: Path) -> Path:
-    with serving(demo_cluster) as cluster:
-        config = cluster.kubeconfig(directory / "kubeconfig")
-        formats = [
-            f"--format={name}={directory / name}" for name in ("json", "junit", "sarif", "gitlab", "openreports", "csv")
-        ]
-        answer = called("scan", "--cluster", "--kubeconfig", config, "--allow-loopback", *formats, *PATIENT)
-        assert answer.code == 1, answer.err
-    return directory
+    answer, after = called_once(shared, "replaced", scan)
+    assert answer.code == 1, answer.err
+    return place.directory, after
 
 
 def test_pods_and_addresses_differ(scans: tuple[Path, Path]) -> None:
@@ -49,8 +42,8 @@ def test_pods_and_addresses_differ(scans: tuple[Path, Path]) -> None:
     assert len(old & new) < 3
 
 
-def test_diff_is_empty(scans: tuple[Path, Path]) -> None:
-    answer = called("diff", scans[0] / "json", scans[1] / "json", "--format", "json", "--fail-on-new=low")
+def test_diff_is_empty(call: Call, scans: tuple[Path, Path]) -> None:
+    answer = call("diff", scans[0] / "json", scans[1] / "json", "--format", "json", "--fail-on-new=low")
     told = json.loads(answer.out)
     assert (answer.code, told["findings"], told["endpoints"], told["gaps"]) == (0, [], [], [])
     assert told["summary"]["findings"]["unchanged"] > 5

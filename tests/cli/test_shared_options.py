@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,12 @@ from tests.cli.calling import Call
 from tests.pki.inventories import GATE
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
-SIGNER = Authority("openshift-service-serving-signer@1", key="rsa2048", now=START + timedelta(days=5))
-"""Made on the fourth day; of an operator that follows the configuration."""
+
+
+@cache
+def signer() -> Authority:
+    """Made on the fourth day; of an operator that follows the configuration."""
+    return Authority("openshift-service-serving-signer@1", key="rsa2048", now=day(5))
 
 
 def day(number: int) -> datetime:
@@ -38,7 +43,7 @@ def snapshot(taken: int, size: int, since: int, identity: str = "a") -> Snapshot
         "ClusterVersion": {"metadata": {"name": "version"}, "spec": {"clusterID": identity}},
         "ConfigMap": {
             "metadata": {"name": "signing-cabundle", "namespace": "openshift-service-ca"},
-            "data": {"ca-bundle.crt": SIGNER.pem.decode()},
+            "data": {"ca-bundle.crt": signer().pem.decode()},
         },
     }
     return Snapshot(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,11 @@ from tests.certs import Authority
 from tests.cli.calling import Call
 from tests.cli.test_shared_options import day, snapshot
 
-FOREVER = Authority("openshift-kube-apiserver-operator_loadbalancer-serving-signer@1", key="rsa2048", now=day(5))
-"""A signer that nothing renews."""
+
+@cache
+def unrenewed() -> Authority:
+    """A signer that nothing renews."""
+    return Authority("openshift-kube-apiserver-operator_loadbalancer-serving-signer@1", key="rsa2048", now=day(5))
 
 
 def asked(directory: Path, size: int) -> Path:
@@ -33,7 +37,7 @@ def scanned(call: Call, directory: Path, size: int, *, forever: bool) -> Path:
     """A saved scan of a cluster with RSA keys of ``size`` configured before its signer was made."""
     found = snapshot(100, size=size, since=1)
     metadata = {"name": "loadbalancer-serving-ca", "namespace": "openshift-kube-apiserver-operator"}
-    bundle = {"kind": "ConfigMap", "metadata": metadata, "data": {"ca-bundle.crt": FOREVER.pem.decode()}}
+    bundle = {"kind": "ConfigMap", "metadata": metadata, "data": {"ca-bundle.crt": unrenewed().pem.decode()}}
     more = (KubeObject(bundle, CONFIG_MAP),) if forever else ()
     objects = {**found.objects, CONFIG_MAP: (*found.objects[CONFIG_MAP], *more)}
     save(type(found)(taken_at=found.taken_at, origin=found.origin, objects=objects), directory / "cluster")
