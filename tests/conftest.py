@@ -13,6 +13,7 @@ from hypothesis import settings
 from trio.testing import MockClock
 
 from tests import properties
+from tests.cli.calling import Call
 from tests.servers import patient_clock
 from tests.shared import LiveDemo, Shared, live_demo
 
@@ -87,6 +88,12 @@ def shared(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
 @pytest.fixture(scope="session")
 def demo(shared: Shared) -> LiveDemo:
     return live_demo(shared)
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str]) -> Call:
+    """Calls the command line in this process."""
+    return Call(capsys)
 
 
 @pytest.fixture

@@ -1,6 +1,8 @@
 """What is made once for a run of the tests, for all of its processes: files, and the demo's cluster.
 
-python -m tests.shared DIRECTORY PID    run the cluster until the process PID ends
+    python -m tests.shared DIRECTORY PID
+
+runs the cluster until the process PID ends.
 """
 
 from __future__ import annotations

@@ -21,10 +21,9 @@ import pytest
 import yaml
 
 from scanner.cli import adhere
-from scanner.demo.cluster import demo_cluster
 from scanner.model.report import EXIT_INTERNAL, EXIT_USAGE
 from tests.cli.calling import Call, context
-from tests.serving import serving
+from tests.shared import LiveDemo, Shared
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -39,6 +38,8 @@ NOT_RUN = {
 """Commands, as regular expressions at their beginning, and the reason why they are only parsed."""
 UNSCOPED = {"jq.md"}
 """Pages that scan the complete cluster of the demo, with an endpoint that cannot be judged."""
+SLOW = {"ci.md", "formats.md", "index.md", "jq.md", "migrate-tls-scanner.md", "scan.md", "support.md"}
+"""Pages whose commands take more than a second."""
 SILENT = {"MLKEM"}
 """Parts of queries that find nothing in the demo."""
 STAND_INS = {"kustomize": ("cat", "manifests/gateway.yaml"), "helm": ("cat", "manifests/gateway.yaml")}
@@ -126,27 +127,30 @@ def parsed(line: str) -> Iterator[tuple[click.Command, list[str]]]:
         yield command, words
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_option_exists(page: Path) -> None:
+def exists(command: click.Command, words: list[str]) -> bool:
+    """True if it is a command, with options that it has."""
+    known = {name for option in command.params for name in (*option.opts, *option.secondary_opts)} | {"--help"}
+    used = {word.partition("=")[0] for word in words if re.match(r"--\w", word)}
+    return used <= known and (command is not adhere or not words or words[0].startswith("-") or words[0].isupper())
+
+
+def test_every_option_exists() -> None:
     """Also in commands with placeholders, and in those that are not run."""
-    for each in (*blocks(page), *inline(page)):
-        for command, words in parsed(each.line):
-            known = {name for option in command.params for name in (*option.opts, *option.secondary_opts)} | {"--help"}
-            used = {word.partition("=")[0] for word in words if re.match(r"--\w", word)}
-            assert used <= known, each.line
-            assert command is not adhere or not words or words[0].startswith("-") or words[0].isupper(), each.line
+    lines = [each for page in PAGES for each in (*blocks(page), *inline(page))]
+    assert [each for each in lines if not all(exists(*call) for call in parsed(each.line))] == []
 
 
 def test_the_list_of_commands_that_are_not_run_is_short_and_used() -> None:
     assert set(NOT_RUN) == {each.unrun for each in (*BLOCKS, *TABLE)} - {None}
 
 
-@pytest.fixture(scope="session")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A directory with the files that the commands read, and a kubeconfig of the demo's cluster in it."""
-    directory = tmp_path_factory.mktemp("commands")
-    with serving(demo_cluster) as cluster, pytest.MonkeyPatch.context() as patch:
-        config = yaml.safe_load(cluster.kubeconfig(directory / "kubeconfig").read_text())
+@pytest.fixture
+def scanned(shared: Shared, demo: LiveDemo, call: Call, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with the files that the commands read, a kubeconfig of the demo's cluster, and the results that one
+    page has from another."""
+
+    def prepare(directory: Path) -> None:
+        config = yaml.safe_load(demo.kubeconfig.read_text())
         config["contexts"][0]["name"] = config["current-context"] = "prod"
         (directory / "kubeconfig").write_text(yaml.safe_dump(config))
         (directory / "kubeconfig").chmod(0o600)
@@ -158,8 +162,21 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         (directory / "policy.yaml").write_text("rules: [{namespace: openshift-e2e-loki, profile: exempt}]")
         (directory / "manifests").mkdir()
         (directory / "manifests/gateway.yaml").write_text(MANIFESTS)
-        patch.setenv("KUBECONFIG", str(directory / "kubeconfig"))
-        yield directory
+        monkeypatch.setenv("KUBECONFIG", str(directory / "kubeconfig"))
+        with chdir(directory):
+            first = ["scan", "--cluster", "--save", "results", "--format", "json=report.json"]
+            assert call(*_here(first)).code == 1
+            assert call("snapshot", "save", "DIR").code == 0
+            for name in ("yesterday.json", "today.json"):
+                shutil.copy("report.json", name)
+            assert call("baseline", "report.json", "adhere-baseline.json").code == 0
+            shutil.copy("adhere-baseline.json", "known.json")
+            for name in ("EARLIER", "must-gather"):
+                shutil.copytree("DIR", name)
+
+    directory = shared.once("commands", prepare)
+    monkeypatch.setenv("KUBECONFIG", str(directory / "kubeconfig"))
+    return directory
 
 
 class Shell:
@@ -187,7 +204,11 @@ class Shell:
         program, *arguments = words
         if program != "adhere":
             done = subprocess.run(
-                STAND_INS.get(program, words), input=stdin, capture_output=True, text=True, timeout=60, check=False
+                STAND_INS.get(program, words),
+                input=stdin,
+                capture_output=True,
+                text=True,
+                check=False,
             )
             assert done.stderr == ""
             assert program != "jq" or done.returncode in (0, 1), done.returncode
@@ -212,34 +233,21 @@ def _here(arguments: list[str], *, scope: bool = True) -> list[str]:
     return arguments
 
 
-@pytest.fixture(scope="session")
-def scanned(prepared: Path) -> Path:
-    """The same directory, with the results that one page has from another."""
-    from scanner.cli import run
-
-    with chdir(prepared):
-        first = ["scan", "--cluster", "--save", "results", "--format", "json=report.json"]
-        assert run(_here(first)) == 1
-        assert run(["snapshot", "save", "DIR"]) == 0
-        for name in ("yesterday.json", "today.json"):
-            shutil.copy("report.json", name)
-        assert run(["baseline", "report.json", "adhere-baseline.json"]) == 0
-        shutil.copy("adhere-baseline.json", "known.json")
-        for name in ("EARLIER", "must-gather"):
-            shutil.copytree("DIR", name)
-    return prepared
-
-
 @pytest.mark.parametrize(
-    "page", [page for page, commands in RUN.items() if commands], ids=lambda page: str(page.relative_to(ROOT))
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.slow if page.name in SLOW else (), id=str(page.relative_to(ROOT)))
+        for page, commands in RUN.items()
+        if commands
+    ],
 )
 def test_every_command_runs(
-    page: Path, scanned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    page: Path, scanned: Path, tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if page.name == "jq.md" and shutil.which("jq") is None:
         pytest.skip("jq is not installed")
     here = shutil.copytree(scanned, tmp_path / "here")
-    shell = Shell(Call(capsys), monkeypatch, scope=page.name not in UNSCOPED)
+    shell = Shell(call, monkeypatch, scope=page.name not in UNSCOPED)
     with chdir(here):
         for command in RUN[page]:
             out = shell.run(command.line)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -11,7 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.servers import tls_listener
+from tests.serving import serving
+from tests.shared import Shared
+
 ROOT = Path(__file__).parent.parent
+pytestmark = pytest.mark.slow
 
 
 def run(*command: str | Path, cwd: Path) -> str:
@@ -59,11 +67,39 @@ def works(binaries: Path, elsewhere: Path) -> None:
     assert "## How to fix" in run(binaries / "adhere", "rules", "show", "tls-version", cwd=elsewhere)
 
 
-def test_wheel(tmp_path: Path, elsewhere: Path) -> None:
-    binaries = install(build("wheel", ROOT, tmp_path / "dist"), tmp_path / "env")
+@pytest.fixture
+def wheel(shared: Shared) -> Path:
+    (built,) = shared.once("wheel", lambda directory: build("wheel", ROOT, directory)).glob("*.whl")
+    return built
+
+
+def test_wheel(wheel: Path, tmp_path: Path, elsewhere: Path) -> None:
+    binaries = install(wheel, tmp_path / "env")
     works(binaries, elsewhere)
     (packaged,) = (tmp_path / "env").glob("lib/*/site-packages/scanner/_data/profiles")
     assert where(binaries, elsewhere) == str(packaged)
+
+
+@pytest.mark.pip
+def test_pip_installs_the_wheel_and_what_it_needs(
+    wheel: Path, tmp_path: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a user does: in an empty environment, with dependencies from the package registry. The program judges a
+    listener."""
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    venv.create(tmp_path / "env", with_pip=True)
+    binaries = tmp_path / "env" / "bin"
+    pip = [str(binaries / "pip"), "install", "--quiet", "--disable-pip-version-check", str(wheel)]
+    done = subprocess.run(pip, cwd=elsewhere, capture_output=True, text=True, check=False)
+    if done.returncode and not os.environ.get("CI") and re.search(r"Retrying|[Cc]onnection|[Pp]roxy", done.stderr):
+        pytest.skip(f"the package registry cannot be reached: {done.stderr.strip().splitlines()[-1]}")
+    assert done.returncode == 0, done.stderr
+    works(binaries, elsewhere)
+    with serving(tls_listener) as listener:
+        target = f"{listener.address}:{listener.port}"
+        report = json.loads(run(binaries / "adhere", "scan", target, "--format", "json", cwd=elsewhere))
+    assert [row["verdict"] for row in report["endpoints"]] == ["pass"]
+    assert report["summary"]["connections"] == listener.connections
 
 
 def test_sdist_to_wheel(tmp_path: Path, elsewhere: Path) -> None:

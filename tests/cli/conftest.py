@@ -15,7 +15,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from scanner.demo.outcomes import Listener, demo_listeners
-from tests.cli.calling import PATIENT, Call, Called, called, valid
+from tests.cli.calling import PATIENT, Called, called, valid
 from tests.serving import serving
 from tests.shared import LiveDemo, Shared
 
@@ -45,12 +45,6 @@ def farm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Farm]:
         ca = tmp_path_factory.mktemp("farm") / "ca.pem"
         ca.write_bytes(x509.load_der_x509_certificate(listeners[0].anchor).public_bytes(Encoding.PEM))
         yield Farm({each.name: each for each in listeners}, ca)
-
-
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str]) -> Call:
-    """Calls the command line in this process."""
-    return Call(capsys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +98,11 @@ def scanned(shared: Shared, demo: LiveDemo) -> Place:
 def place(scanned: Place) -> Iterator[Place]:
     before = _files(scanned.directory)
     yield scanned
-    assert _files(scanned.directory) == before, "all tests of this run use them: a test that changes them copies them"
+    assert _files(scanned.directory) == before, "this test changed files of all tests: copy them"
 
 
 def _files(directory: Path) -> dict[Path, tuple[int, int]]:
-    """Size and time of each file, as a user who may write everywhere would change them too."""
+    """Size and time of each file: permissions alone do not stop root."""
     return {path: (stat.st_size, stat.st_mtime_ns) for path in directory.rglob("*") for stat in [path.stat()]}
 
 

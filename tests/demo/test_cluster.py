@@ -19,7 +19,7 @@ from scanner.certificates import Certificates
 from scanner.cluster import Access, access, read
 from scanner.config.component_catalogue import load_catalogue
 from scanner.demo import cluster as module
-from scanner.demo.cluster import ClusterListener, DemoCluster, demo_cluster, sockets, unexpected
+from scanner.demo.cluster import ClusterListener, demo_cluster, sockets, unexpected
 from scanner.demo.layout import lay_out
 from scanner.demo.listening import bind, bind_exactly
 from scanner.demo.objects import objects
@@ -29,7 +29,6 @@ from scanner.errors import ResourceError
 from scanner.kube import kinds
 from scanner.kube.kinds import KINDS
 from scanner.kube.objects import KubeObject
-from scanner.kube.snapshot import Snapshot
 from scanner.model.observation import Reach
 from scanner.model.report import EndpointRow
 from scanner.probe.limits import Gate, Limits
@@ -39,16 +38,15 @@ from scanner.values import replace
 from tests.demo.api.small import NOW
 from tests.demo.client import Seen, shake_hands
 from tests.report import samples
+from tests.shared import LiveDemo
+
+pytestmark = pytest.mark.crypto
 
 TLS10, TLS11, TLS12, TLS13 = 0x0301, 0x0302, 0x0303, 0x0304
 
 
-async def snapshot(cluster: DemoCluster, directory: Path) -> Snapshot:
-    return await read(_access(cluster, directory), KINDS)
-
-
-def _access(cluster: DemoCluster, directory: Path) -> Access:
-    return access(str(cluster.kubeconfig(directory / "kubeconfig")), None)
+def _access(demo: LiveDemo) -> Access:
+    return access(str(demo.kubeconfig), None)
 
 
 # --- objects ----------------------------------------------------------------------------------------------------------
@@ -162,19 +160,18 @@ async def ask(listener: ClusterListener, version: int) -> Seen:
     return await shake_hands(sockaddr, server_name=listener.server_name, versions=(version, version))
 
 
-async def test_every_listener_speaks_as_its_story_says() -> None:
+async def test_every_listener_speaks_as_its_story_says(demo: LiveDemo) -> None:
     spoke, silent = 0, []
-    async with demo_cluster() as cluster:
-        for listener in (*cluster.listeners, *cluster.not_scanned):
-            if listener.outcome.reach in {Reach.PLAINTEXT, Reach.CLOSED, Reach.UNREACHABLE}:
-                silent.append(listener)
-                continue
-            for version in (TLS10, TLS11, TLS12, TLS13):
-                accepted = (await ask(listener, version)).completed
-                assert accepted is (version >= lowest(listener)), (listener, hex(version))
-            spoke += 1
-        for listener in silent:
-            await _says_no_tls(listener)
+    for listener in (*demo.listeners, *demo.not_scanned):
+        if listener.outcome.reach in {Reach.PLAINTEXT, Reach.CLOSED, Reach.UNREACHABLE}:
+            silent.append(listener)
+            continue
+        for version in (TLS10, TLS11, TLS12, TLS13):
+            accepted = (await ask(listener, version)).completed
+            assert accepted is (version >= lowest(listener)), (listener, hex(version))
+        spoke += 1
+    for listener in silent:
+        await _says_no_tls(listener)
     assert (spoke, len(silent)) == (40, 10)
 
 
@@ -190,15 +187,14 @@ async def _says_no_tls(listener: ClusterListener) -> None:
             assert (await stream.receive_some()).startswith(b"HTTP/1.1 400"), listener
 
 
-async def test_etcd_wants_a_certificate_and_the_api_server_does_without() -> None:
-    async with demo_cluster() as cluster:
-        for listener in cluster.listeners:
-            if listener.owner == "openshift-etcd/etcd" and listener.port != 9980:
-                seen = await ask(listener, TLS13)
-                assert (seen.certificate_requested, seen.said, seen.alerts) == (True, b"", [116]), listener.port
-            if listener.port == 6443 and listener.owner.startswith("openshift-kube"):
-                seen = await ask(listener, TLS13)
-                assert (seen.certificate_requested, seen.alerts) == (True, [0])  # close_notify: that is no HTTP/1.1
+async def test_etcd_wants_a_certificate_and_the_api_server_does_without(demo: LiveDemo) -> None:
+    for listener in demo.listeners:
+        if listener.owner == "openshift-etcd/etcd" and listener.port != 9980:
+            seen = await ask(listener, TLS13)
+            assert (seen.certificate_requested, seen.said, seen.alerts) == (True, b"", [116]), listener.port
+        if listener.port == 6443 and listener.owner.startswith("openshift-kube"):
+            seen = await ask(listener, TLS13)
+            assert (seen.certificate_requested, seen.alerts) == (True, [0])  # close_notify: that is no HTTP/1.1
 
 
 async def test_certificates_are_their_signers_and_end_when_they_should() -> None:
@@ -228,10 +224,9 @@ async def test_certificates_are_their_signers_and_end_when_they_should() -> None
     assert "oauth-openshift.openshift-authentication.svc" in _names(leaves[oauth, 6443, None])
 
 
-async def test_the_signers_of_the_platform_are_known_by_name(tmp_path: Path) -> None:
+async def test_the_signers_of_the_platform_are_known_by_name(demo: LiveDemo) -> None:
     """They are called as the operators of a real cluster call them."""
-    async with demo_cluster() as cluster:
-        certificates = Certificates(await read(_access(cluster, tmp_path), READS))
+    certificates = Certificates(await read(_access(demo), READS))
     found = {each.name for each in certificates.inventory.entries()}
     assert {"kube-apiserver-lb-signer", "etcd-signer", "csr-signer-ca", "service-ca", "root-ca"} <= found
 
@@ -244,11 +239,11 @@ def _names(leaf: x509.Certificate) -> list[str]:
 # --- the API ----------------------------------------------------------------------------------------------------------
 
 
-async def test_adhere_reads_it_and_finds_every_story(tmp_path: Path) -> None:
-    async with demo_cluster() as cluster:
-        read_now = await snapshot(cluster, tmp_path)
-        told = {(each.address, each.port) for each in cluster.listeners}
-        not_scanned = {(each.address, each.port) for each in cluster.not_scanned}
+async def test_adhere_reads_it_and_finds_every_story(demo: LiveDemo) -> None:
+    read_now = await read(_access(demo), KINDS)
+    told, not_scanned = (
+        {(each.address, each.port) for each in listeners} for listeners in (demo.listeners, demo.not_scanned)
+    )
     assert {kind.name for kind, gap in read_now.unreadable.items() if gap.gap == "forbidden"} >= {"NetworkPolicy"}
     assert {kinds.HOSTED_CLUSTER, kinds.HTTP_PROXY, kinds.LISTENER_SET} <= read_now.absent
     assert read_now.origin.git_version.startswith("v1.35.")
@@ -263,29 +258,27 @@ async def test_adhere_reads_it_and_finds_every_story(tmp_path: Path) -> None:
     assert all(found.scope.refusal(each.address) is None for each in found.endpoints if each is not outside)
 
 
-async def test_secrets_are_forbidden(tmp_path: Path) -> None:
-    async with demo_cluster() as cluster:
-        wanted = [("openshift-ingress", "shop")]
-        found = await read(_access(cluster, tmp_path), [kinds.SECRET, kinds.POD], secrets=wanted, permitted=["secrets"])
+async def test_secrets_are_forbidden(demo: LiveDemo) -> None:
+    wanted = [("openshift-ingress", "shop")]
+    found = await read(_access(demo), [kinds.SECRET, kinds.POD], secrets=wanted, permitted=["secrets"])
     assert found.unreadable[kinds.SECRET].gap == "forbidden"
     assert len(found.every(kinds.POD)) == 23
 
 
-async def test_a_listener_on_loopback_is_reached_by_port_forward(tmp_path: Path) -> None:
+async def test_a_listener_on_loopback_is_reached_by_port_forward(demo: LiveDemo) -> None:
     from scanner.cluster.client import Client
     from scanner.cluster.portforward import NotForwarded
     from tests.forwarding import forward
 
-    async with demo_cluster() as cluster:
-        hidden = next(each for each in cluster.not_scanned if each.forwarded)
-        namespace, pod = hidden.forwarded or ("", "")
-        async with Client(_access(cluster, tmp_path)) as client:
-            async with forward(client, namespace, pod, hidden.port) as stream:
-                await stream.send(_hello())
-                assert (await stream.receive()).startswith(b"\x16\x03\x03")
-            with pytest.raises(NotForwarded, match="refused"):
-                async with forward(client, namespace, pod, 1) as stream:
-                    await stream.receive()
+    hidden = next(each for each in demo.not_scanned if each.forwarded)
+    namespace, pod = hidden.forwarded or ("", "")
+    async with Client(_access(demo)) as client:
+        async with forward(client, namespace, pod, hidden.port) as stream:
+            await stream.send(_hello())
+            assert (await stream.receive()).startswith(b"\x16\x03\x03")
+        with pytest.raises(NotForwarded, match="refused"):
+            async with forward(client, namespace, pod, 1) as stream:
+                await stream.receive()
 
 
 def _hello() -> bytes:
@@ -296,14 +289,14 @@ def _hello() -> bytes:
     return connection.bio_read(65536)
 
 
-async def test_a_scan_tells_every_story(tmp_path: Path) -> None:
+@pytest.mark.slow
+async def test_a_scan_tells_every_story(demo: LiveDemo, tmp_path: Path) -> None:
     limits = Limits(timeout=5)
-    async with demo_cluster() as cluster:
-        found = assess(await read(_access(cluster, tmp_path), READS), Viewpoint(loopback=True))
-        with RowFile(tmp_path / "rows.jsonl") as rows:
-            report = await scan(found.jobs(), Settings(limits=limits), rows, lambda _: None, Gate(limits))
-            assert unexpected(report.rows(), cluster.listeners) == []
-        across = [(each["rule"], each["status"], each["about"]) for each in report.findings]
+    found = assess(await read(_access(demo), READS), Viewpoint(loopback=True))
+    with RowFile(tmp_path / "rows.jsonl") as rows:
+        report = await scan(found.jobs(), Settings(limits=limits), rows, lambda _: None, Gate(limits))
+        assert unexpected(report.rows(), demo.listeners) == []
+    across = [(each["rule"], each["status"], each["about"]) for each in report.findings]
     assert across == [("replicas-differ", "readiness", "Deployment/shop/checkout:8443#checkout.apps.demo.example")]
 
 

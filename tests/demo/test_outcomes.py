@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -11,6 +12,9 @@ from cryptography import x509
 from scanner.demo.outcomes import LISTENERS, Listener, demo_listeners
 from scanner.model.observation import JUDGEABLE, Reach
 from tests.demo.client import Seen, shake_hands
+from tests.serving import serving
+
+pytestmark = pytest.mark.crypto
 
 NOT_PLAYED = {Reach.UNREACHABLE, Reach.INTERRUPTED}
 
@@ -47,33 +51,42 @@ async def test_targets_are_distinct_and_on_loopback() -> None:
         assert {each.connections for each in listeners} == {0}
 
 
-async def test_each_handshakes_or_not_as_it_says() -> None:
-    async with demo_listeners() as listeners:
-        for each in listeners:
-            if each.spec.reach is Reach.TLS:
-                seen = await ask(each)
-                assert seen.completed, each.name
-                assert seen.said.startswith(b"HTTP/1.1 200"), each.name
-                assert each.connections == 1
-            elif each.spec.reach is Reach.CLIENT_CERTIFICATE_REQUIRED:
-                seen = await ask(each)
-                assert (seen.said, seen.certificate_requested) == (b"", True), each.name
+@pytest.fixture(scope="module")
+def listeners() -> Iterator[tuple[Listener, ...]]:
+    with serving(demo_listeners) as open_now:
+        yield open_now
+
+
+@pytest.fixture
+def by_name(listeners: tuple[Listener, ...]) -> dict[str, Listener]:
+    return {each.name: each for each in listeners}
+
+
+async def test_each_handshakes_or_not_as_it_says(listeners: tuple[Listener, ...]) -> None:
+    for each in listeners:
+        if each.spec.reach is Reach.TLS:
+            before = each.connections
+            seen = await ask(each)
+            assert seen.completed, each.name
+            assert seen.said.startswith(b"HTTP/1.1 200"), each.name
+            assert each.connections == before + 1
+        elif each.spec.reach is Reach.CLIENT_CERTIFICATE_REQUIRED:
+            seen = await ask(each)
+            assert (seen.said, seen.certificate_requested) == (b"", True), each.name
 
 
 ALERTS = {"name-required": 112, "rejecting": 40}
 BANNERS = {"plaintext-http": b"HTTP/1.1 400", "smtp-without-starttls": b"220 ", "malformed": b"\x16\x03\x03"}
 
 
-async def test_those_that_speak_no_tls() -> None:
-    async with demo_listeners() as listeners:
-        by_name = {each.name: each for each in listeners}
-        for name, alert in ALERTS.items():
-            assert (await ask(by_name[name])).alerts == [alert], name
-        for name, banner in BANNERS.items():
-            each = by_name[name]
-            async with await trio.open_tcp_stream(each.address, each.port) as stream:
-                await stream.send_all(b"\x16\x03\x01\x00\x04\x01\x00\x00\x00")
-                assert (await stream.receive_some()).startswith(banner), name
+async def test_those_that_speak_no_tls(by_name: dict[str, Listener]) -> None:
+    for name, alert in ALERTS.items():
+        assert (await ask(by_name[name])).alerts == [alert], name
+    for name, banner in BANNERS.items():
+        each = by_name[name]
+        async with await trio.open_tcp_stream(each.address, each.port) as stream:
+            await stream.send_all(b"\x16\x03\x01\x00\x04\x01\x00\x00\x00")
+            assert (await stream.receive_some()).startswith(banner), name
 
 
 SINS = (
@@ -90,31 +103,26 @@ SINS = (
 """Listeners, with versions and a cipher list that only a violation accepts (or that the third must accept too)."""
 
 
-async def test_the_sins_are_committed() -> None:
-    async with demo_listeners() as listeners:
-        by_name = {each.name: each for each in listeners}
-        for name, versions, ciphers in SINS:
-            assert (await ask(by_name[name], versions=versions, ciphers=ciphers)).completed, (name, versions, ciphers)
+async def test_the_sins_are_committed(by_name: dict[str, Listener]) -> None:
+    for name, versions, ciphers in SINS:
+        assert (await ask(by_name[name], versions=versions, ciphers=ciphers)).completed, (name, versions, ciphers)
 
 
 FORBIDDEN = "ALL:eNULL:!ECDHE+AESGCM:!ECDHE+CHACHA20"
 
 
-async def test_the_compliant_are_compliant() -> None:
-    async with demo_listeners() as listeners:
-        for each in listeners:
-            if each.spec.verdict != "pass":
-                continue
-            if each.name != "modern" and "13" not in each.name:
-                assert not (await ask(each, versions=(0x0303, 0x0303), ciphers=FORBIDDEN)).completed, each.name
-            for old in (0x0301, 0x0302):
-                assert not (await ask(each, versions=(old, old))).completed, each.name
+async def test_the_compliant_are_compliant(listeners: tuple[Listener, ...]) -> None:
+    for each in listeners:
+        if each.spec.verdict != "pass":
+            continue
+        if each.name != "modern" and "13" not in each.name:
+            assert not (await ask(each, versions=(0x0303, 0x0303), ciphers=FORBIDDEN)).completed, each.name
+        for old in (0x0301, 0x0302):
+            assert not (await ask(each, versions=(old, old))).completed, each.name
 
 
-async def test_post_quantum_key_exchange_is_used_where_promised() -> None:
-    async with demo_listeners() as listeners:
-        ready = next(each for each in listeners if each.name == "intermediate-pq")
-        assert (await ask(ready)).group == "X25519MLKEM768"
+async def test_post_quantum_key_exchange_is_used_where_promised(by_name: dict[str, Listener]) -> None:
+    assert (await ask(by_name["intermediate-pq"])).group == "X25519MLKEM768"
 
 
 async def test_certificates_sin_as_they_say() -> None:

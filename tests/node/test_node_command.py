@@ -35,12 +35,6 @@ OBJECTS = "\n---\n".join(
 
 
 @pytest.fixture
-def call(capsys: pytest.CaptureFixture[str]) -> Call:
-    """Calls the command line in this process."""
-    return Call(capsys)
-
-
-@pytest.fixture
 def objects(tmp_path: Path) -> Path:
     """The cluster's objects, as a directory for ``--snapshot``."""
     place = tmp_path / "objects"
