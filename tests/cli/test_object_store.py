@@ -21,36 +21,44 @@ from scanner.cli import resumed_scan
 from scanner.errors import ResourceError
 from scanner.model.saved_scan import HEAD, OBSERVATIONS, SHARDS
 from scanner.object_store import Mirror
-from tests.cli.calling import COMMAND, Call, environment
+from tests.cli.calling import COMMAND, PATIENCE, Call, environment
 from tests.cli.conftest import Farm, Place
 from tests.cli.test_parts import LIMITS, judged, report, spread, unfinished
 
-fsspec = pytest.importorskip("fsspec", reason="the extra s3 is not installed")
-pytest.importorskip("s3fs", reason="the extra s3 is not installed")
-
 BUCKET = "results"
+slow = pytest.mark.slow
+"""Most tests with the S3 server: it takes seconds to start."""
+anywhere = pytest.mark.parametrize("store", ["file", pytest.param("s3", marks=slow)], indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def installed() -> None:
+    for name in ("fsspec", "s3fs"):
+        pytest.importorskip(name, reason="the extra s3 is not installed")
 
 
 class Store:
     """The objects of a bucket, by name."""
 
-    def __init__(self, endpoint: str) -> None:
-        self.endpoint = endpoint
-        self._files = fsspec.filesystem("s3", endpoint_url=endpoint, use_listings_cache=False)
+    def __init__(self, root: str, **options: object) -> None:
+        from fsspec.core import url_to_fs
+
+        self.root = root
+        self._files, self._bucket = url_to_fs(root, use_listings_cache=False, **options)
 
     def names(self, prefix: str) -> list[str]:
-        start = f"{BUCKET}/{prefix}/"
+        start = f"{self._bucket}/{prefix}/"
         return sorted(str(each).removeprefix(start) for each in self._files.find(start))
 
     def read(self, name: str) -> bytes:
-        content: bytes = self._files.cat_file(f"{BUCKET}/{name}")
+        content: bytes = self._files.cat_file(f"{self._bucket}/{name}")
         return content
 
     def write(self, name: str, content: bytes) -> None:
-        self._files.pipe_file(f"{BUCKET}/{name}", content)
+        self._files.pipe_file(f"{self._bucket}/{name}", content)
 
     def remove(self, name: str) -> None:
-        self._files.rm_file(f"{BUCKET}/{name}")
+        self._files.rm_file(f"{self._bucket}/{name}")
 
     def segments(self, prefix: str) -> list[str]:
         return [each for each in self.names(prefix) if each.rpartition("/")[2].startswith("observations-")]
@@ -62,7 +70,7 @@ class Store:
 def _server(port: int) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end and process.poll() is None:
         try:
             socket.create_connection(("127.0.0.1", port)).close()
@@ -96,7 +104,11 @@ def server() -> Iterator[str]:
 
 
 @pytest.fixture
-def store(server: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Store:
+def store(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Store:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    if getattr(request, "param", "s3") == "file":
+        return Store(f"file://{tmp_path}/{BUCKET}", auto_mkdir=True)
+    server: str = request.getfixturevalue("server")
     monkeypatch.setenv("AWS_ENDPOINT_URL", server)
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE")
@@ -104,20 +116,20 @@ def store(server: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Store
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    return Store(server)
+    return Store(f"s3://{BUCKET}", endpoint_url=server)
 
 
 @pytest.fixture
 def url(store: Store, request: pytest.FixtureRequest) -> Callable[[str], str]:
     """URLs that only one test uses."""
-    return lambda name: f"s3://{BUCKET}/{request.node.name.replace('[', '-').rstrip(']')}/{name}"
+    return lambda name: f"{store.root}/{request.node.name.replace('[', '-').rstrip(']')}/{name}"
 
 
 def prefix(url: str) -> str:
-    return url.removeprefix(f"s3://{BUCKET}/")
+    return url.partition(f"/{BUCKET}/")[2]
 
 
+@slow
 def test_shards_of_a_cluster_merged_from_the_store(
     place: Place, store: Store, url: Callable[[str], str], call: Call, tmp_path: Path
 ) -> None:
@@ -167,6 +179,7 @@ def _upload(store: Store, local: Path, into: str) -> None:
             store.write(f"{into}/{each.relative_to(local).with_name(name)}", each.read_bytes())
 
 
+@anywhere
 def test_the_merge_equals_that_of_a_directory(place: Place, stored: str, call: Call, tmp_path: Path) -> None:
     answer = call("merge", stored, "--format", "json", "--save", tmp_path / "whole")
     assert (answer.code, report(answer.out)) == (place.answer.code, report(place.answer.out))
@@ -174,6 +187,7 @@ def test_the_merge_equals_that_of_a_directory(place: Place, stored: str, call: C
     assert "without an observation" not in answer.out
 
 
+@slow
 def test_a_merge_is_saved_in_the_store(stored: str, store: Store, url: Callable[[str], str], call: Call) -> None:
     assert call("merge", stored, "--save", f"{stored}/below").code == 2
     answer = call("merge", stored, "--save", url("whole"), "--format", "json")
@@ -182,6 +196,7 @@ def test_a_merge_is_saved_in_the_store(stored: str, store: Store, url: Callable[
     assert report(call("merge", url("whole"), "--format", "json").out) == report(answer.out)
 
 
+@slow
 def test_a_missing_shard_makes_the_scan_incomplete(stored: str, store: Store, call: Call) -> None:
     (head,) = [each for each in store.names(prefix(stored)) if each.endswith(f"1-of-3/{HEAD}")]
     store.remove(f"{prefix(stored)}/{head}")
@@ -190,6 +205,7 @@ def test_a_missing_shard_makes_the_scan_incomplete(stored: str, store: Store, ca
     assert "stopped by missing shards 1 of 3" in answer.out
 
 
+@slow
 def test_a_segment_that_is_missing_or_cut_is_no_pass(stored: str, store: Store, call: Call) -> None:
     (name,) = [each for each in store.segments(prefix(stored)) if "/2-of-3/" in each]
     name = f"{prefix(stored)}/{name}"
@@ -204,6 +220,7 @@ def test_a_segment_that_is_missing_or_cut_is_no_pass(stored: str, store: Store, 
     assert call("merge", stored, "--fail-on", "never").code == 3
 
 
+@slow
 def test_an_object_of_the_input_that_is_missing(stored: str, store: Store, call: Call) -> None:
     store.remove(f"{prefix(stored)}/snapshot/objects/services.json")
     answer = call("merge", stored)
@@ -213,6 +230,7 @@ def test_an_object_of_the_input_that_is_missing(stored: str, store: Store, call:
     assert (answer.code, f"{stored}/{HEAD}: cannot be read" in answer.err) == (2, True), answer.err
 
 
+@slow
 def test_only_known_names_are_read(stored: str, store: Store, call: Call, place: Place, tmp_path: Path) -> None:
     for name in (f"{SHARDS}/../../../evil.jsonl", "/etc/evil", "snapshot/objects/.hidden.json", "observations-x.jsonl"):
         store.write(f"{prefix(stored)}/{name}", b"evil\n")
@@ -224,6 +242,7 @@ def test_only_known_names_are_read(stored: str, store: Store, call: Call, place:
     assert not list(tmp_path.rglob("*evil*"))
 
 
+@slow
 def test_killed_shards_go_on(farm: Farm, store: Store, url: Callable[[str], str], call: Call) -> None:
     """kill -9 loses at most the observations of the last seconds."""
     targets = [each.target for each in farm.listeners.values()]
@@ -237,7 +256,7 @@ def test_killed_shards_go_on(farm: Farm, store: Store, url: Callable[[str], str]
     )
     command = [sys.executable, "-c", f"{start}sys.argv = {['adhere', *command[3:]]!r}; main()"]
     with subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL, start_new_session=True) as process:
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE
         while store.lines(prefix(saved)) < 3 and process.poll() is None and time.monotonic() < end:
             time.sleep(0.05)
         os.killpg(process.pid, signal.SIGKILL)
@@ -258,6 +277,7 @@ def test_killed_shards_go_on(farm: Farm, store: Store, url: Callable[[str], str]
     assert json.loads(store.read(f"{prefix(saved)}/{HEAD}"))["unfinished"] is False
 
 
+@anywhere
 def test_a_new_scan_replaces_the_former(farm: Farm, store: Store, url: Callable[[str], str], call: Call) -> None:
     first, second = url("same"), farm.targets("modern")
     assert call("scan", *farm.targets("intermediate-rsa", "modern"), "--save", first, *LIMITS).code in (0, 1)
@@ -271,8 +291,9 @@ def test_a_new_scan_replaces_the_former(farm: Farm, store: Store, url: Callable[
     assert store.names(prefix(url("other"))) == ["notes.txt"]
 
 
+@slow
 def test_wrong_buckets_and_credentials(
-    farm: Farm, store: Store, stored: str, call: Call, monkeypatch: pytest.MonkeyPatch
+    farm: Farm, server: str, stored: str, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scan = ("scan", *farm.targets("modern"), "--dry-run", "--save")
     for command in (
@@ -284,7 +305,7 @@ def test_wrong_buckets_and_credentials(
         assert answer.code == 2
         assert "s3://no-bucket/x: cannot be read: The specified bucket does not exist" in answer.err
         assert "names of the bucket" in answer.err
-    with urlopen(_auth(store, b"0")):
+    with urlopen(_auth(server, b"0")):
         for name in ("AKIAIOSFODNN7EXAMPLE", None):
             if name is None:
                 monkeypatch.delenv("AWS_ACCESS_KEY_ID")
@@ -295,13 +316,13 @@ def test_wrong_buckets_and_credentials(
                 assert f"{stored}: cannot be read" in answer.err
                 assert "a-secret" not in answer.err + answer.out
                 assert "Traceback" not in answer.err
-    with urlopen(_auth(store, b"1000000000")):
+    with urlopen(_auth(server, b"1000000000")):
         pass
 
 
-def _auth(store: Store, count: bytes) -> Request:
+def _auth(server: str, count: bytes) -> Request:
     """The server checks the credentials after so many requests."""
-    url = f"{store.endpoint}/moto-api/reset-auth"
+    url = f"{server}/moto-api/reset-auth"
     return Request(url, data=count, method="POST", headers={"Content-Type": "text/plain"})
 
 
@@ -329,6 +350,7 @@ def test_other_commands_need_a_directory(call: Call, tmp_path: Path) -> None:
     assert (answer.code, "cannot be read" in answer.err) == (2, True)
 
 
+@slow
 def test_a_merge_waits_for_the_shards_in_the_store(
     place: Place, store: Store, url: Callable[[str], str], call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -358,6 +380,7 @@ def test_a_merge_waits_for_the_shards_in_the_store(
     assert (answer.code, f"{url('nothing')}/{HEAD}: cannot be read" in answer.err) == (2, True), answer.err
 
 
+@slow
 def test_sigterm_keeps_what_was_observed(farm: Farm, store: Store, url: Callable[[str], str], call: Call) -> None:
     saved = url("stopped")
     targets = [each.target for each in farm.listeners.values()]
@@ -388,7 +411,7 @@ def test_a_large_observation_is_uploaded_early(tmp_path: Path, monkeypatch: pyte
         assert not (tmp_path / "store").exists(), "the period is not over"
         out.write(b"y" * 2**20 + b"\nrest")
         mirror.recorded(observations)
-        end = time.monotonic() + 5
+        end = time.monotonic() + PATIENCE
         while not list((tmp_path / "store").glob("*")) and time.monotonic() < end:
             time.sleep(0.01)
     mirror.close()
@@ -396,6 +419,7 @@ def test_a_large_observation_is_uploaded_early(tmp_path: Path, monkeypatch: pyte
     assert segment.read_bytes() == observations.read_bytes()[: -len(b"rest")]
 
 
+@slow
 def test_a_store_that_goes_away(farm: Farm, store: Store, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """It stops after the input was uploaded: the scan ends with an error, and not with a result."""
     port = _free_port()
