@@ -15,7 +15,6 @@ import click
 import pytest
 import yaml
 from click.testing import CliRunner
-from jsonschema import Draft7Validator
 
 from scanner import __version__
 from scanner.cli import adhere
@@ -29,7 +28,7 @@ from scanner.errors import UsageError
 from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_NOTHING, EXIT_OK
 from scanner.object_store import is_url
 from scanner.sharding import INDEX, Shard, parse_shard
-from tests.cli.calling import context
+from tests.cli.calling import PATIENCE, context
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy" / "kustomize"
@@ -75,7 +74,7 @@ def kustomized(directory: Path, *components: str, edit: tuple[Path, str, str] | 
     with (copied / "kustomization.yaml").open("a") as file:
         file.write(f"components: [{', '.join(f'components/{each}' for each in components)}]\n")
     done = subprocess.run(
-        [str(KUBECTL), "kustomize", str(copied)], capture_output=True, text=True, check=False, timeout=60
+        [str(KUBECTL), "kustomize", str(copied)], capture_output=True, text=True, check=False, timeout=PATIENCE
     )
     assert done.returncode == 0, done.stderr
     return {(each["kind"], each["metadata"]["name"]): each for each in yaml.safe_load_all(done.stdout)}
@@ -432,7 +431,7 @@ def test_nothing_connects_to_the_scan_and_it_connects_to_any_tcp_port() -> None:
 def test_monitoring_stands_alone_and_beside_the_scan(tmp_path: Path) -> None:
     """With the name and namespace of the exporter in the name of its certificate."""
     done = subprocess.run(
-        [str(KUBECTL), "kustomize", str(MONITORING)], capture_output=True, text=True, check=True, timeout=60
+        [str(KUBECTL), "kustomize", str(MONITORING)], capture_output=True, text=True, check=True, timeout=PATIENCE
     )
     alone = {(each["kind"], each["metadata"]["name"]): each for each in yaml.safe_load_all(done.stdout)}
     beside = kustomized(tmp_path, "monitoring")
@@ -474,6 +473,8 @@ def test_the_chart_has_the_monitoring_of_the_manifests(name: str) -> None:
 def test_the_schema_of_the_values_names_every_value() -> None:
     schema = json.loads((CHART / "values.schema.json").read_text())
     values = yaml.safe_load((CHART / "values.yaml").read_text())
+    from jsonschema import Draft7Validator  # its format checkers take seconds to import
+
     Draft7Validator.check_schema(schema)
     validator = Draft7Validator(schema)
     assert not list(validator.iter_errors(values))

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from scanner.demo.certificates import Authority
+from tests.cli.calling import PATIENCE
 
 PORT = 8443
 _SERVER = """
@@ -52,7 +53,7 @@ class Network:
 
 
 def _run(*words: str) -> None:
-    done = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, check=False)
     if done.returncode:
         pytest.skip(f"network namespaces are not allowed here: {' '.join(words)}: {done.stderr.strip()}")
 
@@ -81,7 +82,7 @@ def _network(name: str, place: Path, stack: ExitStack) -> Network:
         stdout=subprocess.PIPE,
         text=True,
     )
-    stack.callback(server.wait, 10)
+    stack.callback(server.wait, PATIENCE)
     stack.callback(server.kill)
     assert server.stdout
     stack.callback(server.stdout.close)

@@ -29,10 +29,13 @@ from scanner.serve.cycles import Cycles
 from scanner.serve.http_server import HttpServer, Request, Response, Timeouts
 from scanner.serve.serving_tls import ServingTls
 from scanner.values import replace
-from tests.cli.calling import called
+from tests.cli.calling import PATIENCE, called
 from tests.cluster.api import Answer, Api, Asked, ok, running
 
+pytestmark = pytest.mark.crypto
+
 SERVER = Server(every=1, listen="127.0.0.1:0", tls_cert=None, tls_key=None, allow_plaintext=False)
+NEVER = Timeouts(**dict.fromkeys(Timeouts.__struct_fields__, 2 * PATIENCE))
 
 
 async def hello(request: Request) -> Response:
@@ -52,7 +55,7 @@ async def sent(port: int, data: bytes) -> bytes:
     """Send bytes; all that is answered until the server closes."""
     async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
         received = b""
-        with trio.fail_after(20), suppress(trio.BrokenResourceError):
+        with trio.fail_after(PATIENCE), suppress(trio.BrokenResourceError):
             await stream.send_all(data)
             while part := await stream.receive_some():
                 received += part
@@ -90,14 +93,14 @@ async def test_slow_clients_are_closed() -> None:
         assert await sent(port, b"") == b""
         assert await sent(port, b"GET / HT") == b""
         assert (await sent(port, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")).endswith(b"/"), "the second does not come"
-        with trio.fail_after(10):
+        with trio.fail_after(PATIENCE):
             while server.open:  # noqa: ASYNC110 - a counter
                 await trio.sleep(0.01)
 
 
 async def test_idle_connections_lock_nobody_out() -> None:
     """The first is answered and idle, and one has sent half a request: they are closed for new ones, in their order."""
-    server = HttpServer(hello)
+    server = HttpServer(hello, timeouts=NEVER)
     async with AsyncExitStack() as stack, open_port(server) as port:
         idle = []
         for number in range(http_server._MOST_CONNECTIONS):
@@ -108,7 +111,7 @@ async def test_idle_connections_lock_nobody_out() -> None:
         assert await received(idle[0], b"/a")
         for _ in range(2):
             assert (await sent(port, b"GET /b HTTP/1.1\r\n" + CLOSE)).endswith(b"/b")
-        with trio.fail_after(10):
+        with trio.fail_after(PATIENCE):
             assert await idle[1].receive_some() == b""
         await idle[0].send_all(b"GET /c HTTP/1.1\r\n" + CLOSE)
         assert await received(idle[0], b"/c")
@@ -117,14 +120,14 @@ async def test_idle_connections_lock_nobody_out() -> None:
 async def received(stream: trio.SocketStream, end: bytes) -> bool:
     """True if the answer ends so."""
     data = b""
-    with trio.fail_after(10):
+    with trio.fail_after(PATIENCE):
         while not data.endswith(end) and (part := await stream.receive_some()):
             data += part
     return data.endswith(end)
 
 
 async def until_open(server: HttpServer, count: int) -> None:
-    with trio.fail_after(10):
+    with trio.fail_after(PATIENCE):
         while server.open != count:  # noqa: ASYNC110 - a counter
             await trio.sleep(0.001)
 
@@ -136,12 +139,12 @@ async def test_clients_that_do_not_read_do_not_lock_out_others(monkeypatch: pyte
     async def answer(request: Request) -> Response:
         return Response(body=b"x" * 30_000_000 if request.path == "/large" else b"small")
 
-    server = HttpServer(answer)
+    server = HttpServer(answer, timeouts=NEVER)
     async with AsyncExitStack() as stack, open_port(server) as port:
         for number in (1, 2):
             one = await stack.enter_async_context(await trio.open_tcp_stream("127.0.0.1", port))
             await one.send_all(b"GET /large HTTP/1.1\r\n" + CLOSE)
-            with trio.fail_after(10):
+            with trio.fail_after(PATIENCE):
                 while len(server.busy) != number:  # noqa: ASYNC110 - a counter
                     await trio.sleep(0.001)
         assert (await sent(port, b"GET / HTTP/1.1\r\n" + CLOSE)).endswith(b"small")
@@ -321,7 +324,7 @@ def credential(directory: Path, authority: Authority, name: str = "127.0.0.1") -
     return authority.leaf(names=(name,)).write(directory, "tls")
 
 
-@pytest.mark.parametrize("profile", ["intermediate", "modern"])
+@pytest.mark.parametrize("profile", ["intermediate", pytest.param("modern", marks=pytest.mark.slow)])
 async def test_it_passes_its_own_scan(tmp_path: Path, profile: str) -> None:
     authority = Authority("Service CA")
     tls = ServingTls(*credential(tmp_path, authority))
