@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from scanner.cli import adhere
-from tests.cli.calling import context
+from tests.cli.calling import PATIENCE, Call, context, program
 
 ROOT = Path(__file__).parents[1]
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -45,24 +45,32 @@ def environment(directory: Path, **inputs: str) -> dict[str, str]:
 def ran(name: str, env: dict[str, str], where: Path) -> subprocess.CompletedProcess[str]:
     """A step, as GitHub runs it (docs.github.com, "Workflow syntax", ``shell: bash``)."""
     argv = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", STEPS[name]["run"]]
-    return subprocess.run(argv, env=env, cwd=where, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(argv, env=env, cwd=where, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
 CASES: list[tuple[str, str, dict[str, str], str]] = [
-    ("fine", FINE, {}, "0"),
     ("wrong", WRONG, {}, "1"),
+    ("a command is none", FINE, {"paths": "$(touch hacked)", "fail-on": "low"}, "2"),
+]
+MORE_CASES: list[tuple[str, str, dict[str, str], str]] = [
+    ("fine", FINE, {}, "0"),
     ("a threshold", WRONG, {"fail-on": "high"}, "0"),
     ("nothing", "a: 1\n", {}, "4"),
     ("nothing is fine", "a: 1\n", {"accept-empty": "true"}, "0"),
     ("two paths", FINE, {"paths": "a b.yaml\n\nmore\n"}, "1"),
     ("further options", WRONG, {"options": "--default-namespace\nshop\n"}, "1"),
     ("an option is none", FINE, {"paths": "--help"}, "2"),
-    ("a command is none", FINE, {"paths": "$(touch hacked)", "fail-on": "low"}, "2"),
     ("nor an option's", FINE, {"options": "$(touch hacked)"}, "2"),
 ]
 
 
-@pytest.mark.parametrize(("text", "inputs", "code"), [each[1:] for each in CASES], ids=[each[0] for each in CASES])
+@pytest.mark.parametrize(
+    ("text", "inputs", "code"),
+    [
+        *(pytest.param(*each, id=name) for name, *each in CASES),
+        *(pytest.param(*each, id=name, marks=pytest.mark.slow) for name, *each in MORE_CASES),
+    ],
+)
 def test_the_action_lints_and_ends_with_its_code(tmp_path: Path, text: str, inputs: dict[str, str], code: str) -> None:
     where = tmp_path / "work"
     (where / "more").mkdir(parents=True)
@@ -145,10 +153,10 @@ def test_zizmor_finds_nothing(tmp_path: Path) -> None:
     workflow.write_text(f"name: lint\non: [pull_request]\n{pinned}")
     (tmp_path / "action.yml").write_text((ROOT / "action.yml").read_text())
     argv = [str(program), "--offline", "--no-progress", "--persona", "regular", str(tmp_path)]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stdout
     (tmp_path / "action.yml").write_text((ROOT / "action.yml").read_text().replace("@8aad20d", "@v"))
-    assert subprocess.run(argv, capture_output=True, timeout=60, check=False).returncode != 0, "it can fail"
+    assert subprocess.run(argv, capture_output=True, timeout=PATIENCE, check=False).returncode != 0, "it can fail"
 
 
 GITLAB: dict[str, Any] = yaml.safe_load((ROOT / "deploy/ci/adhere.gitlab-ci.yml").read_text())
@@ -158,23 +166,27 @@ GITLAB: dict[str, Any] = yaml.safe_load((ROOT / "deploy/ci/adhere.gitlab-ci.yml"
     ("job", "variables", "code"),
     [
         ("adhere-lint", {}, 1),
-        ("adhere-lint", {"ADHERE_LINT_FAIL_ON": "high"}, 0),
-        ("adhere-lint", {"ADHERE_FAIL_ON": "high"}, 2),
-        ("adhere-lint", {"ADHERE_PATHS": "more a.yaml"}, 1),
-        ("adhere-lint", {"ADHERE_PATHS": "none.yaml"}, 2),
+        *(
+            pytest.param("adhere-lint", variables, code, marks=pytest.mark.slow)
+            for variables, code in (
+                ({"ADHERE_LINT_FAIL_ON": "high"}, 0),
+                ({"ADHERE_FAIL_ON": "high"}, 2),
+                ({"ADHERE_PATHS": "more a.yaml"}, 1),
+                ({"ADHERE_PATHS": "none.yaml"}, 2),
+            )
+        ),
         ("adhere-scan", {"ADHERE_LISTENERS": "127.0.0.1:1 127.0.0.1:2", "ADHERE_OPTIONS": "--mode verdict"}, 3),
     ],
 )
 def test_the_jobs_of_gitlab_write_their_reports(tmp_path: Path, job: str, variables: dict[str, str], code: int) -> None:
     (tmp_path / "more").mkdir()
     (tmp_path / "a.yaml").write_text(WRONG)
-    program = tmp_path / "bin/adhere"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nPYTHONPATH={shlex.quote(str(ROOT))} exec {sys.executable} -m scanner "$@"\n')
-    program.chmod(0o755)
-    env = {**os.environ, **GITLAB["variables"], **variables, "PATH": f"{program.parent}:{os.environ['PATH']}"}
+    path = f"{program(tmp_path / 'bin').parent}:{os.environ['PATH']}"
+    env = {**os.environ, **GITLAB["variables"], **variables, "PATH": path}
     (script,) = GITLAB[job]["script"]
-    done = subprocess.run(["sh", "-ec", script], cwd=tmp_path, env=env, capture_output=True, timeout=60, check=False)
+    done = subprocess.run(
+        ["sh", "-ec", script], cwd=tmp_path, env=env, capture_output=True, timeout=PATIENCE, check=False
+    )
     assert done.returncode == code, done.stderr
     artifacts = GITLAB[GITLAB[job]["extends"]]["artifacts"]
     assert set(artifacts["reports"].values()) <= set(artifacts["paths"])
@@ -186,29 +198,27 @@ def test_the_inputs_of_the_action_are_those_that_its_steps_use() -> None:
     assert [name for name in ACTION["inputs"] if f"inputs.{name}" not in text] == []
 
 
-def test_a_hook_begins_with_what_fails_the_commit(tmp_path: Path) -> None:
+def test_a_hook_begins_with_what_fails_the_commit(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     low = "apiVersion: route.openshift.io/v1\nkind: Route\nmetadata: {name: a, namespace: shop}\n"
     low += "spec: {host: a.example, to: {kind: Service, name: a}}\n"
     (tmp_path / "a.yaml").write_text(f"{low}---\n{WRONG}")
-    argv = [sys.executable, "-m", "scanner", *shlex.split(HOOKS[0]["entry"])[1:], "a.yaml"]
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(argv, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
-    places = [line for line in done.stdout.splitlines() if line.startswith("a.yaml:")]
+    monkeypatch.chdir(tmp_path)
+    lines = call(*shlex.split(HOOKS[0]["entry"])[1:], "a.yaml").out.splitlines()
+    places = [line for line in lines if line.startswith("a.yaml:")]
     assert len(places) > 1
     assert places[0].startswith("a.yaml:9:")
     assert ": medium: " in places[0]
     assert any(": low: " in line and line.startswith("a.yaml:4:") for line in places[1:])
-    assert done.stdout.splitlines()[-1].startswith("exit 1: ")
+    assert lines[-1].startswith("exit 1: ")
 
 
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: str(hook["id"]))
-def test_the_hooks_lint(hook: dict[str, Any], tmp_path: Path) -> None:
+def test_the_hooks_lint(call: Call, hook: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program, command, *options = shlex.split(hook["entry"])
     assert (program, command, hook["language"]) == ("adhere", "lint", "python")
     assert set(options) <= OPTIONS
+    monkeypatch.chdir(tmp_path)
     for text, code in ((FINE, 0), (WRONG, 1), ("a: 1\n", 0)):
         (tmp_path / "a.yaml").write_text(text)
         files = hook.get("args", []) if hook.get("pass_filenames") is False else ["a.yaml"]
-        argv = [sys.executable, "-m", "scanner", command, *options, *files]
-        env = {**os.environ, "PYTHONPATH": str(ROOT)}
-        assert subprocess.run(argv, cwd=tmp_path, env=env, capture_output=True, check=False).returncode == code
+        assert call(command, *options, *files).code == code

@@ -34,6 +34,8 @@ from tests.servers import (
     tls_listener,
 )
 
+pytestmark = pytest.mark.crypto
+
 HELLO = b"\x16\x03\x01\x00\x04\x01\x00\x00\x00"
 T = TypeVar("T")
 

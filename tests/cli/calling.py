@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 COMMAND = (sys.executable, "-m", "scanner")
-PATIENCE = 60
+PATIENCE = 600
 """Seconds after which a process of ours is stuck, also on a loaded machine."""
 PATIENT = ("--timeout", "3", "--allow-loopback", "--quiet")
 """With which the demo's cluster is scanned."""
@@ -63,6 +64,15 @@ def context() -> click.Context:
 def environment() -> dict[str, str]:
     """This process's, with the package to import wherever the child runs."""
     return {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error", "PYTHONUNBUFFERED": "1"}
+
+
+def program(directory: Path) -> Path:
+    """``adhere`` of this tree, as a program in a directory."""
+    directory.mkdir(exist_ok=True)
+    path = directory / "adhere"
+    path.write_text(f'#!/bin/sh\nPYTHONPATH={shlex.quote(str(ROOT))} exec {shlex.join(COMMAND)} "$@"\n')
+    path.chmod(0o755)
+    return path
 
 
 def called(*arguments: object, cwd: Path | None = None, stdin: bytes = b"") -> Called:

@@ -14,6 +14,8 @@ from scanner.cli.targets import load_anchors, public_anchors
 from scanner.errors import InputError, ResourceError
 from tests.certs import Authority
 
+pytestmark = pytest.mark.crypto
+
 
 def test_every_certificate_of_a_bundle_and_nothing_else(tmp_path: Path) -> None:
     first, second = Authority("First"), Authority("Second", key="rsa2048")

@@ -18,6 +18,8 @@ from tests.cli.conftest import Farm
 from tests.servers import alert, closed_port, ordinary, say, scripted, tls_listener
 from tests.serving import serving
 
+pytestmark = pytest.mark.crypto
+
 SINNERS = ("tls10", "tls10-only", "cbc", "rsa-key-exchange", "null-cipher")
 
 

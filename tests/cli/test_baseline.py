@@ -12,7 +12,7 @@ from tests.cli.conftest import Place
 from tests.cli.test_diff import GATEWAY
 
 COMPLETE = f"""{POLICY}scope:
-  exclude: [{{kinds: [ValidatingWebhookConfiguration]}}]
+  include: [{{components: [metrics-server, kubelet]}}]
   acceptUnreadable: [networkpolicies.networking.k8s.io]
 """
 

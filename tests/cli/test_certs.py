@@ -20,6 +20,8 @@ from scanner.cli.commands import certs
 from tests.certs import HOSTILE_NAMES, Authority, Credential, hostile
 from tests.cli.calling import POLICY, Call
 
+pytestmark = pytest.mark.crypto
+
 ROOT = Authority("Root")
 END_OK = "exit 0: no finding at or above medium"
 END_UNREAD = "exit 3: no finding at or above medium; not complete: 1 reading problem\n"

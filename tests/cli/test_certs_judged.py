@@ -21,6 +21,8 @@ from tests.pki.inventories import GATE, PKI_OBJECT
 from tests.pki.objects import coded
 from tests.serving import serving
 
+pytestmark = pytest.mark.crypto
+
 SIGNER = Authority("openshift-service-serving-signer@1")
 """ECDSA P-256, of an operator that follows the configuration."""
 

@@ -22,6 +22,8 @@ from tests.cli.calling import PATIENT, POLICY, Call
 from tests.cli.conftest import Place
 from tests.judge.cases import ENDPOINT
 
+pytestmark = pytest.mark.crypto
+
 
 def rows(document: dict[str, Any], owner: str) -> list[dict[str, Any]]:
     return [row for row in document["endpoints"] if row["owner"]["name"] == owner]
@@ -244,6 +246,7 @@ async def test_no_more_than_two_hundred_connections_a_second(autojump_clock: Moc
 # --- saved ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_saved_snapshot_is_scanned_like_the_cluster(call: Call, place: Place) -> None:
     answer = call("scan", "--snapshot", place.kept / "snapshot", "--format", "json", *PATIENT)
     now = {row["instance"]: row["verdict"] for row in answer.document["endpoints"]}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
@@ -15,7 +15,7 @@ from scanner.cli import COMMANDS, adhere
 from scanner.cli.commands.scan import scan
 from scanner.cli.shared_options import Grouped, long_name
 from scanner.probe.session import Mode
-from tests.cli.calling import COMMAND, Call
+from tests.cli.calling import PATIENCE, Call, program
 
 SNAPSHOT = Path("tests/clusters/routes-under-modern")
 KUBECONFIG = """apiVersion: v1
@@ -30,14 +30,19 @@ def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(Path(__file__).parents[2])
 
 
-def completed(words: str, **environment: str) -> list[str]:
-    """What a shell offers after ``words``, in a process of its own as in a shell."""
-    asked = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split(" ")) - 1), "_ADHERE_COMPLETE": "bash_complete"}
-    answer = subprocess.run(
-        COMMAND, env={**os.environ, **asked, **environment}, capture_output=True, text=True, timeout=60, check=True
-    )
-    assert answer.stderr == ""
-    return [line.partition(",")[2] for line in answer.stdout.splitlines() if line]
+@pytest.fixture
+def completed(call: Call, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[str]]:
+    """What a shell offers after some words."""
+
+    def complete(words: str) -> list[str]:
+        monkeypatch.setenv("COMP_WORDS", words)
+        monkeypatch.setenv("COMP_CWORD", str(len(words.split(" ")) - 1))
+        monkeypatch.setenv("_ADHERE_COMPLETE", "bash_complete")
+        answer = call()
+        assert (answer.code, answer.err) == (0, "")
+        return [line.partition(",")[2] for line in answer.out.splitlines() if line]
+
+    return complete
 
 
 @pytest.mark.parametrize(
@@ -126,12 +131,12 @@ def test_the_modes_are_those_of_the_prober() -> None:
 
 @pytest.mark.parametrize("words", [["--help"], ["scan", "--help"]])
 def test_a_help_text_imports_nothing_of_a_scan(words: list[str]) -> None:
-    program = (
+    code = (
         "import sys\nfrom scanner.cli import run\nrun(sys.argv[1:])\n"
         "print(*{'trio', 'yaml', 'scanner.scan'}.intersection(sys.modules), file=sys.stderr)"
     )
     answer = subprocess.run(
-        [sys.executable, "-c", program, *words], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=PATIENCE, check=True
     )
     assert answer.stderr == "\n"
 
@@ -150,13 +155,22 @@ def test_a_help_text_imports_nothing_of_a_scan(words: list[str]) -> None:
         ("adhere lint --context b", ["blue"]),
     ],
 )
-def test_completion(tmp_path: Path, words: str, offered: list[str]) -> None:
+def test_completion(
+    completed: Callable[[str], list[str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: str,
+    offered: list[str],
+) -> None:
     kubeconfig = tmp_path / "config"
     kubeconfig.write_text(KUBECONFIG)
-    assert completed(words, KUBECONFIG=str(kubeconfig)) == offered
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+    assert completed(words) == offered
 
 
-def test_listeners_are_completed_and_an_error_offers_nothing(tmp_path: Path) -> None:
+def test_listeners_are_completed_and_an_error_offers_nothing(
+    completed: Callable[[str], list[str]], tmp_path: Path
+) -> None:
     found = completed(f"adhere explain --snapshot {SNAPSHOT} ")
     assert len(found) > 5
     assert completed(f"adhere explain --snapshot {SNAPSHOT} {found[0]}") == [
@@ -172,11 +186,14 @@ def test_the_script_of_a_shell(call: Call, shell: str) -> None:
     assert f"_ADHERE_COMPLETE={shell}_complete" in answer.out
 
 
-def test_bash_runs_its_script() -> None:
-    script = f'eval "$({" ".join(COMMAND)} completion bash)"; complete -p adhere'
-    answer = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=False)
+def test_bash_runs_its_script(tmp_path: Path) -> None:
+    adhere = program(tmp_path)
+    words = f'COMP_WORDS=(adhere sc); COMP_CWORD=1; _adhere_completion {adhere}; echo "${{COMPREPLY[@]}}"'
+    script = f'eval "$({adhere} completion bash)"; complete -p adhere; {words}'
+    answer = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (answer.returncode, answer.stderr) == (0, "")
     assert "_adhere_completion" in answer.stdout
+    assert answer.stdout.splitlines()[-1] == "scan"
 
 
 def test_a_dry_run_of_targets_dials_nothing(call: Call) -> None:

@@ -25,6 +25,8 @@ from tests.cli.conftest import Farm, called_once
 from tests.report import samples
 from tests.shared import Shared
 
+pytestmark = pytest.mark.crypto
+
 
 @pytest.fixture(scope="session")
 def outcomes(shared: Shared) -> tuple[Called, Path]:
@@ -102,7 +104,9 @@ def test_every_connection_was_on_loopback(document: dict[str, Any]) -> None:
     assert document["summary"]["connections"] == sum(row["observed"]["connections"] for row in document["endpoints"])
 
 
-@pytest.mark.parametrize("which", [(), ("--outcomes",)], ids=["cluster", "outcomes"])
+@pytest.mark.parametrize(
+    "which", [pytest.param((), marks=pytest.mark.slow), ("--outcomes",)], ids=["cluster", "outcomes"]
+)
 def test_a_signal_ends_it_with_what_it_has(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, which: tuple[str, ...]
 ) -> None:
@@ -167,6 +171,7 @@ def test_only_loopback_was_dialled(cluster: tuple[Called, Path]) -> None:
         assert row["address"].startswith("127.") or row["observed"]["connections"] == 0
 
 
+@pytest.mark.slow
 def test_the_cluster_stays_until_a_signal_and_can_be_scanned(tmp_path: Path) -> None:
     """In a process of its own, because it waits for a signal."""
     command = [sys.executable, "-m", "scanner", "demo", "--stay", "--output", str(tmp_path)]
@@ -191,9 +196,9 @@ def test_the_cluster_stays_until_a_signal_and_can_be_scanned(tmp_path: Path) -> 
     assert "kubeconfig" not in {each.name for each in tmp_path.iterdir()}
 
 
-def test_only_a_cluster_stays() -> None:
-    assert called("demo", "--stay", "--outcomes").code == 2
-    assert called("demo", "--stay", "--quiet").code == 2
+def test_only_a_cluster_stays(call: Call) -> None:
+    assert call("demo", "--stay", "--outcomes").code == 2
+    assert call("demo", "--stay", "--quiet").code == 2
 
 
 # --- unexpected -------------------------------------------------------------------------------------------------------

@@ -22,20 +22,15 @@ def test_every_command_is_what_its_name_says() -> None:
     assert adhere.get_command(context, "nothing") is None
 
 
-@pytest.mark.parametrize("words", [[], *([name] for name in COMMANDS), ["profiles", "show"], ["rules", "show"]])
-@pytest.mark.parametrize("option", ["--help", "-h"])
-def test_help(call: Call, words: list[str], option: str) -> None:
-    answer = call(*words, option)
-    assert answer.code == 0
-    assert answer.err == ""
-    assert answer.out.startswith(f"Usage: {' '.join(['adhere', *words])} ")
-
-
-@pytest.mark.parametrize("words", [[], *([name] for name in COMMANDS), ["snapshot", "save"], ["profiles", "show"]])
-def test_help_fits_a_terminal_of_eighty_columns_and_ends_no_sentence_in_dots(call: Call, words: list[str]) -> None:
-    lines = call(*words, "--help").out.splitlines()
-    assert [line for line in lines if len(line) > 80] == []
-    assert [line for line in lines if re.match(r"  [a-z].*\.\.\.$", line)] == []
+@pytest.mark.parametrize(
+    "words", ["", *COMMANDS, "profiles show", "rules show", "snapshot save"], ids=lambda words: words or "adhere"
+)
+def test_help_fits_a_terminal_of_eighty_columns_and_ends_no_sentence_in_dots(call: Call, words: str) -> None:
+    answer = call(*words.split(), "--help")
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.startswith(f"Usage: {' '.join(['adhere', *words.split()])} ")
+    assert [line for line in answer.out.splitlines() if len(line) > 80 or re.match(r"  [a-z].*\.\.\.$", line)] == []
+    assert call(*words.split(), "-h") == answer
 
 
 def test_every_option_is_explained() -> None:

@@ -18,7 +18,7 @@ from scanner.kube.kinds import CONFIG_MAP, GATEWAY, KINDS, SECRET
 from scanner.linting import LINT_READS
 from scanner.report import LINT_FORMATS
 from tests.certs import Authority
-from tests.cli.calling import COMMAND, Call, Called, called, environment, valid
+from tests.cli.calling import COMMAND, PATIENCE, Call, Called, called, environment, valid
 from tests.cluster.api import Answer, Api, Asked, authority, named, refused, running
 from tests.serving import serving
 from tests.shared import LiveDemo
@@ -218,15 +218,15 @@ def test_every_format_at_once(call: Call, tmp_path: Path) -> None:
     assert "field-unknown" in (out / "lint.txt").read_text()
 
 
-def test_names_of_files_reach_no_terminal_as_they_are(tmp_path: Path) -> None:
+def test_names_of_files_reach_no_terminal_as_they_are(call: Call, tmp_path: Path) -> None:
     path = os.fsencode(tmp_path) + b"/\x1b[31m\xff\n.yaml"
     Path(os.fsdecode(path)).write_text(MEDIUM)
-    for name in LINT_FORMATS:
-        answer = called("lint", tmp_path, "--format", name)
+    for answer in (called("lint", tmp_path), *(call("lint", tmp_path, "--format", name) for name in LINT_FORMATS)):
         assert answer.code == 1, answer.err
         assert "\x1b" not in answer.out
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough_changes_no_exit_code(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("---\n".join([MEDIUM.replace("name: a", f"name: a{n}") for n in range(3000)]))
     with subprocess.Popen(
@@ -237,7 +237,7 @@ def test_a_reader_that_has_seen_enough_changes_no_exit_code(tmp_path: Path) -> N
         assert b"field-unknown" in running.stdout.readline()
         running.stdout.close()
         assert running.stderr.read() == b""
-        assert running.wait(timeout=60) == 1
+        assert running.wait(timeout=PATIENCE) == 1
 
 
 def test_no_key_is_printed(call: Call, tmp_path: Path) -> None:

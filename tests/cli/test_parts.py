@@ -24,7 +24,7 @@ from scanner.model.saved_scan import HEAD, OBSERVATIONS, SHARDS, TARGETS, decode
 from scanner.probe import dial
 from scanner.probe.limits import Gate, Limits
 from scanner.sharding import Shard
-from tests.cli.calling import COMMAND, Call, environment
+from tests.cli.calling import COMMAND, PATIENCE, Call, environment
 from tests.cli.conftest import Farm, Place
 
 LIMITS = ("--timeout", "3")
@@ -80,7 +80,7 @@ def _unused(endpoint: Endpoint) -> Expectation:
     raise NotImplementedError(endpoint.id)
 
 
-@pytest.mark.parametrize("count", [1, 2, 7, 40])
+@pytest.mark.parametrize("count", [2, *(pytest.param(count, marks=pytest.mark.slow) for count in (1, 7, 40))])
 def test_merged_shards_equal_the_whole_scan(
     place: Place, whole: dict[str, Any], prepared: Path, call: Call, count: int
 ) -> None:
@@ -156,6 +156,7 @@ def test_a_fleet(place: Place, whole: dict[str, Any], prepared: Path, call: Call
     assert call("merge", place.kept, prepared).code == 2  # the same cluster twice
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment(farm: Farm, call: Call, tmp_path: Path) -> None:
     """kill -9 of the whole scan and of its shards, then the rest: as if nothing had happened."""
     targets = [each.target for each in farm.listeners.values()]
@@ -179,6 +180,7 @@ def test_killed_at_any_moment(farm: Farm, call: Call, tmp_path: Path) -> None:
     assert merged["coverage"] == undisturbed["coverage"]
 
 
+@pytest.mark.slow
 def test_any_number_of_workers_gives_the_same(farm: Farm, call: Call) -> None:
     targets = [each.target for each in farm.listeners.values()]
     options = (*targets, "--ca", farm.ca, "--profile", "intermediate", *LIMITS, "--format", "json")
@@ -207,7 +209,7 @@ def _killed(saved: Path, *options: str) -> None:
     before = _lines(saved)
     command = [*COMMAND, "scan", "--resume", str(saved), "--quiet", *options]
     with subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL, start_new_session=True) as process:
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE
         while _lines(saved) < before + 3 and process.poll() is None and time.monotonic() < end:
             time.sleep(0.02)
         os.killpg(process.pid, signal.SIGKILL)

@@ -18,6 +18,8 @@ from tests.cli.conftest import Place, called_once, scan_cluster
 from tests.serving import serving
 from tests.shared import Shared
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def scans(place: Place, shared: Shared, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:

@@ -56,9 +56,9 @@ def slow_scan(directory: Path, *more: str) -> Iterator[Slow]:
     with serving(lambda: listening(part)) as server, closed_port() as (address, closed):
         targets = [f"{address}:{closed}", *(f"127.0.0.1:{server.port}#{name}.example" for name in "abc")]
         report = directory / "report.json"
-        options = ["--concurrency", "1", "--timeout", "50", "--verbose", "--format", f"json={report}", *more]
-        for name in ("text", "html", "junit"):
-            options += ["--format", f"{name}={directory / name}"]
+        options = ["--concurrency", "1", "--timeout", str(PATIENCE), "--deadline", str(PATIENCE), "--verbose", *more]
+        for name in ("json", "text", "html", "junit"):
+            options += ["--format", f"{name}={report if name == 'json' else directory / name}"]
         with subprocess.Popen(
             [*COMMAND, "scan", *targets, *options],
             stderr=subprocess.PIPE,
@@ -75,9 +75,16 @@ def slow_scan(directory: Path, *more: str) -> Iterator[Slow]:
                 process.kill()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_signal_leaves_what_was_finished(tmp_path: Path, number: signal.Signals, workers: str) -> None:
+@pytest.mark.parametrize(
+    ("workers", "number"),
+    [
+        ("1", signal.SIGTERM),
+        pytest.param("1", signal.SIGINT, marks=pytest.mark.slow),
+        pytest.param("2", signal.SIGTERM, marks=pytest.mark.slow),
+        ("2", signal.SIGINT),
+    ],
+)
+def test_a_signal_leaves_what_was_finished(tmp_path: Path, workers: str, number: signal.Signals) -> None:
     with slow_scan(tmp_path, "--workers", workers) as scan:
         assert scan.rows.exists()
         said = scan.end(number)
@@ -121,6 +128,7 @@ def test_workers_end_with_a_killed_scan(tmp_path: Path) -> None:
         assert [each for each in children if Path(f"/proc/{each}").exists()] == []
 
 
+@pytest.mark.slow
 def test_a_killed_worker_leaves_the_rest(tmp_path: Path) -> None:
     with slow_scan(tmp_path, "--workers", "2", "--timeout", "1") as scan:
         pid = scan.process.pid

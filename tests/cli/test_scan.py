@@ -24,6 +24,8 @@ from tests.cli.calling import PATIENCE, ROOT, Call, context, environment
 from tests.cli.conftest import Farm
 from tests.servers import closed_port
 
+pytestmark = pytest.mark.crypto
+
 
 def asked(*arguments: str) -> Asked:
     """The options as click gives them to the command."""
@@ -335,11 +337,12 @@ MOST_MB = 8
 """How much 1,900 more targets may add to the peak; it is under 1, and their rows as values would be some 40."""
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_targets(tmp_path: Path) -> None:
     with closed_port() as (_, port):
         ended = subprocess.run(
             [sys.executable, "-c", MEMORY, str(port)],
-            capture_output=True, text=True, cwd=tmp_path, env=environment(), timeout=2 * PATIENCE, check=True,
+            capture_output=True, text=True, cwd=tmp_path, env=environment(), timeout=PATIENCE, check=True,
         )  # fmt: skip
     assert float(ended.stdout) < MOST_MB
     lines = (tmp_path / "report.json").read_text().splitlines()

@@ -20,6 +20,8 @@ from tests.pki.inventories import GATE, PKI_OBJECT
 from tests.pki.objects import coded
 from tests.serving import serving
 
+pytestmark = pytest.mark.crypto
+
 SIGNER = Authority("openshift-etcd_etcd-signer@1")
 """ECDSA P-256, where the PKI object of these tests wants RSA 4096."""
 

@@ -19,6 +19,8 @@ from tests.certs import Authority
 from tests.cli.calling import Call
 from tests.pki.inventories import GATE
 
+pytestmark = pytest.mark.crypto
+
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 

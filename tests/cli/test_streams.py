@@ -28,19 +28,24 @@ def in_shell(line: str, cwd: Path | None = None) -> subprocess.CompletedProcess[
     ("line", "code"),
     [
         ("adhere scan CLOSED | true", 3),
-        ("adhere scan CLOSED --format json | head -c 10", 3),
-        ("adhere scan CLOSED --verbose 2>&1 | true", 3),
-        ("adhere ask CLOSED | true", 3),
-        ("adhere rules | true", 0),
-        ("adhere --help | true", 0),
-        ("adhere scan CLOSED --verbose >&-", 3),
-        ("adhere scan CLOSED --verbose 2>&-", 3),
         ("adhere scan CLOSED --verbose >&- 2>&- <&-", 3),
-        ("adhere scan --profile nothing CLOSED 2>&-", 2),
-        ("adhere scan CLOSED --verbose 2>/dev/full", 3),
         ("adhere scan CLOSED >/dev/full", 2),
-        ("adhere --version >/dev/full", 2),
-        ("adhere scan --targets - <&-", 4),
+        *(
+            pytest.param(line, code, marks=pytest.mark.slow)
+            for line, code in (
+                ("adhere scan CLOSED --format json | head -c 10", 3),
+                ("adhere scan CLOSED --verbose 2>&1 | true", 3),
+                ("adhere ask CLOSED | true", 3),
+                ("adhere rules | true", 0),
+                ("adhere --help | true", 0),
+                ("adhere scan CLOSED --verbose >&-", 3),
+                ("adhere scan CLOSED --verbose 2>&-", 3),
+                ("adhere scan --profile nothing CLOSED 2>&-", 2),
+                ("adhere scan CLOSED --verbose 2>/dev/full", 3),
+                ("adhere --version >/dev/full", 2),
+                ("adhere scan --targets - <&-", 4),
+            )
+        ),
     ],
 )
 def test_where_the_words_cannot_go(line: str, code: int) -> None:

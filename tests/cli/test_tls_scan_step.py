@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 
+from tests.cli.calling import PATIENCE, program
 from tests.cli.conftest import Place
 
 CI = Path(__file__).parents[2] / "deploy" / "ci"
@@ -30,18 +30,13 @@ class Ran:
 
 def ran(tmp_path: Path, *arguments: str, **environment: str) -> Ran:
     """The script, with ``adhere`` from this tree on its PATH."""
-    program = tmp_path / "bin" / "adhere"
-    program.parent.mkdir(exist_ok=True)
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m scanner "$@"\n')
-    program.chmod(0o755)
     given = {
-        "PATH": f"{program.parent}:{os.environ['PATH']}",
-        "PYTHONPATH": str(CI.parents[1]),
+        "PATH": f"{program(tmp_path / 'bin').parent}:{os.environ['PATH']}",
         "ARTIFACT_DIR": str(tmp_path / "artifacts"),
         **environment,
     }
     script = subprocess.run(
-        [str(CI / "tls-scan.sh"), *arguments], env=given, capture_output=True, text=True, check=False, timeout=120
+        [str(CI / "tls-scan.sh"), *arguments], env=given, capture_output=True, text=True, check=False, timeout=PATIENCE
     )
     return Ran(script.returncode, script.stdout, script.stderr)
 
@@ -69,6 +64,7 @@ def test_the_artifacts_of_one_namespace_and_the_exit_code(place: Place, tmp_path
     assert (artifacts / "tls-scanner" / "scan.log").read_text() == answer.out
 
 
+@pytest.mark.slow
 def test_ml_kem_and_a_profile_can_be_required(place: Place, tmp_path: Path) -> None:
     """With Old nothing of these components fails by its profile."""
     shared = tmp_path / "shared"

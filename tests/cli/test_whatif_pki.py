@@ -17,6 +17,8 @@ from tests.certs import Authority
 from tests.cli.calling import Call
 from tests.cli.test_shared_options import day, snapshot
 
+pytestmark = pytest.mark.crypto
+
 
 @cache
 def unrenewed() -> Authority:

@@ -25,6 +25,8 @@ from scanner.demo.tls_server import TlsSettings, tls_handler
 from tests.demo.client import shake_hands
 from tests.servers import PATIENCE
 
+pytestmark = pytest.mark.crypto
+
 
 async def upgraded(stream: trio.SocketStream) -> None:
     await stream.send_all(b"UPGRADED")

@@ -13,6 +13,8 @@ from cryptography.x509.verification import PolicyBuilder, Store, VerificationErr
 
 from scanner.demo.certificates import Authority, Credential, Deviations, KeyKind, private_key
 
+pytestmark = pytest.mark.crypto
+
 NOW = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
 NAME = "api.demo.example"
 

@@ -20,6 +20,8 @@ from scanner.values import replace
 from tests.demo.client import shake_hands
 from tests.servers import PATIENCE, ordinary, tls_listener
 
+pytestmark = pytest.mark.crypto
+
 settings = partial(TlsSettings, credential=ordinary())
 
 VERSION_NAMES = {0x0301: "TLSv1", 0x0302: "TLSv1.1", 0x0303: "TLSv1.2", 0x0304: "TLSv1.3"}

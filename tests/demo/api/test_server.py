@@ -14,6 +14,8 @@ from scanner.demo.listening import listening
 from scanner.kube import kinds
 from tests.demo.api.small import api, named, served, web_socket
 
+pytestmark = pytest.mark.crypto
+
 
 async def test_all_pages_together_are_the_list() -> None:
     async with served() as server:
