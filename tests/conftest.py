@@ -21,7 +21,6 @@ settings.load_profile(properties.ALL)
 
 LANES = {
     "e2e": "make e2e",
-    "pip": "make test-pip",
     "browser": "make test-all",
     "slow": "make test-all",
 }

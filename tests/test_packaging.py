@@ -80,7 +80,7 @@ def test_wheel(wheel: Path, tmp_path: Path, elsewhere: Path) -> None:
     assert where(binaries, elsewhere) == str(packaged)
 
 
-@pytest.mark.pip
+@pytest.mark.slow
 def test_pip_installs_the_wheel_and_what_it_needs(
     wheel: Path, tmp_path: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
