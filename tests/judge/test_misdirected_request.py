@@ -190,3 +190,12 @@ def test_what_was_not_asked_in_it_does_not_pass(alpn: Known[str | None]) -> None
 def test_without_requests_nothing_is_said() -> None:
     neighbour = Neighbour(name=OTHER, guarded=True, because="x")
     assert findings(RULE, case(expectation={"neighbours": (neighbour,)})) == []
+
+
+@pytest.mark.parametrize("header", ["content-length: ", "etag: ", "last-modified: "])
+def test_a_header_that_differs_for_each_page_does_not_tell_whose_content_it_is(header: str) -> None:
+    """An application that answers every name would be reported as a leak of the guarded neighbour's content."""
+    mine, crossed, nobodys = (f"200; server: x; {header}{value}" for value in ("1", "2", "3"))
+    assert said(crossed, theirs=REFUSED, guarded=True, own=mine, nobodys=nobodys).verdict == "inconclusive"
+    other = crossed.replace("server: x", "server: y")
+    assert said(other, theirs=REFUSED, guarded=True, own=mine, nobodys=nobodys).verdict == "fail"
