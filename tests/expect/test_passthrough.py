@@ -220,3 +220,67 @@ def test_a_tls_route_of_several_hostnames_leads_each_of_them_on(hostnames: list[
     found = resolved(snapshot, endpoints=(near, behind)).of(near).passed_on
     assert found is not None
     assert bool(found.backends) is leads
+
+
+# --- Which backends receive connections -------------------------------------------------------------------------------
+
+SERVICES = ("heavy", "light", "unset", "none")
+WEIGHTS = {"heavy": 100, "light": 1, "unset": None, "none": 0}
+
+
+def backends_of(subject: str, item: dict[str, Any], namespace: str = "shop") -> list[str]:
+    """The services behind an object, whose one endpoint is at the address of its number."""
+    objects, behind = [item], []
+    for number, name in enumerate(SERVICES):
+        each, sliced = service(), slice_of(f"10.0.0.{number}")
+        each["metadata"] |= {"name": name, "namespace": namespace}
+        sliced["metadata"] |= {"namespace": namespace, "labels": {"kubernetes.io/service-name": name}}
+        sliced["metadata"]["name"] = name
+        objects += [each, sliced]
+        behind.append(
+            endpoint(f"Deployment/{namespace}/{name}:8443", {"address": f"10.0.0.{number}", "segment": "Backend"})
+        )
+    near = endpoint(NEAR, {"subject": subject, "segment": "Frontend", "address": "10.1.0.1"})
+    found = Expectations(snapshot_of(objects), CATALOGUE, ScanPolicy(), endpoints=(near, *behind)).of(near).passed_on
+    assert found is not None
+    return [each.removeprefix(f"Deployment/{namespace}/").removesuffix(":8443") for each in found.backends]
+
+
+def a_route(**more: object) -> dict[str, Any]:
+    to, *others = ({"kind": "Service", "name": name, "weight": weight} for name, weight in WEIGHTS.items())
+    spec = {"tls": {"termination": "passthrough"}, "to": to, "alternateBackends": others, **more}
+    return made("Route", "shop", "any", "route.openshift.io/v1", spec=spec)
+
+
+def a_proxy() -> dict[str, Any]:
+    services = [{"name": name, "port": 443, "weight": weight} for name, weight in WEIGHTS.items()]
+    spec = {"virtualhost": {"fqdn": "web.example", "tls": {"passthrough": True}}, "tcpproxy": {"services": services}}
+    return made("HTTPProxy", "shop", "any", "projectcontour.io/v1", spec=spec)
+
+
+@pytest.mark.parametrize(("subject", "item"), [("Route/shop/any", a_route()), ("HTTPProxy/shop/any", a_proxy())])
+def test_a_weight_of_zero_means_no_connections(subject: str, item: dict[str, Any]) -> None:
+    """Judged as a backend, a Service without connections would decide what the others must accept."""
+    assert backends_of(subject, item) == ["heavy", "light", "unset"]
+
+
+def test_a_route_has_only_services_for_backends() -> None:
+    """Of another kind, or without a name, a backend is no Service even if one has its name."""
+    to = {"kind": "Pod", "name": "heavy", "weight": 1}
+    others = [{"kind": "Service", "name": "", "weight": 1}, {"name": "light", "weight": 1}]
+    assert backends_of("Route/shop/any", a_route(to=to, alternateBackends=others)) == ["light"]
+
+
+@pytest.mark.parametrize(
+    ("port", "found"), [(8443, True), ("https", True), (443, True), (9443, False), ("http", False), (True, True)]
+)
+def test_the_port_of_a_route_chooses_among_those_of_its_services(port: object, *, found: bool) -> None:
+    """By number or name; without a port, or with one that is no such value, all of them."""
+    assert bool(backends_of("Route/shop/any", a_route(port={"targetPort": port}))) is found
+
+
+def test_only_a_passthrough_route_or_proxy_passes_on() -> None:
+    near = endpoint(NEAR, {"subject": "Route/shop/any", "segment": "Frontend", "address": "10.1.0.1"})
+    for termination in ("edge", "reencrypt"):
+        item = a_route(tls={"termination": termination})
+        assert Expectations(snapshot_of([item]), CATALOGUE, ScanPolicy(), endpoints=(near,)).of(near).passed_on is None
