@@ -1,9 +1,9 @@
 """Change one line of the scanner at a time, and run the tests: a change that no test notices is a gap in the tests.
 
 ``make mutants N=150 SEED=7`` draws lines of the modules that decide verdicts, and one change for each. A change ends
-with the first failing test. First come the tests of the module, then of its package, then of the packages that use it:
-those of ``make test``, and only then the slow ones. What stays alive is printed; ``tests/mutants_equivalent.txt`` has
-the changes that no test can notice, with reasons.
+with the first failing test: first come the tests of the module, then those of its package and of the packages that use
+it, if they run the changed line. Slow tests come last, so that what ``make test`` notices is known. What stays alive is
+printed; ``tests/mutants_equivalent.txt`` has the changes that no test can notice, with reasons.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import ast
 import difflib
+import json
 import multiprocessing
 import os
 import random
@@ -27,8 +28,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from multiprocessing.pool import Pool
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
+
+from coverage import CoverageData
 
 ROOT: Final = Path(__file__).parents[1]
 EQUIVALENT: Final = ROOT / "tests" / "mutants_equivalent.txt"
@@ -48,8 +52,8 @@ ABOVE: Final[Mapping[str, tuple[str, ...]]] = {
     "kube": ("tests/expect", "tests/judge", "tests/lint/openshift"),
 }
 """Tests of the packages that use each package, besides ``tests/test_scan.py``."""
-_QUICK: Final = "not slow and not browser and not e2e"
-_SLOW: Final = "slow and not browser and not e2e"
+QUICK: Final = "not slow and not browser and not e2e"
+SLOW: Final = "slow and not browser and not e2e"
 _OPTIONS: Final = (
     "-x",
     "-q",
@@ -65,6 +69,18 @@ _OPTIONS: Final = (
 _PATIENCE: Final = 5
 _SHORTEST: Final = 60.0
 _MEMORY: Final = 4 << 30
+_FEW: Final = 200
+_LIBRARIES: Final = (
+    "_hypothesis_pytestplugin",
+    "anyio.pytest_plugin",
+    "cryptography.x509",
+    "hypothesis",
+    "msgspec",
+    "pytest_cov.plugin",
+    "pytest_trio.plugin",
+    "trio.testing",
+    "yaml",
+)
 
 
 # --- Mutations --------------------------------------------------------------------------------------------------------
@@ -404,9 +420,15 @@ def _defaults() -> _Defaults:
 
 
 @cache
+def _source(file: str) -> bytes:
+    """As it was at the start, whatever is edited meanwhile."""
+    return (ROOT / file).read_bytes()
+
+
+@cache
 def mutations(file: str) -> list[Mutation]:
     """Every mutation of a file, by line. Some do not compile."""
-    return mutations_of(file, (ROOT / file).read_bytes())
+    return mutations_of(file, _source(file))
 
 
 def mutations_of(file: str, source: bytes) -> list[Mutation]:
@@ -426,7 +448,7 @@ def files() -> list[str]:
 
 
 def _compiles(mutation: Mutation) -> bool:
-    source = (ROOT / mutation.file).read_bytes()
+    source = _source(mutation.file)
     try:
         changed = ast.parse(mutation.applied(source))
     except SyntaxError:
@@ -468,24 +490,10 @@ def equivalent() -> dict[_Key, str]:
 
 def key(mutation: Mutation) -> _Key:
     """What names a mutation although line numbers change."""
-    return mutation.file, mutation.function, *mutation.difference((ROOT / mutation.file).read_bytes())
+    return mutation.file, mutation.function, *mutation.difference(_source(mutation.file))
 
 
 # --- Runs of the tests ------------------------------------------------------------------------------------------------
-
-
-class Stage(NamedTuple):
-    """Tests that run together."""
-
-    paths: tuple[str, ...]
-    left_out: tuple[str, ...]
-    marks: str
-
-    @property
-    def arguments(self) -> list[str]:
-        """For pytest."""
-        return [*_OPTIONS, "-m", self.marks, *self.paths, *(f"--ignore={each}" for each in self.left_out)]
-
 
 State: TypeAlias = Literal["killed", "timeout", "alive"]
 
@@ -495,15 +503,28 @@ class Result(NamedTuple):
 
     mutation: Mutation
     state: State
-    quick: bool
-    """True if the tests of ``make test`` suffice."""
-    ran: tuple[str, ...]
-    by: str
-    """The test that failed."""
+    lane: str = ""
+    """Markers of the tests that noticed it."""
+    by: str = ""
+    """The test that failed, or what ran."""
 
 
-def _package(file: str) -> str:
+class Cost(NamedTuple):
+    """What tests cost without a mutation, in seconds."""
+
+    processor: float = 0
+    elapsed: float = 0
+
+
+def package_of(file: str) -> str:
+    """``judge`` of ``scanner/judge/reach.py``."""
     return file.split("/")[1]
+
+
+def groups(file: str) -> tuple[str, ...]:
+    """The tests of its package and of those above it."""
+    package = package_of(file)
+    return (f"tests/{package}", *ABOVE[package], "tests/test_scan.py")
 
 
 @cache
@@ -512,35 +533,49 @@ def naming(file: str) -> tuple[str, ...]:
     module = file.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
     parent, _, name = module.rpartition(".")
     imported = re.compile(rf"(from {module} import|import {module}\b|from {parent} import .*\b{name}\b)")
-    tests = ROOT / "tests" / _package(file)
+    tests = ROOT / "tests" / package_of(file)
     found = {path for path in tests.glob("test_*.py") if imported.search(path.read_text())}
     found.update(tests.glob(f"test_{name}*.py"))
     return tuple(sorted(str(each.relative_to(ROOT)) for each in found))
 
 
-def stages(file: str) -> Iterator[Stage]:
-    """What runs until a test fails, in order. Slow tests come last."""
-    package, first = _package(file), naming(file)
-    if first:
-        yield Stage(first, (), _QUICK)
-    package_tests = "tests/kube/test_tls_profile.py" if package == "kube" else f"tests/{package}"
-    above = (*ABOVE[package], "tests/test_scan.py")
-    if package != "kube":
-        yield Stage((package_tests,), first, _QUICK)
-    yield Stage(above, (), _QUICK)
-    yield Stage((*(first if package == "kube" else ()), f"tests/{package}", *above), (), _SLOW)
+def _lines(mutation: Mutation) -> range:
+    """The lines of the statement that changes; of a compound one, those before its body."""
+    found = range(mutation.line, mutation.line + 1)
+    for node in ast.walk(ast.parse(_source(mutation.file))):
+        if isinstance(node, ast.stmt | ast.match_case):
+            start = node.lineno if isinstance(node, ast.stmt) else node.pattern.lineno
+            inside = getattr(node, "body", None)
+            end = max(start, inside[0].lineno - 1) if inside else getattr(node, "end_lineno", start)
+            if start <= mutation.line <= end:
+                found = range(start, end + 1)
+    return found
 
 
-def _unmutated(file: str) -> Iterator[Stage]:
-    for each in stages(file):
-        yield Stage(each.paths, (), each.marks) if each.left_out or each.paths != naming(file) else each
+@cache
+def _recorded(data: Path) -> CoverageData:
+    found = CoverageData(data)
+    found.read()
+    return found
+
+
+def _covering(mutation: Mutation, recorded: Iterable[Path]) -> list[str]:
+    """The tests that run the statement; empty if that is not known, as of what runs at import."""
+    found: dict[str, None] = {}
+    for data in filter(Path.exists, recorded):
+        for name in _recorded(data).measured_files():
+            if name.endswith(f"/{mutation.file}"):
+                lines = _recorded(data).contexts_by_lineno(name)
+                contexts = (context for line in _lines(mutation) for context in lines.get(line, ()))
+                found.update(dict.fromkeys(each.rpartition("|")[0] for each in contexts if each))
+    return list(found) if mutation.function else []
 
 
 class _Runner:
     """A copy of the tree, and tests that run in it. It has imported the libraries, and each run is a fork of it."""
 
-    def __init__(self) -> None:
-        self.place = Path(tempfile.mkdtemp(prefix="mutants-"))
+    def __init__(self, parent: Path) -> None:
+        self.place = Path(tempfile.mkdtemp(dir=parent))
         listed = subprocess.run(
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, stdout=-1, check=True
         )
@@ -554,17 +589,7 @@ class _Runner:
         for name in [each for each in sys.modules if each.partition(".")[0] in ("tests", "scanner")]:
             del sys.modules[name]
         sys.dont_write_bytecode = False
-        for name in (
-            "_hypothesis_pytestplugin",
-            "hypothesis",
-            "trio.testing",
-            "cryptography.x509",
-            "msgspec",
-            "anyio.pytest_plugin",
-            "pytest_trio.plugin",
-            "pytest_cov.plugin",
-            "yaml",
-        ):
+        for name in _LIBRARIES:
             __import__(name)
         self.stamp = int(time.time())
 
@@ -574,33 +599,54 @@ class _Runner:
         (self.place / file).write_bytes(text)
         os.utime(self.place / file, (self.stamp, self.stamp))
 
-    def run(self, stage: Stage, limit: float) -> tuple[int | None, str]:
-        """The exit code of pytest, or None after ``limit`` seconds; and its last lines."""
-        output = self.place / "output.txt"
+    def run(self, arguments: Iterable[str], most: Cost, environment: Mapping[str, str] | None = None) -> _Run:
+        """Run pytest for at most these seconds."""
+        output, began = self.place / "output.txt", time.monotonic()
         child = os.fork()
         if not child:
-            _run_tests(stage.arguments, output)
-        ends = time.monotonic() + limit
-        code: int | None = None
-        while time.monotonic() < ends:
-            ended, status = os.waitpid(child, os.WNOHANG)
+            os.environ.update(environment or {})
+            _run_tests([*_OPTIONS, *arguments], output, int(most.processor))
+        status, used = None, 0.0
+        while time.monotonic() < began + most.elapsed:
+            ended, code, usage = os.wait4(child, os.WNOHANG)
             if ended:
-                code = os.waitstatus_to_exitcode(status)
+                status, used = os.waitstatus_to_exitcode(code), usage.ru_utime + usage.ru_stime
                 break
             time.sleep(0.02)
         with suppress(ProcessLookupError):
             os.killpg(child, signal.SIGKILL)
-        if code is None:
+        if status is None:
             os.waitpid(child, 0)
-        return code, output.read_text(errors="replace")[-3000:]
+        text = output.read_text(errors="replace")[-5000:] if output.exists() else ""
+        return _Run(status, Cost(used, time.monotonic() - began), text)
 
 
-def _run_tests(arguments: list[str], output: Path) -> None:
+class _Run(NamedTuple):
+    """A run of pytest. ``code`` is None if it took too long."""
+
+    code: int | None
+    cost: Cost
+    output: str
+
+    @property
+    def state(self) -> State:
+        if self.code in (None, -signal.SIGXCPU):
+            return "timeout"
+        return "alive" if self.code in (0, 5) else "killed"  # 5: no test of this lane
+
+    @property
+    def failed(self) -> str:
+        found = re.findall(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", self.output, re.MULTILINE)
+        return found[0] if found else f"exit code {self.code}"
+
+
+def _run_tests(arguments: list[str], output: Path, seconds: int) -> None:
     import pytest
 
     try:
         os.setsid()
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
         with output.open("wb") as file:
             os.dup2(file.fileno(), 1)
             os.dup2(file.fileno(), 2)
@@ -616,39 +662,57 @@ def _run_tests(arguments: list[str], output: Path) -> None:
 _runner: _Runner | None = None
 
 
-def _start() -> None:
+def _start(parent: Path) -> None:
     global _runner  # noqa: PLW0603
-    _runner = _Runner()
+    _runner = _Runner(parent)
 
 
-def _measure(stage: Stage) -> tuple[Stage, float, int | None, str]:
+def _data(kept: Path, group: str, lane: str) -> Path:
+    return kept / f"{group.replace('/', '-')}.{lane.partition(' ')[0]}"
+
+
+def _measure(work: tuple[Path, str, str]) -> tuple[str, _Run]:
+    """Run tests without a mutation, and record which lines each of them runs."""
     assert _runner is not None
-    began = time.monotonic()
-    code, output = _runner.run(stage, 3600)
-    return stage, time.monotonic() - began, code, output
+    kept, group, lane = work
+    coverage = ["--cov=scanner", "--cov-report=", "--cov-context=test"]
+    data = _data(kept, group, lane)
+    run = _runner.run(["-m", lane, *coverage, group], Cost(3600, 3600), {"COVERAGE_FILE": str(data)})
+    data.with_suffix(".json").write_text(json.dumps(run))
+    return group, run
 
 
-def _try(work: tuple[Mutation, Mapping[Stage, float]]) -> Result:
+def _attempts(mutation: Mutation, lane: str, kept: Path) -> Iterator[tuple[list[str], str]]:
+    """Arguments of each run, and a text on them: first what is cheap, then what may notice it at all.
+
+    What a test kept for those after it (``functools.cache``) is not in their record, so that whole files run, too.
+    """
+    first = list(naming(mutation.file))
+    if first and lane == QUICK:
+        yield first, ""
+    every = groups(mutation.file)
+    tests = _covering(mutation, [_data(kept, each, lane) for each in every])
+    if not tests:
+        yield list(every), f"all tests of {', '.join(every)}"
+        return
+    if len(tests) <= _FEW:
+        yield tests, ""
+    counted = Counter(each.partition("::")[0] for each in tests)
+    paths = [path for path, _ in counted.most_common() if path not in first or lane != QUICK]
+    yield paths or first, f"{len(tests)} tests that run it, in {len(counted)} files"
+
+
+def _try(work: tuple[Mutation, str, Path, Cost]) -> Result:
     assert _runner is not None
-    mutation, times = work
-    source = (ROOT / mutation.file).read_bytes()
+    mutation, lane, kept, most = work
+    source, ran = _source(mutation.file), ""
     _runner.change(mutation.file, mutation.applied(source))
-    ran: list[str] = []
     try:
-        for stage, plain in zip(stages(mutation.file), _unmutated(mutation.file), strict=True):
-            limit = max(_SHORTEST, _PATIENCE * times[plain])
-            code, output = _runner.run(stage, limit)
-            if code == 5:  # none of these tests are in this lane
-                continue
-            ran += stage.paths
-            if code is None:
-                return Result(mutation, "timeout", stage.marks == _QUICK, tuple(ran), "")
-            if code != 0:
-                failed = re.findall(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", output, re.MULTILINE)
-                return Result(
-                    mutation, "killed", stage.marks == _QUICK, tuple(ran), failed[0] if failed else f"exit code {code}"
-                )
-        return Result(mutation, "alive", False, tuple(dict.fromkeys(ran)), "")
+        for arguments, text in _attempts(mutation, lane, kept):
+            run, ran = _runner.run(["-m", lane, *arguments], most), text
+            if run.state != "alive":
+                return Result(mutation, run.state, lane, run.failed)
+        return Result(mutation, "alive", lane, ran)
     finally:
         _runner.change(mutation.file, source)
 
@@ -658,7 +722,7 @@ def _try(work: tuple[Mutation, Mapping[Stage, float]]) -> Result:
 
 def described(mutation: Mutation) -> str:
     """Place, old and new lines."""
-    old, new = mutation.difference((ROOT / mutation.file).read_bytes())
+    old, new = mutation.difference(_source(mutation.file))
     lines = [f"{mutation.file}:{mutation.line} {mutation.function} ({mutation.kind})"]
     lines += [f"  - {each}" for each in old] + [f"  + {each}" for each in new]
     return "\n".join(lines)
@@ -667,20 +731,71 @@ def described(mutation: Mutation) -> str:
 def _summary(results: Sequence[Result], excused: int) -> Iterator[str]:
     for title, name in (
         ("kind", lambda each: each.mutation.kind),
-        ("package", lambda each: _package(each.mutation.file)),
+        ("package", lambda each: package_of(each.mutation.file)),
     ):
         yield f"{title:20} killed  of"
         count, dead = Counter(map(name, results)), Counter(name(each) for each in results if each.state != "alive")
         yield from (f"{each:20} {dead[each]:6} {count[each]:3}" for each in sorted(count))
     states = Counter(each.state for each in results)
-    dead_count = states["killed"] + states["timeout"]
-    quick = sum(each.quick for each in results)
+    quick = sum(each.state != "alive" and each.lane == QUICK for each in results)
     every = len(results) or 1
     yield (
         f"{len(results) + excused} mutants, {excused} equivalent; the others: {states['killed']} killed, "
         f"{states['timeout']} timed out, {states['alive']} alive"
     )
-    yield f"killed: {dead_count / every:.1%}; by the tests of `make test` alone: {quick / every:.1%}"
+    yield f"killed: {1 - states['alive'] / every:.1%}; by the tests of `make test` alone: {quick / every:.1%}"
+
+
+def _show(text: str) -> None:
+    print(text, flush=True)  # noqa: T201
+
+
+def _measured(pool: Pool, mutants: Iterable[Mutation], lane: str, kept: Path) -> dict[str, Cost]:
+    """The cost of each group of tests; a record of a former run is used again."""
+    missing, costs = [], {}
+    for group in sorted({group for each in mutants for group in groups(each.file)}):
+        former = _data(kept, group, lane).with_suffix(".json")
+        if former.exists():
+            costs[group] = Cost(*json.loads(former.read_text())[1])
+        else:
+            missing.append((kept, group, lane))
+    for group, run in pool.imap_unordered(_measure, missing):
+        if run.state != "alive":
+            raise SystemExit(f"{group} fails without a change:\n{run.output}")
+        costs[group] = run.cost
+    return costs
+
+
+def _most(file: str, costs: Mapping[str, Cost]) -> Cost:
+    every = [costs[each] for each in groups(file)]
+    return Cost(
+        max(_SHORTEST, _PATIENCE * sum(each.processor for each in every) / 2),
+        max(_SHORTEST, _PATIENCE * sum(each.elapsed for each in every)),
+    )
+
+
+def run(chosen: Sequence[Mutation], workers: int, kept: Path) -> list[Result]:
+    """Try all, each with the quick tests, and what is left with the slow ones."""
+    results: list[Result] = []
+    left = list(chosen)
+    with (
+        tempfile.TemporaryDirectory(prefix="mutants-") as parent,
+        multiprocessing.get_context("fork").Pool(workers, _start, [Path(parent)]) as pool,
+    ):
+        for lane in (QUICK, SLOW):
+            costs = _measured(pool, left, lane, kept)
+            works = [(each, lane, kept, _most(each.file, costs)) for each in left]
+            left = []
+            for each in pool.imap_unordered(_try, works):
+                if each.state == "alive" and lane == QUICK:
+                    left.append(each.mutation)
+                else:
+                    results.append(each)
+                if each.state == "alive":
+                    _show(f"{described(each.mutation)}\n  alive after {each.by} ({lane.partition(' and')[0]})")
+                else:
+                    _show(f"{each.mutation.file}:{each.mutation.line} {each.state} by {each.by}")
+    return results
 
 
 def _arguments() -> argparse.Namespace:
@@ -689,6 +804,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("seed", type=int, nargs="?", default=1)
     parser.add_argument("--only", metavar="FILE:LINE", help="try all mutations of a line, or of a file")
     parser.add_argument("--list", action="store_true", help="print the mutations without running a test")
+    parser.add_argument("--kept", type=Path, help="directory for the record of what each test runs, used again")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     return parser.parse_args()
 
@@ -697,30 +813,6 @@ def _chosen(only: str) -> Iterator[Mutation]:
     file, _, line = only.partition(":")
     found = (each for each in mutations(file) if not line or each.line == int(line))
     yield from filter(_compiles, found)
-
-
-def _show(text: str) -> None:
-    print(text, flush=True)  # noqa: T201
-
-
-def _run(chosen: Iterable[Mutation], workers: int) -> list[Result]:
-    chosen = list(chosen)
-    with multiprocessing.get_context("fork").Pool(workers, _start) as pool:
-        plain = dict.fromkeys(stage for file in {each.file for each in chosen} for stage in _unmutated(file))
-        times: dict[Stage, float] = {}
-        for stage, took, code, output in pool.imap_unordered(_measure, plain):
-            if code not in (0, 5):
-                raise SystemExit(f"{' '.join(stage.paths)} fail without a change:\n{output}")
-            times[stage] = took
-        results = []
-        for each in pool.imap_unordered(_try, [(mutation, times) for mutation in chosen]):
-            results.append(each)
-            if each.state == "alive":
-                _show(f"{described(each.mutation)}\n  alive after {', '.join(each.ran)}")
-            else:
-                lane = "" if each.quick else " (slow)"
-                _show(f"{each.mutation.file}:{each.mutation.line} {each.state}{lane} {each.by}")
-        return results
 
 
 def main() -> None:
@@ -732,7 +824,10 @@ def main() -> None:
     if options.list:
         _show("\n".join(map(described, chosen)))
         return
-    results = _run(chosen, options.workers)
+    with tempfile.TemporaryDirectory(prefix="mutants-record-") as record:
+        kept = (options.kept or Path(record)).absolute()
+        kept.mkdir(exist_ok=True)
+        results = run(chosen, options.workers, kept)
     _show("\n".join(_summary(results, len(drawn) - len(chosen))))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.mutants import EQUIVALENT, draw, equivalent, key, mutations, mutations_of, naming, stages
+from tests.mutants import EQUIVALENT, ROOT, draw, equivalent, files, groups, key, mutations, mutations_of, naming
 
 
 def changed(text: str) -> set[str]:
@@ -67,11 +67,9 @@ def test_a_seed_always_draws_the_same() -> None:
     assert draw(3, 1) == draw(3, 1) != draw(3, 2)
 
 
-def test_slow_tests_run_last() -> None:
+def test_the_tests_of_a_module_come_first() -> None:
     assert "tests/judge/test_reach.py" in naming("scanner/judge/reach.py")
-    marks = [each.marks for each in stages("scanner/judge/reach.py")]
-    assert "not slow" in marks[0]
-    assert marks[-1].startswith("slow")
+    assert all((ROOT / path).exists() for file in files() for path in groups(file))
 
 
 def test_every_equivalent_change_is_one_that_can_be_drawn() -> None:
