@@ -671,6 +671,11 @@ def _data(kept: Path, group: str, lane: str) -> Path:
     return kept / f"{group.replace('/', '-')}.{lane.partition(' ')[0]}"
 
 
+def _record(kept: Path, group: str, lane: str) -> Path:
+    data = _data(kept, group, lane)
+    return data.with_name(f"{data.name}.json")
+
+
 def _measure(work: tuple[Path, str, str]) -> tuple[str, _Run]:
     """Run tests without a mutation, and record which lines each of them runs."""
     assert _runner is not None
@@ -678,7 +683,7 @@ def _measure(work: tuple[Path, str, str]) -> tuple[str, _Run]:
     coverage = ["--cov=scanner", "--cov-report=", "--cov-context=test"]
     data = _data(kept, group, lane)
     run = _runner.run(["-m", lane, *coverage, group], Cost(3600, 3600), {"COVERAGE_FILE": str(data)})
-    data.with_suffix(".json").write_text(json.dumps(run))
+    _record(kept, group, lane).write_text(json.dumps(run))
     return group, run
 
 
@@ -754,7 +759,7 @@ def _measured(pool: Pool, mutants: Iterable[Mutation], lane: str, kept: Path) ->
     """The cost of each group of tests; a record of a former run is used again."""
     missing, costs = [], {}
     for group in sorted({group for each in mutants for group in groups(each.file)}):
-        former = _data(kept, group, lane).with_suffix(".json")
+        former = _record(kept, group, lane)
         if former.exists():
             costs[group] = Cost(*json.loads(former.read_text())[1])
         else:

@@ -253,8 +253,8 @@ def _of_subdomain(facts: Facts, partial: Partial) -> Iterator[OtherName]:
     domain = (endpoint.server_name or "").partition(".")[2]
     router = router_name(facts, partial)
     known = not isinstance(router, Unknown)
-    name = server_name(f"*.{domain}")  # None if that is too long for a name
-    if not domain or name in (None, endpoint.server_name):
+    name = server_name(f"*.{domain}")  # None without a domain, and if that is too long for a name
+    if name in (None, endpoint.server_name):
         return
     for each in route.ingresses:
         if not each.is_admitted or (known and each.router_name != router):

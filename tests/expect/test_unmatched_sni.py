@@ -68,3 +68,48 @@ def test_a_route_that_has_its_subdomain_is_asked_for_a_name_of_it() -> None:
 )
 def test_other_routes_are_not(said: dict[str, Any], name: str) -> None:
     assert names(f"{ROUTER}#{name}", controller(), said, subject="Route/shop/any") == ()
+
+
+def test_a_passthrough_wildcard_route_is_not_asked_for_a_name_of_its_subdomain() -> None:
+    """Another router behind it answers, and serves each of its own Routes."""
+    other = "Deployment/openshift-ingress/router-other:443"
+    passing = route(termination="passthrough")
+    passing["spec"] |= {"to": {"kind": "Service", "name": "router-other"}}
+    passing["metadata"]["namespace"] = "openshift-ingress"
+    service = made("Service", "openshift-ingress", "router-other", spec={"ports": [{"name": "https", "port": 443}]})
+    labels = {"kubernetes.io/service-name": "router-other"}
+    fields = {"ports": [{"name": "https", "port": 443}], "endpoints": [{"addresses": ["10.128.0.11"]}]}
+    named = {"namespace": "openshift-ingress", "labels": labels}
+    sliced = made("EndpointSlice", "openshift-ingress", "a", "discovery.k8s.io/v1", metadata=named, **fields)
+    said = {"segment": "Frontend", "address": "10.128.0.10", "subject": "Route/openshift-ingress/any"}
+    near = endpoint(f"{ROUTER}#{HOST}", said)
+    behind = endpoint(other, {"address": "10.128.0.11", "segment": "Backend"})
+    snapshot = snapshot_of([controller(), passing, service, sliced])
+    found = Expectations(snapshot, CATALOGUE, ScanPolicy(), endpoints=[near, behind]).of(near)
+    assert found.passed_on is not None
+    assert (found.passed_on.backends, found.other_names) == ((other,), ())
+
+
+@pytest.mark.parametrize(
+    ("where", "objects"),
+    [
+        (f"{ROUTER}#{HOST}", ()),  # deleted since
+        (f"{ROUTER}#localhost", (route(host="localhost"),)),  # no domain
+    ],
+)
+def test_without_a_wildcard_route_at_a_router_no_name_of_a_subdomain_is_asked(
+    where: str, objects: tuple[dict[str, Any], ...]
+) -> None:
+    assert names(where, controller(), *objects, subject="Route/shop/any") == ()
+
+
+def test_a_route_without_a_server_name_has_no_subdomain() -> None:
+    assert names(ROUTER, controller(), route(), subject="Route/shop/any") == ()
+
+
+def test_of_an_unknown_router_every_admission_counts() -> None:
+    """Two routers admitted the Route: the one that answers has its subdomain, whichever it is."""
+    both = route()
+    both["status"]["ingress"].append({**both["status"]["ingress"][0], "routerName": "other"})
+    (name,) = names(f"Router/unknown:443#{HOST}", controller(), both, subject="Route/shop/any", component="router")
+    assert (name.name, name.owed) == ("adhere-probe.shop.example", "same")
