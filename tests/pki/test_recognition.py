@@ -15,7 +15,17 @@ from scanner.config.certificate_names import load_names
 from scanner.kube.objects import Reference
 from scanner.model.held_certificate import HeldCertificate, Place, Role
 from scanner.model.well_known import Names
-from scanner.pki.recognition import Classified, classify, common_name, organizations, values
+from scanner.pki.recognition import (
+    Classified,
+    classify,
+    common_name,
+    likely,
+    made_by_name,
+    organizations,
+    suits,
+    use_of,
+    values,
+)
 from scanner.tls.certificate import CertificateFacts, parse_certificate
 from scanner.values import replace
 from tests.certs import HOSTILE_NAMES, Authority, hostile
@@ -454,3 +464,82 @@ def test_nothing_crashes_and_everything_has_reasons(facts: CertificateFacts, pla
     users = place.reference is not None and place.reference.namespace == "shop"
     if users and place.reference is not None and place.reference.kind == "Secret":
         assert said(found) <= {"service-ca.service-serving"}
+
+
+# --- What a certificate is for ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("is_ca", "purposes", "use", "fits"),
+    [
+        (True, (), "signer", {"signer"}),
+        (True, BOTH, "signer", {"signer"}),
+        (None, SERVER, "unknown", {"signer", "serving", "client", "peer"}),
+        (False, SERVER, "serving", {"serving", "peer"}),
+        (False, CLIENT, "client", {"client", "peer"}),
+        (False, BOTH, "peer", {"serving", "client", "peer"}),
+        (False, ("anyExtendedKeyUsage",), "peer", {"serving", "client", "peer"}),
+        (False, ("1.2.3",), "unknown", {"serving", "client", "peer"}),
+        (False, (), "unknown", {"serving", "client", "peer"}),
+        (False, None, "unknown", {"serving", "client", "peer"}),
+    ],
+)
+def test_the_use_of_a_certificate_limits_the_names_that_it_may_have(
+    is_ca: bool | None, purposes: tuple[str, ...] | None, use: str, fits: set[str]
+) -> None:
+    """Unreadable basicConstraints exclude no name: a signer must not escape its rule by a damaged extension."""
+    facts = replace(made("x"), is_ca=is_ca, extended_key_usage=purposes)
+    assert use_of(facts) == use
+    assert {row.category for row in names().all if suits(row, facts)} == fits
+
+
+@pytest.mark.parametrize(
+    ("name", "issuer", "text"),
+    [
+        ("etcd-signer@1700000000", "ca", "its name has the spelling of operators ('etcd-signer@1700000000')"),
+        ("x", "ca@170000000", "its signer's name has the spelling of operators ('ca@170000000')"),
+        ("x", "x", "it is self-signed, not signed by a CA"),
+        ("x", "ca", ""),
+        ("x", "ca@17000000", ""),  # eight digits are no time of today
+        ("x", "ca@17000000000", ""),
+        ("x", "ca@1700000000-2", ""),
+    ],
+)
+def test_the_spelling_of_operators_shows_who_probably_made_a_certificate(name: str, issuer: str, text: str) -> None:
+    assert likely(made(name, issuer)) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "issuer", "ca", "made_at"),
+    [
+        ("signer@1700000000", "other", True, datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)),
+        ("signer@1700000000", "other", False, None),  # a leaf has no key of a signer
+        ("signer@1700000000", "signer@1700000000", True, None),  # its own notBefore is the time
+        ("signer", "other", True, None),
+    ],
+)
+def test_a_cross_signed_signer_has_the_time_of_its_key_in_its_name(
+    name: str, issuer: str, ca: bool, made_at: datetime | None
+) -> None:
+    assert made_by_name(made(name, issuer, ca=ca)) == made_at
+
+
+@pytest.mark.parametrize(
+    ("role", "port", "component", "found"),
+    [
+        ("leaf", 2379, "etcd", {"etcd-server"}),
+        ("leaf", 2380, "etcd", {"etcd-peer-server"}),
+        ("leaf", None, "etcd", {"etcd-server", "etcd-peer-server"}),
+        ("leaf", 2379, None, set()),
+        ("leaf", 2379, "kube-apiserver", {"etcd-server", "etcd-peer-server"}),  # by its signer alone
+        ("issuer", 2379, "etcd", {"etcd-server", "etcd-peer-server"}),
+    ],
+)
+def test_a_listener_names_its_leaf_by_component_and_port(
+    role: Role, port: int | None, component: str | None, found: set[str]
+) -> None:
+    place = Place(role=role, endpoint="there", port=port, component=component)
+    facts = made("x", "etcd-signer", eku=BOTH)
+    classified = classify(HeldCertificate(facts=facts, place=place), names())
+    assert said(classified) == found
+    assert ("serves it" in classified.because) == (role == "leaf" and component == "etcd")
