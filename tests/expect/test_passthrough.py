@@ -241,7 +241,7 @@ def backends_of(subject: str, item: dict[str, Any], namespace: str = "shop") -> 
             endpoint(f"Deployment/{namespace}/{name}:8443", {"address": f"10.0.0.{number}", "segment": "Backend"})
         )
     near = endpoint(NEAR, {"subject": subject, "segment": "Frontend", "address": "10.1.0.1"})
-    found = Expectations(snapshot_of(objects), CATALOGUE, ScanPolicy(), endpoints=(near, *behind)).of(near).passed_on
+    found = resolved(snapshot_of(objects), endpoints=(near, *behind)).of(near).passed_on
     assert found is not None
     return [each.removeprefix(f"Deployment/{namespace}/").removesuffix(":8443") for each in found.backends]
 
@@ -283,4 +283,4 @@ def test_only_a_passthrough_route_or_proxy_passes_on() -> None:
     near = endpoint(NEAR, {"subject": "Route/shop/any", "segment": "Frontend", "address": "10.1.0.1"})
     for termination in ("edge", "reencrypt"):
         item = a_route(tls={"termination": termination})
-        assert Expectations(snapshot_of([item]), CATALOGUE, ScanPolicy(), endpoints=(near,)).of(near).passed_on is None
+        assert resolved(snapshot_of([item]), endpoints=(near,)).of(near).passed_on is None

@@ -85,7 +85,7 @@ def test_a_passthrough_wildcard_route_is_not_asked_for_a_name_of_its_subdomain()
     near = endpoint(f"{ROUTER}#{HOST}", said)
     behind = endpoint(other, {"address": "10.128.0.11", "segment": "Backend"})
     snapshot = snapshot_of([controller(), passing, service, sliced])
-    found = Expectations(snapshot, CATALOGUE, ScanPolicy(), endpoints=[near, behind]).of(near)
+    found = resolved(snapshot, endpoints=[near, behind]).of(near)
     assert found.passed_on is not None
     assert (found.passed_on.backends, found.other_names) == ((other,), ())
 
