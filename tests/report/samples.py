@@ -390,33 +390,21 @@ def parts() -> Iterator[Parts]:
     yield _readiness()
     yield _unknown_profile()
     yield _hostile()
-    closed = deaf("closed", Reach.CLOSED, "connection refused")
-    yield (
-        endpoint("closed", 11),
-        EXPECTATION,
-        closed,
-        "inconclusive",
-        "unreachable",
-        (_unjudged("nothing listens there: connection refused"),),
+    unreachable: tuple[tuple[str, int, Reach, str, str, Status], ...] = (
+        ("closed", 11, Reach.CLOSED, "connection refused", "nothing listens there: connection refused", "unreachable"),
+        ("silent", 12, Reach.SILENT, "no byte in 5.0 s", "accepts the connection and says nothing", "unreachable"),
+        (
+            "pq-only",
+            13,
+            Reach.REJECTED,
+            "alert 40 handshake_failure",
+            "speaks TLS and refused every ClientHello",
+            "not-tested",
+        ),
     )
-    silent = deaf("silent", Reach.SILENT, "no byte in 5.0 s")
-    yield (
-        endpoint("silent", 12),
-        EXPECTATION,
-        silent,
-        "inconclusive",
-        "unreachable",
-        (_unjudged("accepts the connection and says nothing"),),
-    )
-    rejected = deaf("pq-only", Reach.REJECTED, "alert 40 handshake_failure")
-    yield (
-        endpoint("pq-only", 13),
-        EXPECTATION,
-        rejected,
-        "inconclusive",
-        "not-tested",
-        (_unjudged("speaks TLS and refused every ClientHello", status="not-tested"),),
-    )
+    for name, number, reach, answer, message, status in unreachable:
+        seen = deaf(name, reach, answer)
+        yield endpoint(name, number), EXPECTATION, seen, "inconclusive", status, (_unjudged(message, status=status),)
     yield endpoint("mail", 14, transport="smtp"), EXPECTATION, speaking("mail"), "pass", "ok", PASSED
     v6 = replace(
         endpoint("v6", 15, host="[::1]"), address="::1", id="[::1]:8455", instance="[::1]:8455", server_name=None
