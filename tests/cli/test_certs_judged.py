@@ -136,7 +136,7 @@ DAY_ONE: dict[str, Any] = {
     "apiVersion": "v1",
     "baseDomain": "example.com",
     "featureSet": "TechPreviewNoUpgrade",
-    "pki": {"signerCertificates": {"key": {"algorithm": "RSA", "rsa": {"keySize": 4096}}}},
+    "pki": {"signerCertificates": {"key": {"algorithm": "RSA", "rsa": {"keySize": 3072}}}},
 }
 
 
@@ -155,7 +155,7 @@ def test_an_install_config_judges_signers_whoever_owns_them_later(call: Call, tm
 
 
 def test_an_install_config_that_is_kept_to(call: Call, tmp_path: Path) -> None:
-    (tmp_path / "etcd-signer.crt").write_bytes(Authority("etcd-signer", key="rsa4096").pem)
+    (tmp_path / "etcd-signer.crt").write_bytes(Authority("etcd-signer", key="rsa3072").pem)
     day_one = file(tmp_path, "install-config.yaml", DAY_ONE)
     answer = call("certs", tmp_path / "etcd-signer.crt", "--install-config", day_one, "--format", "json")
     assert (answer.code, only(answer)["verdict"], only(answer)["status"]) == (0, "pass", "ok")
@@ -172,7 +172,7 @@ def test_an_install_config_is_refused_as_the_installer_refuses_it(call: Call, si
 def test_an_install_config_alone_is_checked(call: Call, tmp_path: Path) -> None:
     good = call("certs", "--install-config", file(tmp_path, "install-config.yaml", DAY_ONE))
     assert (good.code, good.out) == (0, "exit 0: no finding at or above medium\n")
-    assert "signer RSA 4096: the installer accepts it" in good.err
+    assert "signer RSA 3072: the installer accepts it" in good.err
     gated = {name: value for name, value in DAY_ONE.items() if name != "featureSet"}
     path = file(tmp_path, "install-config.yaml", {**gated, "pki": {**DAY_ONE["pki"], "servingCertificates": {}}})
     answer = call("certs", "--install-config", path, "--format", "json")
@@ -244,7 +244,7 @@ def test_an_install_config_beside_a_cluster_is_compared_with_it(call: Call, tmp_
     day_one = file(tmp_path, "install-config.yaml", DAY_ONE)
     answer = call("certs", "--snapshot", place, "--install-config", day_one, "--format", "json")
     (finding,) = [each for each in json.loads(answer.out)["findings"] if each["rule"] == "pki-install-config"]
-    assert "asks for RSA 4096 keys of signers, and PKI/cluster for RSA 2048" in finding["message"]
+    assert "asks for RSA 3072 keys of signers, and PKI/cluster for RSA 2048" in finding["message"]
 
 
 @pytest.mark.parametrize(
