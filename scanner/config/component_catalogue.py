@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Annotated, Final, Literal, get_args
 
 from pydantic import AfterValidator, Field
@@ -95,8 +96,9 @@ def load_catalogue(distribution: str, files: Sequence[str] = (), *, hosted: Sequ
     if distribution not in DISTRIBUTIONS:
         raise UsageError(f"there is no catalogue {shown(distribution)}", hint=did_you_mean(distribution, DISTRIBUTIONS))
     names = dict.fromkeys((*(("hypershift",) if hosted else ()), *DISTRIBUTIONS[distribution]))
-    documents = [*map(yaml_values.read, files), *map(_shipped, names)]
-    parsed = [parse(document, hosted or USUAL_HOSTED) for document in documents]
+    placed = tuple(hosted or USUAL_HOSTED)
+    own = [parse(yaml_values.read(file), placed) for file in files]
+    parsed = [*own, *(_shipped(name, placed) for name in names)]
     return Catalogue(
         listeners=tuple(listener for each in parsed for listener in each.listeners),
         components=tuple(component for each in parsed for component in each.components),
@@ -104,9 +106,10 @@ def load_catalogue(distribution: str, files: Sequence[str] = (), *, hosted: Sequ
     )
 
 
-def _shipped(name: str) -> Located:
+@cache
+def _shipped(name: str, hosted: tuple[str, ...]) -> Catalogue:
     file = data.data("profiles") / "components" / f"{name}.yaml"
-    return yaml_values.load(file.read_bytes(), f"profiles/components/{name}.yaml")
+    return parse(yaml_values.load(file.read_bytes(), f"profiles/components/{name}.yaml"), hosted)
 
 
 def parse(document: Located, hosted: Sequence[str] = USUAL_HOSTED) -> Catalogue:
