@@ -1,30 +1,33 @@
-"""Today's behaviour, kept: verdicts, severities, positions, exit codes, JSON keys and endpoint ids of every command.
+"""The recorded behaviour of every command: verdicts, severities, positions, exit codes and endpoint ids.
 
     python -m tests.behaviour --check [PART...]     compare with tests/golden/behaviour; 1 and a diff where it differs
-    python -m tests.behaviour --write [PART...]     record what is true now, in place of what was
-    python -m tests.behaviour --show PART [CASE]    print a case with all of its texts
-    ... --keep DIR                                  leave the inputs in DIR/PART, to run the printed commands there
+    python -m tests.behaviour --write [PART...]     record the present behaviour
+    python -m tests.behaviour --show PART [NAME]    print a case, or all findings of a rule, with all texts
+    ... --keep DIR                                  leave the inputs in DIR, to run the printed commands there
 
-A restructuring must not change what users get: ``--check`` says whether it did. A difference means one of these:
+Where a line differs:
 
-* In the file of a part (``lint-stories.txt``, ``scan.txt`` ...): a verdict, a severity, a position, an exit code or an
-  endpoint id is not what it was. That is a fault of the change, or it is decided: then a page in ``docs/decisions/``
-  says what differs and why, and the commit that changes the behaviour has the new files too, made with ``--write``.
-  A new rule changes its own findings, lists of rules and digests of what passed; it needs no such page.
-* In ``keys.txt``: a JSON document has another key, or a value of another type. Programs read them; it is decided alike.
-* In ``messages.txt`` alone: a text reads differently, and nothing else. It has two digests for each case: of what is
-  said (messages, fixes, reasons), and of values (expected, observed, rules that passed, commands to reproduce).
-  ``--show`` before and after the change shows the texts. Record the file again in the commit that changes the words.
+* In the file of a part (``lint-stories.txt``, ``scan.txt`` ...), users get another verdict, severity, position or exit
+  code. Either the change is wrong, or it is decided: then a page in ``docs/decisions/`` says what differs and why, and
+  the same commit has the files that ``--write`` made. New rules, formats and options need no such page.
+* In ``messages.txt`` alone, only a text differs (a message, fix or reason: first digest) or a shown value (expected,
+  observed, a command to reproduce: second digest). ``--show`` before and after the change prints the texts.
 
-A case has a line for each finding, ``rule severity verdict status position``, below its object or endpoint.
-``5:a1b2c3`` are five items and their digest. What stands together often has a name (``set-...``), at the end of a file.
+A failure and an inconclusive finding have a line of their own, ``rule severity verdict status position``, below their
+object or endpoint. Other results are in the section ``(rules)`` of the part, in a line for each rule: for each group
+of subjects the usual result, and then number and digest of the subjects that differ. ``tls-version: endpoint high pass
+ok, none 5:a1b2c3`` is: passes at each endpoint that has no line of its own, but for 5 without a result. So a new rule
+adds a line to a part and one to ``messages.txt``, and changes others only by its findings and examples. A rule that no
+longer passes at one subject changes its line, also if it passes at another instead. ``--show PART RULE`` lists the
+subjects.
 
-How it is made the same everywhere: the clock stands still, commands run in this process in an empty directory, and a
-scan dials nothing. Each listener is one of a few made-up servers (``CHARACTERS``), by a digest of its name, with keys
-from fixed numbers. Whatever tries to connect to anything but loopback is stopped. In texts, times and hexadecimal
-digests are left out. Inputs are those of other tests, but for ``golden/behaviour/demo``, a snapshot that was saved of
-the demo's cluster, and ``golden/behaviour/saved``, a small saved scan that must stay readable: these two are not made
-again by ``--write``.
+Inputs are those of other tests. Two are saved, and ``--write`` does not write them: ``golden/behaviour/demo``, a
+snapshot of the demo's cluster, and ``golden/behaviour/saved``, a small saved scan that must stay readable. Each run has
+the same result: the clock stands still, commands run in this process in an empty directory, and no address is dialled.
+Each listener is one of a few made-up servers (``CHARACTERS``), by a digest of its name, with keys from fixed numbers.
+An audit hook stops connections to other addresses than loopback. Times and hexadecimal digests in texts are replaced.
+Each JSON document is validated against ``docs/schema``. A part whose inputs are not on this machine is skipped, and its
+files stay as they are.
 """
 
 from __future__ import annotations
@@ -46,7 +49,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -54,7 +57,7 @@ from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from xml.etree import ElementTree
 
 import click
@@ -102,39 +105,105 @@ from tests.pki import names_story
 from tests.pki.objects import secret
 from tests.report.page_data import endpoints
 
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
+
 ROOT: Final = Path(__file__).parents[1]
 GOLDEN: Final = ROOT / "tests" / "golden" / "behaviour"
 DEMO: Final = GOLDEN / "demo"
-"""What ``adhere scan --save`` kept of the demo's cluster: its snapshot."""
+"""The snapshot of the demo's cluster, from ``adhere scan --save``."""
 SAVED: Final = GOLDEN / "saved"
 """A small saved scan, as it was written when this was first recorded: it must stay readable."""
 NOW: Final = stories.TAKEN_AT
-"""When everything happens, but for the demo's cluster."""
+"""The time of everything but the demo's cluster."""
 DEMO_NOW: Final = datetime(2026, 11, 22, 20, 0, tzinfo=UTC)
 
 
-# --- What is kept of a case ------------------------------------------------------------------------------------------
+# --- A case ----------------------------------------------------------------------------------------------------------
+
+
+class Outcome(NamedTuple):
+    """The result of a rule for a subject."""
+
+    rule: str
+    group: str
+    """The kind of the subject: most of a group have the same result."""
+    subject: str
+    result: str
+    """Severity, verdict and status; empty where the case has a line for it."""
+    detail: str = ""
+
+
+@dataclass(slots=True)
+class Texts:
+    """Texts that ``messages.txt`` has as two digests."""
+
+    words: list[str] = field(default_factory=list)
+    """Texts for people."""
+    values: list[str] = field(default_factory=list)
+    """Expected and observed values, and commands."""
+
+    def digests(self, order: Callable[[list[str]], Iterable[str]] = list) -> str:
+        return f"{_digest(order(self.words))} {_digest(order(self.values))}"
 
 
 @dataclass(slots=True)
 class Case:
-    """One command on one input, and what came of it."""
+    """One command on one input, and its result."""
 
     name: str
     command: str
-    lines: list[str]
-    """What must not change."""
-    words: list[str] = field(default_factory=list)
-    """Texts for people."""
-    values: list[str] = field(default_factory=list)
-    """What is shown as expected and observed, and commands."""
-    documents: list[tuple[str, Any]] = field(default_factory=list)
-    """JSON documents, each with the name of its kind."""
+    lines: list[str] = field(default_factory=list)
+    """Lines that are recorded in full."""
+    outcomes: list[Outcome] = field(default_factory=list)
+    subjects: list[tuple[str, str]] = field(default_factory=list)
+    """Every subject with its group, also those without an outcome."""
+    texts: Texts = field(default_factory=Texts)
+    """Texts that belong to no rule."""
+    by_rule: dict[str, Texts] = field(default_factory=dict)
 
-    @property
-    def digests(self) -> str:
-        """One line of ``messages.txt``."""
-        return f"{self.name}: {_digest(self.words)} {_digest(self.values)}"
+    def add(self, outcome: Outcome, words: Iterable[str], values: Iterable[str] = ()) -> None:
+        """An outcome with its texts. Those of equal results are equal, unless the case has a line for each."""
+        self.outcomes.append(outcome)
+        about = "" if outcome.result else f"{self.name} {outcome.subject}"
+        shown, facts = "\n".join(words), "\n".join(values)
+        if shown or facts:
+            texts = self.by_rule.setdefault(outcome.rule, Texts())
+            texts.words.append(f"{about}\n{shown}")
+            texts.values.append(f"{about}\n{facts}")
+
+
+def by_rule(cases: Sequence[Case]) -> list[str]:
+    """A line for each rule: the usual result in each group, and number and digest of the subjects that differ."""
+    subjects: dict[str, set[str]] = {}
+    outcomes: dict[tuple[str, str], dict[str, list[Outcome]]] = {}
+    for case in cases:
+        for group, subject in case.subjects:
+            subjects.setdefault(group, set()).add(f"{case.name} {subject}")
+        for each in case.outcomes:
+            outcomes.setdefault((each.rule, each.group), {}).setdefault(f"{case.name} {each.subject}", []).append(each)
+    lines: dict[str, list[str]] = {}
+    for (rule, group), found in sorted(outcomes.items()):
+        if results := _results(found, subjects.get(group)):
+            lines.setdefault(rule, []).append(f"{group} {', '.join(results)}".strip())
+    return [f"{rule}: {'; '.join(groups)}" for rule, groups in lines.items()]
+
+
+def _results(found: Mapping[str, list[Outcome]], subjects: Set[str] | None) -> list[str]:
+    """Without ``subjects``, no result is usual."""
+    others: dict[str, list[str]] = {"none": sorted(subjects - found.keys()) if subjects else []}
+    alone = Counter({"none": len(others["none"])})
+    for subject, outcomes in sorted(found.items()):
+        result = " + ".join(sorted({each.result for each in outcomes if each.result}))
+        details = sorted(each.detail for each in outcomes)
+        others.setdefault(result, []).append("; ".join((subject, *details)).removesuffix("; "))
+        alone[result] += details == [""]
+    others.pop("", None)  # each has a line of its own
+    del alone[""]
+    usual = max(sorted(alone), key=alone.__getitem__) if subjects else "none"
+    others[usual] = [text for text in others[usual] if "; " in text]
+    shown = [f"{result} {_short(texts)}" for result, texts in sorted(others.items()) if texts]
+    return [usual, *shown] if usual != "none" else shown
 
 
 _UNSTABLE: Final = re.compile(
@@ -153,41 +222,12 @@ def _digest(texts: Iterable[str]) -> str:
     return sha256("\n".join(map(stable, texts)).encode("utf-8", "backslashreplace")).hexdigest()[:10]
 
 
-_DYNAMIC: Final = frozenset({"by_namespace", "rules", "statuses", "categories", "reasons", "failures", "assumed"})
-"""Members of JSON documents whose keys are names of something."""
-_KEY: Final = re.compile(r"[a-z][a-z_]*\Z")
-
-
-_TYPES: Final = {
-    dict: "object",
-    list: "list",
-    str: "text",
-    bool: "flag",
-    int: "number",
-    float: "number",
-    type(None): "null",
-}
-
-
-def keys(value: Any, at: str = "") -> Iterator[str]:  # noqa: ANN401 - JSON
-    """Every key in a document, the way to it and the type of what it has."""
-    if isinstance(value, dict):
-        dynamic = at.rpartition(".")[2] in _DYNAMIC
-        for name, each in value.items():
-            yield from keys(each, f"{at}.*" if dynamic or not _KEY.match(name) else f"{at}.{name}")
-    elif isinstance(value, list):
-        for each in value:
-            yield from keys(each, f"{at}[]")
-    if at:
-        yield f"{at} {_TYPES[type(value)]}"
-
-
 # --- Calling ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """What a command answered."""
+    """The exit code and the output of a command."""
 
     arguments: tuple[str, ...]
     code: int
@@ -269,7 +309,7 @@ CHARACTERS: Final = (
 
 
 def character(instance: str) -> str:
-    """Which server a listener is."""
+    """The kind of server that a listener is."""
     return CHARACTERS[sha256(instance.encode()).digest()[0] % len(CHARACTERS)]
 
 
@@ -280,13 +320,14 @@ def _key(seed: str) -> ec.EllipticCurvePrivateKey:
 
 @cache
 def _rsa(bits: int) -> rsa.RSAPublicKey:
-    """Some number; nobody has its factors, and nobody signs with it."""
+    """A number without known factors: no certificate is signed with it."""
     number = int.from_bytes(b"".join(sha256(bytes([n])).digest() for n in range(bits // 256)))
     return rsa.RSAPublicNumbers(65537, number | 1 | 1 << (bits - 1)).public_key()
 
 
+@cache
 def certificate(name: str, *, days: int = 60, age: int = 30, bits: int = 0, ca: bool = False) -> bytes:
-    """DER of a certificate that is the same in each run, signed by a CA that nobody trusts."""
+    """DER of a certificate that is the same in each run, signed by an untrusted CA."""
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name[:64])])
     issuer = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "Behaviour CA")])
     builder = (
@@ -310,11 +351,11 @@ def _chain(leaf: bytes) -> tuple[Any, ...]:
     return parsed_once(leaf), parsed_once(certificate("Behaviour CA", days=2000, ca=True))
 
 
-def _answers(accepted: tuple[int, ...], asked: Iterable[int]) -> Answers:
-    return Answers(accepted=accepted, refused=frozenset(asked) - set(accepted))
+def _answers(accepted: tuple[int, ...], offered: Iterable[int]) -> Answers:
+    return Answers(accepted=accepted, refused=frozenset(offered) - set(accepted))
 
 
-def _speaking(endpoint: Endpoint, asked: Question, kind: str) -> Observation:
+def _speaking(endpoint: Endpoint, question: Question, kind: str) -> Observation:
     name = endpoint.server_name or "listener.example"
     weak, modern = kind == "weak", kind == "modern"
     versions = (TLS13,) if modern else (TLS12, TLS11, TLS10) if weak else (TLS13, TLS12)
@@ -350,25 +391,25 @@ def _speaking(endpoint: Endpoint, asked: Question, kind: str) -> Observation:
             Stray(name=each, answer="served", leaf=chain[0], client_certificate="none")
             if weak or kind == "intermediate-rsa"
             else Stray(name=each, answer="refused")
-            for each in asked.strays
+            for each in question.strays
         ),
         cleartext="HTTP/1.1 200 OK" if weak else "HTTP/1.1 400 Bad Request" if kind == "intermediate-rsa" else None,
         plain_port="HTTP/1.1 200 OK" if weak else f"HTTP/1.1 302 Found to https://{name}/",
         answered=tuple(
             Answered(server_name=name, authority=each, answer='200; etag: "a"' if weak else "421")
-            for each in (name, *asked.authorities)
+            for each in (name, *question.authorities)
         ),
     )
     if kind != "unfinished":
         return seen
-    asked_for = Answers(accepted=(0xC02B,), unasked="the deadline was reached")
+    suites = Answers(accepted=(0xC02B,), unasked="the deadline was reached")
     return replace(
-        seen, suites={TLS12: asked_for}, versions=Answers(accepted=(TLS12,), unasked="the deadline was reached")
+        seen, suites={TLS12: suites}, versions=Answers(accepted=(TLS12,), unasked="the deadline was reached")
     )
 
 
-def observed(endpoint: Endpoint, asked: Question) -> Observation:
-    """What a listener would have done."""
+def observed(endpoint: Endpoint, question: Question) -> Observation:
+    """The observation of a listener."""
     kind = character(endpoint.instance)
     if kind == "plaintext":
         return replace(
@@ -378,11 +419,11 @@ def observed(endpoint: Endpoint, asked: Question) -> Observation:
         )  # fmt: skip
     if kind == "closed":
         return scan_story.unasked(endpoint, Reach.CLOSED if len(endpoint.instance) % 2 else Reach.FILTERED, "no answer")
-    return _speaking(endpoint, asked, kind)
+    return _speaking(endpoint, question, kind)
 
 
-async def _observe(endpoint: Endpoint, asked: Question, *_: object) -> Observation:
-    return observed(endpoint, asked)
+async def _observe(endpoint: Endpoint, question: Question, *_: object) -> Observation:
+    return observed(endpoint, question)
 
 
 async def _addresses(host: str, port: int) -> tuple[str, ...]:
@@ -390,7 +431,7 @@ async def _addresses(host: str, port: int) -> tuple[str, ...]:
 
 
 def dialling_nothing() -> None:
-    """In place of what asks servers."""
+    """Observe made-up servers in place of addresses."""
     for each in (scan_story, workers):
         vars(each)["observe"] = _observe
     vars(dial)["addresses"] = _addresses
@@ -427,9 +468,9 @@ def _short(items: Iterable[str]) -> str:
     return f"{len(found)}:{_digest(found)[:6]}" if found else "-"
 
 
-def _finding(found: Mapping[str, Any], subject: str = "") -> str:
-    """``rule severity verdict status position``, and what else it says that is no text. ``subject``: the object that
-    the line stands below."""
+def _finding(found: Mapping[str, Any], subject: str = "") -> tuple[str, str]:
+    """``severity verdict status``, and the position with all that is no text. ``subject``: the object that the line
+    stands below."""
     place, about, path = found.get("place"), found["about"] or "", found.get("field") or ""
     more = (
         "" if subject and about == f"{subject} {path}".strip() else about,
@@ -440,8 +481,7 @@ def _finding(found: Mapping[str, Any], subject: str = "") -> str:
         "waived" if found["waiver"] else "",
         "corrected" if found.get("correction") else "",
     )
-    said = " ".join((found["rule"], found["severity"], found["verdict"], found["status"], *filter(None, more)))
-    return stable(said)
+    return f"{found['severity']} {found['verdict']} {found['status']}", stable(" ".join(filter(None, more)))
 
 
 def _position(place: Mapping[str, Any] | None) -> str:
@@ -451,39 +491,24 @@ def _position(place: Mapping[str, Any] | None) -> str:
     return f"{place['line']}:{place['column'] if place['column'] < 200 else '~'}"
 
 
-def _tell(case: Case, found: Mapping[str, Any]) -> None:
-    for name in _WORDS:
-        case.words += _texts(found.get(name))
-    for name in _VALUES:
-        case.values += _texts(found.get(name))
+QUIET: Final = frozenset({"pass", "not_applicable"})
 
 
-def _findings(case: Case, found: Iterable[Mapping[str, Any]], subject: str = "") -> None:
-    """Those that pass or do not apply are together on one line."""
-    quiet, folded = ("pass", "not_applicable"), list[str]()
-    indent = "  " if subject else ""
-    for each in sorted(found, key=lambda one: (_finding(one, subject), one["message"])):
-        _tell(case, each)
-        line = _finding(each, subject)
-        if line.split(" ", 3)[3] == each["status"] and each["verdict"] in quiet:
-            folded.append("/".join(line.split(" ")))
-        else:
-            case.lines.append(f"{indent}{line}")
-    if folded:
-        case.lines.append(f"{indent}and {_set(folded)}")
-
-
-SETS: Final[dict[str, str]] = {}
-"""What is often said together, by a digest: most listeners pass the same rules, for the same reasons."""
-
-
-def _set(items: list[str]) -> str:
-    text = " ".join(items)
-    if len(text) < 40:
-        return text or "-"
-    name = f"set-{_digest(items)[:5]}"
-    assert SETS.setdefault(name, text) == text
-    return name
+def add_findings(
+    case: Case,
+    findings: Iterable[Mapping[str, Any]],
+    subject: str = "",
+    group: str = "",
+    *,
+    quiet: Collection[str] = QUIET,
+) -> None:
+    """A line for each, but for those of the verdicts ``quiet``."""
+    for found in sorted(findings, key=lambda one: (one["rule"], *_finding(one, subject), one["message"])):
+        (result, detail), in_full = _finding(found, subject), found["verdict"] not in quiet
+        if in_full:
+            case.lines.append(f"{'  ' if subject else ''}{found['rule']} {result} {detail}".rstrip())
+        outcome = Outcome(found["rule"], group, subject, "" if in_full else result, detail)
+        case.add(outcome, *(_texts([found.get(name) for name in names]) for names in (_WORDS, _VALUES)))
 
 
 def _counts(value: Mapping[str, Any]) -> str:
@@ -493,36 +518,69 @@ def _counts(value: Mapping[str, Any]) -> str:
     return " ".join([*(f"{key}={each}" for key, each in plain.items() if each not in (0, "")), *inner])
 
 
-def _failed(case: Case, called: Called) -> Case:
+def _ended(case: Case, called: Called) -> Case:
+    """The case with the exit code."""
     case.lines.append(f"exit {called.code}")
-    case.words += called.err.splitlines()
+    case.texts.words += called.err.splitlines()
     return case
 
 
+@cache
+def _validators() -> Mapping[str, Draft202012Validator]:
+    """By the name of the schema, which a document has."""
+    sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]  # costs 1.4 s, for IRIs, which no schema has
+    from jsonschema import Draft202012Validator
+    from referencing import Registry, Resource
+
+    files = [ROOT / f"docs/schema/{name}-v1.json" for name in ("scan", "lint", "certs", "whatif")]
+    schemas = [json.loads(file.read_text()) for file in files]
+    registry: Registry[Any] = Registry().with_resources(
+        (schema["$id"], Resource.from_contents(schema)) for schema in schemas
+    )
+    return {
+        schema["properties"]["schema"]["const"]: Draft202012Validator(schema, registry=registry) for schema in schemas
+    }
+
+
+_VALID_RULES: Final = set[str]()
+
+
+def _valid(document: Any) -> Any:  # noqa: ANN401 - JSON
+    """A document that has the keys of its schema, and no other. Each rule in it is validated once."""
+    rules = {rule["id"]: rule for rule in document.get("rules", ())}
+    new = {"rules": [rules[each] for each in rules.keys() - _VALID_RULES]} if rules else {}
+    _validators()[document["schema"]].validate({**document, **new})
+    _VALID_RULES.update(rules)
+    return document
+
+
 def linted(name: str, called: Called, *, brief: bool = False) -> Case:
-    """What ``lint --format json`` said. If ``brief``, what is inconclusive is in a digest alone."""
-    case = _failed(Case(name, called.command, []), called)
+    """The result of ``lint --format json``. If ``brief``, what is inconclusive is recorded by rule alone."""
+    case = _ended(Case(name, called.command), called)
     document = called.document
     if document is None:
         return case
-    case.documents.append(("lint", document))
-    case.lines[0] += f" {_counts({key: document[key] for key in ('files', 'others', 'summary')})}"
+    _valid(document)
+    summary = document["summary"]
+    counts = {"objects": summary.pop("objects"), "pass": summary.pop("pass"), "others": document["others"]}
+    case.outcomes.append(Outcome("(objects)", "", "", "counted", _counts(counts)))  # a rule on another kind changes it
+    case.lines[0] += f" {_counts({'files': document['files'], **summary})}".rstrip()
     case.lines += [f"unreadable {each['resource']} {each['gap']} {each['accepted']}" for each in document["unreadable"]]
     case.lines += [f"skipped {each['path']}" for each in document["skipped"]]
-    case.words += _texts([document["unreadable"], document["skipped"]])
-    case.values += [each["id"] for each in document["rules"]]
-    _findings(case, document["findings"])
-    folded: list[str] = []
+    case.texts.words += _texts([document["unreadable"], document["skipped"]])
+    case.subjects.append(("document", ""))
+    case.outcomes += [Outcome(rule["id"], "document", "", "listed") for rule in document["rules"]]
+    add_findings(case, document["findings"])
+    quiet = QUIET | {"inconclusive"} if brief else QUIET
     for each in document["objects"]:
-        shown = [one for one in each["findings"] if not (brief and one["verdict"] == "inconclusive")]
-        if shown or (each["verdict"] != "pass" and not brief):
-            said = f"{each['verdict']} {_position(each['place'])}".rstrip()
-            case.lines.append(f"= {_named(each['object'])} {said} passed {_short(each['passed'])}")
+        kind, subject, place = each["object"]["kind"], _named(each["object"]), _position(each["place"])
+        case.subjects.append((kind, subject))
+        if each["verdict"] in quiet and all(found["verdict"] in quiet for found in each["findings"]):
+            case.outcomes.append(Outcome("(objects)", "", subject, each["verdict"], place))
         else:
-            folded += [_named(each["object"]), each["verdict"], *map(_finding, each["findings"]), *each["passed"]]
-        case.values += [_named(each["object"]), each["verdict"], *each["passed"]]
-        _findings(case, shown, _named(each["object"]))
-    case.lines += [f"others {_short(folded)}"] if folded else []
+            case.lines.append(f"= {subject} {each['verdict']} {place}".rstrip())
+        case.outcomes += [Outcome(rule, kind, subject, "pass") for rule in each["passed"]]
+        add_findings(case, each["findings"], subject, kind, quiet=quiet)
     return case
 
 
@@ -532,68 +590,71 @@ _OBJECT: Final = re.compile(r"^(?:--[a-z-]+|[A-Z]\w+/[^ ]+)(?: [a-z]\w*[.\[][^ ]
 
 def endpoint_lines(case: Case, row: Mapping[str, Any]) -> None:
     """One endpoint of a scan."""
-    owed, findings = row["expected"], row["findings"]
+    expected, findings = row["expected"], row["findings"]
     case.lines.append(f"= {row['instance']}")
     names = ("verdict", "status", "outcome", "reach", "certainty", "binding", "standing", "segment", "component")
     case.lines.append("  " + " ".join(str(row[name] or "-") for name in names))
-    suites, groups = _short(owed["suites"]), _short(owed["groups"] or ())
-    others = " ".join(owed["alternatives"])
-    case.lines.append(
-        f"  owes {owed['profile']} {owed['min_version']} {suites} {groups} {owed['adherence']} {others}".rstrip()
-    )
-    by = [found[0].removesuffix(":") for each in owed["because"] if (found := _OBJECT.match(each))]
-    case.lines.append(f"  by {_set([*(f'{each};' for each in by), str(len(owed['because']))])}")
+    suites, groups = _short(expected["suites"]), _short(expected["groups"] or ())
+    profile, version, adherence = (expected[name] for name in ("profile", "min_version", "adherence"))
+    alternatives = " ".join(expected["alternatives"])
+    case.lines.append(f"  expected {profile} {version} {suites} {groups} {adherence} {alternatives}".rstrip())
+    by = [found[0].removesuffix(":") for step in expected["because"] if (found := _OBJECT.match(step))]
+    case.lines.append(f"  by {' '.join([*(f'{step};' for step in by), str(len(expected['because']))])}")
     for name in ("subject", "pod"):
         if row[name]:
             case.lines.append(f"  {name} {_named(row[name])}")
     if row["sampled"] or row["blocked_by"] or row["aliases"] or row["candidates"]:
         case.lines.append(f"  sampled {row['sampled']} {row['blocked_by']} {row['aliases']} {len(row['candidates'])}")
-    case.words += _texts([owed["because"], owed["remarks"], row["detail"], row["reasons"], row["origins"]])
-    case.values += _texts([owed["suites"], owed["groups"], row["observed"], row["id"], row["server_name"]])
-    _findings(case, findings, row["instance"])
+    case.texts.words += _texts(
+        [expected["because"], expected["remarks"], row["detail"], row["reasons"], row["origins"]]
+    )
+    case.texts.values += _texts(
+        [expected["suites"], expected["groups"], row["observed"], row["id"], row["server_name"], row["node"]]
+    )
+    group = "endpoint" if row["reach"] in (Reach.TLS, Reach.CLIENT_CERTIFICATE_REQUIRED) else "endpoint without TLS"
+    case.subjects.append((group, row["instance"]))
+    add_findings(case, findings, row["instance"], group)
 
 
 def scanned(
     name: str,
     called: Called,
     rows: Iterable[Mapping[str, Any]] = (),
-    beside: Mapping[str, tuple[Endpoint, Expectation]] = MappingProxyType({}),
+    places: Mapping[str, tuple[Endpoint, Expectation]] = MappingProxyType({}),
 ) -> Case:
-    """What ``scan --format json`` said. ``rows``: further endpoints that are shown with it; ``beside``: those of which
-    is said what other servers there would get."""
-    case = _failed(Case(name, called.command, []), called)
+    """The result of ``scan --format json``. ``rows``: further endpoints that are recorded with it; ``places``: those
+    that are judged with each kind of server."""
+    case = _ended(Case(name, called.command), called)
     document = called.document
     if document is None:
         return case
-    case.documents.append(("scan", document))
+    _valid(document)
     for key in ("summary", "exit", "coverage", "inventory"):
-        case.lines.append(f"{key} {_counts(document[key] or {})}")
-    case.words += _texts([document["exit"], document["coverage"], document["cluster"]])
-    _findings(case, document["findings"])
+        case.lines.append(f"{key} {_counts(document[key] or {})}".rstrip())
+    case.texts.words += _texts([document[name] for name in ("exit", "coverage", "cluster", "groups")])
+    add_findings(case, document["findings"])
     for each in document["certificates"] or ():
         _certificate(case, each)
     for each in (*document["endpoints"], *rows):
         endpoint_lines(case, each)
-        if each["instance"] in beside:
-            endpoint, expectation = beside[each["instance"]]
-            for kind in ("intermediate", "weak", "modern"):
-                if kind != character(endpoint.instance):
-                    _beside(case, endpoint, expectation, kind)
+        if each["instance"] in places:
+            _other_servers(case, *places[each["instance"]])
     for each in document["components"] or ():
         names = ("component", "namespace", "standing", "listeners", "honours", "excused")
         case.lines.append("component " + " ".join(str(each[name]) for name in names))
-        case.values += _texts(each)
+        case.texts.values += _texts(each)
     return case
 
 
 def _certificate(case: Case, row: Mapping[str, Any]) -> None:
-    said = (row["category"], row["governed"], row["component"], row["verdict"], row["status"])
+    facts = (row["category"], row["governed"], row["component"], row["verdict"], row["status"])
     names = ",".join(row.get("names") or row.get("certificate_names") or ())
-    where = row.get("where") or (row["places"][0] if row["places"] else "-")
-    case.lines.append(stable(f"certificate {where} {row.get('role', '')} {names or '-'} {' '.join(map(str, said))}"))
-    case.words += _texts([row["why"], row["renewal"]])
-    case.values += _texts([row["subject"], row["issuer"], row["key"], row.get("places")])
-    _findings(case, row.get("findings", ()), str(where))
+    where = str(row.get("where") or (row["places"][0] if row["places"] else "-"))
+    case.lines.append(stable(f"certificate {where} {row.get('role', '')} {names or '-'} {' '.join(map(str, facts))}"))
+    case.texts.words += _texts([row["why"], row["renewal"]])
+    case.texts.values += _texts([row["subject"], row["issuer"], row["key"], row.get("places")])
+    case.subjects.append(("certificate", where))
+    add_findings(case, row.get("findings", ()), where, "certificate")
 
 
 # --- The parts -------------------------------------------------------------------------------------------------------
@@ -636,7 +697,7 @@ def _of_text(name: str, text: str, *options: object) -> Case:
 
 
 def lint_e2e() -> Iterator[Case]:
-    """What the e2e lane gives to real API servers and controllers; other projects' files where they were fetched."""
+    """What the e2e lane gives to real API servers and controllers."""
     for name, story in contour_stories.STORIES.items():
         yield _of_text(f"contour {name}", f"{contour_stories.SURROUNDINGS}---\n{story.objects}")
     yield _of_text("contour gateway", contour_gateway_stories.everything())
@@ -647,17 +708,17 @@ def lint_e2e() -> Iterator[Case]:
     for kind, violations in cel_cases.VIOLATIONS.items():
         for number, violation in enumerate(violations.values()):
             yield _of_text(f"refused {kind} {number}", _dumped([cel_cases.violating(kind, violation)]))
-    try:
-        suites = assets.suites()
-    except assets.Missing as missing:
-        _skip(f"lint-e2e: files of other projects: {missing}")
-        return
-    for tree in OTHERS:
+
+
+def lint_projects() -> Iterator[Case]:
+    """Files of other projects, which ``make e2e`` fetches."""
+    suites = assets.suites()
+    for tree in PROJECTS:
         shutil.copytree(suites / tree, tree)
         yield linted(f"files of {tree}", call("lint", tree, *BRIEF), brief=True)
 
 
-OTHERS: Final = ("base", "contour", "contour-site", "envoy-gateway", "gateway-api", "istio", "refused", "tests")
+PROJECTS: Final = ("base", "contour", "contour-site", "envoy-gateway", "gateway-api", "istio", "refused", "tests")
 """Directories of ``assets.suites``."""
 
 
@@ -671,10 +732,10 @@ def judged_examples() -> Iterator[Case]:
     for rule in every:
         for which in ("fails", "passes"):
             for number, text in enumerate(examples.examples(rule, which)):
-                case = Case(
-                    f"{rule.id} {which} {number}", f"(docs/rules/{rule.id}.md, example {number} that {which})", []
-                )
-                _findings(case, [dict(finding_row(each)) for each in _judged(rule, text)])
+                case = Case(f"{rule.id} {which} {number}", f"(docs/rules/{rule.id}.md, example {number} that {which})")
+                group = "scan" if rule in SCAN_RULES else "certificate" if rule in PKI_RULES else "listener"
+                case.subjects.append((group, ""))
+                add_findings(case, [dict(finding_row(each)) for each in _judged(rule, text)], group=group)
                 yield case
 
 
@@ -688,18 +749,19 @@ def _judged(rule: Any, text: str) -> Iterable[Finding]:  # noqa: ANN401 - a rule
 
 
 def scans() -> Iterator[Case]:
-    """What a scan says of each story, and of the demo's cluster. The endpoints are those that discovery finds and
-    those of ``expected.yaml``, which many stories have instead."""
+    """A scan of each story and of the demo's cluster. The endpoints are those that discovery finds and those of
+    ``expected.yaml``, which many stories have instead."""
     for name in stories.names():
-        called, kept = _scan(name)
-        beside = {endpoint.instance: (endpoint, expectation) for endpoint, expectation in _expected(name)}
-        yield scanned(name, called, kept, beside)
+        called, rows = _scan(name)
+        places = {endpoint.instance: (endpoint, expectation) for endpoint, expectation in _expected(name)}
+        yield scanned(name, called, rows, places)
     with _at(DEMO_NOW):
-        yield scanned("demo", call("scan", "--snapshot", DEMO.name, "--allow-loopback", "--quiet", *BRIEF))
+        yield scanned("demo", _scan_demo())
 
 
+@cache
 def _scan(name: str) -> tuple[Called, list[EndpointRow]]:
-    """A story scanned and kept in ``kept/``, and its expected endpoints added to what is kept."""
+    """A story scanned and saved in ``kept/``, and its expected endpoints added to what is saved."""
     kept = Path("kept", name)
     called = call("scan", "--snapshot", _story(name), "--save", kept, "--active-http", "--quiet", *BRIEF)
     found = {each["instance"] for each in (called.document or {"endpoints": []})["endpoints"]}
@@ -707,17 +769,27 @@ def _scan(name: str) -> tuple[Called, list[EndpointRow]]:
     with (kept / "observations.jsonl").open("a") as observations, (kept / "rows.jsonl").open("a") as judged:
         for endpoint, expectation in _expected(name):
             if endpoint.instance not in found:
-                seen = observed(endpoint, scan_story.question(expectation, scan_story.Settings(active_http=True)))
+                seen = observed(endpoint, _question(expectation))
                 rows.append(_row(endpoint, expectation, seen))
                 observations.write(encode(Seen(endpoint=endpoint, observation=seen)) + "\n")
                 judged.write(dumps(rows[-1]) + "\n")
     return called, rows
 
 
-def _expected(name: str) -> Iterator[tuple[Endpoint, Expectation]]:
+@cache
+def _scan_demo() -> Called:
+    """The demo's cluster, saved in ``kept/demo``."""
+    return call("scan", "--snapshot", DEMO.name, "--allow-loopback", "--save", Path("kept", "demo"), "--quiet", *BRIEF)
+
+
+def _question(expectation: Expectation) -> Question:
+    return scan_story.question(expectation, scan_story.Settings(active_http=True))
+
+
+@cache
+def _expected(name: str) -> list[tuple[Endpoint, Expectation]]:
     story = stories.load(name)
-    for key, endpoint in story.endpoints.items():
-        yield endpoint, story.owed(key)
+    return [(endpoint, story.owed(key)) for key, endpoint in story.endpoints.items()]
 
 
 def _row(endpoint: Endpoint, expectation: Expectation, seen: Observation) -> EndpointRow:
@@ -726,16 +798,19 @@ def _row(endpoint: Endpoint, expectation: Expectation, seen: Observation) -> End
     return endpoint_row(endpoint, expectation, seen, result.verdict, result.status, result.findings)
 
 
-def _beside(case: Case, endpoint: Endpoint, expectation: Expectation, kind: str) -> None:
-    """One line of what would be said of another server there."""
-    asked = scan_story.question(expectation, scan_story.Settings(active_http=True))
-    row = _row(endpoint, expectation, _speaking(endpoint, asked, kind))
-    failed = [f"{each['rule']}/{each['severity']}/{each['verdict']}/{each['status']}" for each in row["findings"]]
-    passed = [each for each in failed if "/pass/" in each or "/not_applicable/" in each]
-    said = sorted(set(failed) - set(passed))
-    quiet = _short(sorted(passed))
-    case.lines.append(f"  as {kind}: {row['verdict']} {row['status']} {quiet} {_set(said)}")
-    case.words += _texts(row["findings"])
+def _other_servers(case: Case, endpoint: Endpoint, expectation: Expectation) -> None:
+    """One line with the verdicts of other servers there. Their findings are recorded by rule alone."""
+    verdicts = []
+    for kind in ("intermediate", "weak", "modern"):
+        if kind == character(endpoint.instance):
+            continue
+        row = _row(endpoint, expectation, _speaking(endpoint, _question(expectation), kind))
+        verdicts.append(f"as {kind} {row['verdict']} {row['status']}")
+        case.subjects.append((f"as {kind}", endpoint.instance))
+        for found in row["findings"]:
+            outcome = Outcome(found["rule"], f"as {kind}", endpoint.instance, _finding(found)[0])
+            case.add(outcome, _texts(found))
+    case.lines.append(f"  {', '.join(verdicts)}")
 
 
 WISHES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -760,58 +835,55 @@ def whatif() -> Iterator[Case]:
     Path("pki.yaml").write_text(_PKI)
     wishes = {**WISHES, "another PKI": ("--pki", "pki.yaml"), "text": ("--profile", "modern", "--format", "text")}
     for name in stories.names():
-        if not Path("kept", name).exists():
-            _scan(name)
+        _scan(name)
         yield _compared(name, str(Path("kept", name)), WISHES)
     yield _compared("saved", SAVED.name, {**WISHES, "text": wishes["text"]})
     with _at(DEMO_NOW):
-        kept = Path("kept", "demo")
-        call("scan", "--snapshot", DEMO.name, "--allow-loopback", "--quiet", "--save", kept, *BRIEF)
-        yield _compared("demo", str(kept), wishes)
+        _scan_demo()
+        yield _compared("demo", str(Path("kept", "demo")), wishes)
 
 
 def _compared(name: str, kept: str, wishes: Mapping[str, tuple[str, ...]]) -> Case:
-    case = Case(name, f"adhere whatif {kept} ...", [])
+    case = Case(name, f"adhere whatif {kept} ...")
     for wish, options in wishes.items():
         called = call("whatif", kept, *options, *(() if "--format" in options else BRIEF))
         case.lines.append(f"== {wish}: exit {called.code}")
-        case.words += called.err.splitlines()
+        case.texts.words += called.err.splitlines()
         if "text" in options:
-            case.words += called.out.splitlines()
+            case.texts.words += called.out.splitlines()
         elif document := called.document:
-            case.documents.append(("whatif", document))
-            _comparison(case, document)
+            _comparison(case, wish, _valid(document))
     return case
 
 
-def _comparison(case: Case, document: Mapping[str, Any]) -> None:
+def _comparison(case: Case, wish: str, document: Mapping[str, Any]) -> None:
     counts = {
         key: document[key] for key in document if key not in ("schema", "assumed", "not_judged", "findings", "changes")
     }
     case.lines[-1] += f" {_counts(counts)}"
-    case.words += _texts(document["not_judged"])
+    case.texts.words += _texts(document["not_judged"])
     for kind, found in document["findings"].items():
         case.lines += [f"{kind}:"] if found else []
-        _findings(case, found, "scan")
+        add_findings(case, found, "scan")
     for each in sorted(document["changes"], key=lambda change: (change["id"], change["instances"])):
         outlook = (each["outlook"], each["source"]) if each["outlook"] else ""
-        found = _set(sorted(_finding(one).replace(" ", "/") for one in each["findings"]))
         change = f"{each['before']} -> {each['after']} {each['profile']} {each['endpoints']} {outlook}".rstrip()
-        case.lines.append(f"= {each['id']} {change} {found}")
-        case.words += _texts([each["because"], each["findings"]])
+        case.lines.append(f"= {each['id']} {change}")
+        case.texts.words += _texts(each["because"])
+        add_findings(case, each["findings"], each["id"])
 
 
 def explained() -> Iterator[Case]:
     """The explanation of each listener of the stories and of the demo."""
     for name in stories.names():
-        case = Case(name, f"adhere explain LISTENER --snapshot {_story(name)}", [])
-        scanned = call("scan", "--snapshot", _story(name), "--quiet", *BRIEF).document
-        _explain(case, _story(name), {each["id"] for each in (scanned or {"endpoints": ()})["endpoints"]})
+        case = Case(name, f"adhere explain LISTENER --snapshot {_story(name)}")
+        endpoints = (_scan(name)[0].document or {"endpoints": ()})["endpoints"]
+        _explain(case, _story(name), {each["id"] for each in endpoints})
         for endpoint, expectation in _expected(name):
-            _explanation(case, endpoint.id, list(explanation([endpoint], expectation)))
+            case.texts.words += [endpoint.id, *explanation([endpoint], expectation)]
         yield case
     with _at(DEMO_NOW):
-        case = Case("demo", f"adhere explain LISTENER --snapshot {DEMO.name}", [])
+        case = Case("demo", f"adhere explain LISTENER --snapshot {DEMO.name}")
         names = ("kubelet", "etcd", "shop/web", "Route/shop/checkout", "openshift-ingress/router-default", "no/such")
         _explain(case, DEMO.name, names)
         yield case
@@ -820,13 +892,8 @@ def explained() -> Iterator[Case]:
 def _explain(case: Case, snapshot: str, listeners: Iterable[str]) -> None:
     for each in sorted(listeners):
         called = call("explain", each, "--snapshot", snapshot)
-        _explanation(case, f"{each} exit {called.code}", called.out.splitlines())
-        case.words += called.err.splitlines()
-
-
-def _explanation(case: Case, what: str, lines: list[str]) -> None:
-    case.lines.append(f"{what}: {len(lines)} lines")
-    case.words += lines
+        case.lines.append(f"{each} exit {called.code}")
+        case.texts.words += [*called.out.splitlines(), *called.err.splitlines()]
 
 
 def certs() -> Iterator[Case]:
@@ -854,12 +921,7 @@ def certs() -> Iterator[Case]:
     Path("files", "broken.pem").write_text("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
     yield certified("files", call("certs", "files", *BRIEF))
     text = call("certs", "files")
-    yield Case(
-        "files as text",
-        text.command,
-        [f"exit {text.code}", f"{len(text.out.splitlines())} lines"],
-        text.out.splitlines(),
-    )
+    yield Case("files as text", text.command, [f"exit {text.code}"], texts=Texts(text.out.splitlines()))
 
 
 def _pem(der: bytes) -> bytes:
@@ -867,16 +929,16 @@ def _pem(der: bytes) -> bytes:
 
 
 def certified(name: str, called: Called) -> Case:
-    """What ``certs --format json`` said."""
-    case = _failed(Case(name, called.command, []), called)
+    """The result of ``certs --format json``."""
+    case = _ended(Case(name, called.command), called)
     document = called.document
     if document is not None:
-        case.documents.append(("certs", document))
-        case.words += _texts([document["judged_by"], document["problems"]])
+        _valid(document)
+        case.texts.words += _texts([document["judged_by"], document["problems"]])
         case.lines.append(f"problems {len(document['problems'])}")
         for each in document["certificates"]:
             _certificate(case, each)
-        _findings(case, document["findings"])
+        add_findings(case, document["findings"])
     return case
 
 
@@ -885,7 +947,7 @@ def rbac() -> Iterator[Case]:
     accounts = ("--service-account", "adhere/adhere")
     for options in ((), accounts, *(("--with", each) for each in OPTIONS), ("--with", ",".join(OPTIONS), *accounts)):
         called = call("rbac", *options)
-        case = _failed(Case(" ".join(("rbac", *options)), called.command, []), called)
+        case = _ended(Case(" ".join(("rbac", *options)), called.command), called)
         for each in yaml.safe_load_all(called.out):
             case.lines.append(
                 f"= {each['kind']} {each['metadata']['name']} {json.dumps(each.get('roleRef'))} {each.get('subjects')}"
@@ -894,7 +956,7 @@ def rbac() -> Iterator[Case]:
                 continue  # the same as without
             for rule in each.get("rules", ()):
                 case.lines.append("  " + " | ".join(",".join(rule.get(key, ())) for key in _RULE))
-        case.words += [line for line in called.out.splitlines() if "#" in line or "description" in line]
+        case.texts.words += [line for line in called.out.splitlines() if "#" in line or "description" in line]
         yield case
 
 
@@ -905,19 +967,19 @@ def formats() -> Iterator[Case]:
     """A scan, a lint and a comparison in every format."""
     with _at(DEMO_NOW):
         files = ("text=scan.txt", "json=scan.json", "junit=scan.xml", "html=scan.html", "metrics=scan.prom")
-        asked = [option for each in files for option in ("--format", each)]
-        called = call("scan", "--snapshot", DEMO.name, "--allow-loopback", "--quiet", *asked)
+        options = [option for each in files for option in ("--format", each)]
+        called = call("scan", "--snapshot", DEMO.name, "--allow-loopback", "--quiet", *options)
         yield _formatted("scan", called, Path("scan.txt"), Path("scan.xml"), Path("scan.html"), Path("scan.prom"))
     for name in ("declared-router", "declared-gateway", "kubeadm"):
         snapshot = _story(name)
         written = ("text=lint.txt", "junit=lint.xml", "sarif=lint.sarif")
-        asked = [option for each in written for option in ("--format", each)]
-        called = call("lint", "--snapshot", snapshot, "--quiet", "--fix-hints", *asked)
+        options = [option for each in written for option in ("--format", each)]
+        called = call("lint", "--snapshot", snapshot, "--quiet", "--fix-hints", *options)
         yield _formatted(f"lint {name}", called, Path("lint.txt"), Path("lint.xml"), Path("lint.sarif"))
 
 
 def _formatted(name: str, called: Called, *files: Path) -> Case:
-    case = _failed(Case(name, called.command, []), called)
+    case = _ended(Case(name, called.command), called)
     for each in files:
         case.lines.append(f"== {each.suffix}")
         _READERS[each.suffix](case, each.read_text())
@@ -925,45 +987,51 @@ def _formatted(name: str, called: Called, *files: Path) -> Case:
 
 
 def _plain(case: Case, text: str) -> None:
-    case.lines.append(f"{len(text.splitlines())} lines")
-    case.words += text.splitlines()
+    case.texts.words += text.splitlines()
 
 
 def _junit(case: Case, text: str) -> None:
-    """Names and outcomes of cases; numbers of suites."""
+    """Failures and errors, below the suites that have any."""
     for suite in ElementTree.fromstring(text).iter("testsuite"):
-        numbers = " ".join(f"{key}={suite.get(key)}" for key in ("tests", "failures", "errors", "skipped"))
-        case.lines.append(stable(f"= {suite.get('name')} {numbers}"))
+        title, count = stable(str(suite.get("name"))), Counter[str]()
+        group = f"junit {title.partition('/')[0]}"
+        case.subjects.append((group, title))
         properties = [f"{each.get('name')}={each.get('value')}" for each in suite.iter("property")]
-        case.lines += properties if suite.get("name") == "adhere" else []
-        case.values += properties
+        lines = properties if title == "adhere" else []
+        case.texts.values += properties
         for each in suite.iter("testcase"):
-            outcome = next((one.tag for one in each if one.tag != "system-out"), "pass")
-            if outcome != "pass" or each.get("classname") != suite.get("name"):
-                where = "" if each.get("classname") == suite.get("name") else f"{each.get('classname')} "
-                case.lines.append(stable(f"  {where}{each.get('name')} {outcome}"))
-            case.values += [f"{each.get('classname')} {each.get('name')}", *(one.get("type", "") for one in each)]
-            case.words += [one.get("message", "") + (one.text or "") for one in each]
+            name, place = stable(str(each.get("name"))), stable(str(each.get("classname")))
+            result = next((one.tag for one in each if one.tag != "system-out"), "pass")
+            count[result] += 1
+            detail = " ".join(filter(None, ("" if place == title else place, name.partition(" ")[2])))
+            if in_full := result not in ("pass", "skipped"):
+                lines.append(f"  {place} {name} {result}".replace(f"  {title} ", "  "))
+            outcome = Outcome(name.partition(" ")[0], group, title, "" if in_full else result, detail)
+            words = [one.get("message", "") + (one.text or "") for one in each]
+            case.add(outcome, words, [one.get("type", "") for one in each])
+        numbers = [int(suite.get(key, "0")) for key in ("tests", "failures", "errors", "skipped")]
+        assert numbers == [count.total(), *(count[key] for key in ("failure", "error", "skipped"))], title
+        case.lines += [f"= {title}", *lines] if lines else []
 
 
 def _sarif(case: Case, text: str) -> None:
     document = json.loads(text)
-    case.documents.append(("sarif", document))
     for each in document["runs"][0]["results"]:
         place = each.get("locations", [{}])[0].get("physicalLocation", {})
         where = f"{place.get('artifactLocation', {}).get('uri')} {json.dumps(place.get('region'))}"
         case.lines.append(f"{each['ruleId']} {each.get('level')} {each.get('kind')} {where}")
-        case.words += _texts(each["message"])
-    case.lines += [f"rule {each['id']}" for each in document["runs"][0]["tool"]["driver"]["rules"]]
+        case.add(Outcome(each["ruleId"], "sarif result", where, ""), _texts(each["message"]))
+    case.subjects.append(("sarif", ""))
+    case.outcomes += [
+        Outcome(each["id"], "sarif", "", "listed") for each in document["runs"][0]["tool"]["driver"]["rules"]
+    ]
 
 
 def _metrics(case: Case, text: str) -> None:
     lines = text.splitlines()
     case.lines += [each for each in lines if not each.startswith("#") and not each.endswith(" 0.0")]
-    nothing = [each for each in lines if each.endswith(" 0.0")]
-    case.lines.append(f"and {_short(nothing)} with 0")
-    case.values += [*nothing, *(each for each in lines if each.startswith("# TYPE"))]
-    case.words += [each for each in lines if each.startswith("# HELP")]
+    case.texts.values += [each for each in lines if each.endswith(" 0.0") or each.startswith("# TYPE")]
+    case.texts.words += [each for each in lines if each.startswith("# HELP")]
 
 
 def _html(case: Case, text: str) -> None:
@@ -972,9 +1040,9 @@ def _html(case: Case, text: str) -> None:
     for row in endpoints(text):
         facets = row["facets"]
         case.lines.append(f"{row['outcome']} order={row['order']} rules={' '.join(facets['rule'])} {row['id']}")
-        case.values += [f"{name}={value}" for name, values in facets.items() for value in values]
-        case.words += _texts({key: value for key, value in row.items() if key != "facets"})
-    case.words += re.sub(r"<(style|script).*?</\1>|<meta[^>]*>", "", text, flags=re.DOTALL).splitlines()
+        case.texts.values += [f"{name}={value}" for name, values in facets.items() for value in values]
+        case.texts.words += _texts({key: value for key, value in row.items() if key != "facets"})
+    case.texts.words += re.sub(r"<(style|script).*?</\1>|<meta[^>]*>", "", text, flags=re.DOTALL).splitlines()
 
 
 _READERS: Final[Mapping[str, Callable[[Case, str], None]]] = {
@@ -983,36 +1051,20 @@ _READERS: Final[Mapping[str, Callable[[Case, str], None]]] = {
 
 
 def commands() -> Iterator[Case]:
-    """Commands with their options, and the table of rules."""
-    case = Case("options", "adhere --help", [])
-    _command(case, adhere, "adhere")
-    yield case
-    called = call("rules")
-    case = _failed(Case("rules", called.command, []), called)
-    for line in called.out.splitlines():
-        rule, severity, title = line.split(None, 2)
-        case.lines.append(f"{rule} {severity}")
-        case.words.append(title)
-    yield case
+    """The options that can be repeated; ``docs/commands.md`` has the rest."""
 
+    def repeatable(command: click.Command, name: str) -> Iterator[str]:
+        yield " ".join([name, *sorted("|".join(each.opts) for each in command.params if each.multiple)])
+        if isinstance(command, click.Group):
+            context = click.Context(command)
+            for each in command.list_commands(context):
+                found = command.get_command(context, each)
+                assert found is not None
+                yield from repeatable(found, f"{name} {each}")
 
-def _command(case: Case, command: click.Command, name: str) -> None:
-    options = [
-        f"{'|'.join(each.opts)}{'*' if each.multiple or each.nargs == -1 else ''}{_default(each)}"
-        for each in command.params
-    ]
-    case.lines += [f"= {name}", *(f"  {each}" for each in sorted(options))]
-    case.words += [command.help or "", *(str(getattr(each, "help", "")) for each in command.params)]
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for each in command.list_commands(context):
-            found = command.get_command(context, each)
-            assert found is not None
-            _command(case, found, f"{name} {each}")
-
-
-def _default(option: click.Parameter) -> str:
-    return f"={option.default}" if isinstance(option.default, str | int | float) else ""
+    yield Case(
+        "options that can be repeated", "adhere --help", [line for line in repeatable(adhere, "adhere") if "--" in line]
+    )
 
 
 PARTS: Final[Mapping[str, Callable[[], Iterator[Case]]]] = {
@@ -1021,6 +1073,7 @@ PARTS: Final[Mapping[str, Callable[[], Iterator[Case]]]] = {
     "lint-stories": lint_stories,
     "lint-examples": lint_examples,
     "lint-e2e": lint_e2e,
+    "lint-projects": lint_projects,
     "judged-examples": judged_examples,
     "scan": scans,
     "whatif": whatif,
@@ -1031,13 +1084,6 @@ PARTS: Final[Mapping[str, Callable[[], Iterator[Case]]]] = {
 
 
 # --- Comparing and recording -----------------------------------------------------------------------------------------
-
-SKIPPED: Final[list[str]] = []
-"""What could not be done on this machine, with the reason."""
-
-
-def _skip(reason: str) -> None:
-    SKIPPED.append(reason)
 
 
 @contextlib.contextmanager
@@ -1051,88 +1097,51 @@ def _at(moment: datetime) -> Iterator[None]:
 
 
 Sections = dict[str, list[str]]
-"""The lines of a file by what they are about."""
+"""The lines of a file by the case that they are about."""
+BY_RULE: Final = "(rules)"
+"""The section for results without a line of their own."""
+MESSAGES: Final = "messages.txt"
 
 
 @dataclass(slots=True)
 class Recorded:
-    """What a part came to, as its files have it."""
+    """The result of a part, as its files have it."""
 
     part: str
     cases: Sections = field(default_factory=dict)
     commands: dict[str, str] = field(default_factory=dict)
-    messages: list[str] = field(default_factory=list)
-    keys: Sections = field(default_factory=dict)
-    partial: bool = False
-    """Whether some cases could not be made here."""
+    made: list[Case] = field(default_factory=list)
 
-    def add(self, case: Case, found: dict[str, set[str]]) -> None:
-        """One case; ``found`` collects the keys of documents by their kind."""
+    def add(self, case: Case) -> None:
         assert case.name not in self.cases, case.name
         self.cases[case.name] = [json.dumps(line)[1:-1].replace('\\"', '"') for line in case.lines]
         self.commands[case.name] = case.command
-        self.messages.append(case.digests)
-        for kind, document in case.documents:
-            found.setdefault(f"{self.part}: {kind}", set()).update(keys(document))
+        self.made.append(case)
+
+    def files(self) -> dict[str, Sections]:
+        """The part's own file and its section in ``messages.txt``."""
+        rules: dict[str, Texts] = {}
+        for case in self.made:
+            for rule, texts in case.by_rule.items():
+                every = rules.setdefault(rule, Texts())
+                every.words += texts.words
+                every.values += texts.values
+        messages = [
+            *(f"{case.name}: {case.texts.digests()}" for case in self.made if case.texts != Texts()),
+            *(f"{rule}: {texts.digests(lambda every: sorted(set(every)))}" for rule, texts in sorted(rules.items())),
+        ]
+        return {f"{self.part}.txt": {**self.cases, BY_RULE: by_rule(self.made)}, MESSAGES: {self.part: messages}}
 
 
 def recorded(part: str) -> Recorded:
-    """Run a part in an empty directory below the present one."""
-    here, made, found = Path.cwd(), Recorded(part), dict[str, set[str]]()
-    SETS.clear()
-    before = len(SKIPPED)
-    Path(part).mkdir()
-    os.chdir(part)
-    for fixed in (DEMO, SAVED):
-        shutil.copytree(fixed, fixed.name)
-    try:
-        for case in PARTS[part]():
-            made.add(case, found)
-    finally:
-        os.chdir(here)
-    if SETS:
-        made.cases = _unfolded(made.cases)
-        made.cases["sets"] = [f"{name}: {items}" for name, items in sorted(SETS.items())]
-        made.commands["sets"] = "(what is often said together has a name)"
-    made.keys = typed(found)
-    made.partial = len(SKIPPED) > before
+    """Run a part in the present directory. Raises ``assets.Missing`` where its inputs are not on this machine."""
+    made = Recorded(part)
+    for case in PARTS[part]():
+        made.add(case)
     return made
 
 
-def typed(found: Mapping[str, set[str]]) -> Sections:
-    """Each key once, with the types that its values have."""
-    sections = Sections()
-    for kind, each in found.items():
-        types: dict[str, list[str]] = {}
-        for key, _, name in (one.partition(" ") for one in sorted(each)):
-            types.setdefault(key, []).append(name)
-        sections[kind] = [f"{key} {'|'.join(names)}" for key, names in types.items()]
-    return sections
-
-
-def _spelt_out(cases: Sections) -> Sections:
-    """Without names of sets: whether something has one depends on the other cases."""
-    sets = dict(line.split(": ", 1) for line in cases.get("sets", ()))
-    names = re.compile(r"\bset-[0-9a-f]{5}\b")
-    return {
-        case: [names.sub(lambda name: sets.get(name[0], name[0]), line) for line in lines]
-        for case, lines in cases.items()
-        if case != "sets"
-    }
-
-
-def _unfolded(cases: Sections) -> Sections:
-    """With the text of each set that is there once; what is left in ``SETS`` has a name that is there more often."""
-    names = re.compile(r"\bset-[0-9a-f]{5}\b")
-    times = Counter(name for lines in cases.values() for line in lines for name in names.findall(line))
-    once = {name: SETS.pop(name) for name in list(SETS) if times[name] < 2}
-    return {
-        case: [names.sub(lambda name: once.get(name[0], name[0]), line) for line in lines]
-        for case, lines in cases.items()
-    }
-
-
-def _read(file: str) -> Sections:
+def read_sections(file: str) -> Sections:
     """The sections of a file; none where it is not there."""
     path, sections, lines = GOLDEN / file, Sections(), list[str]()
     for line in path.read_text().splitlines() if path.exists() else ():
@@ -1143,44 +1152,22 @@ def _read(file: str) -> Sections:
     return sections
 
 
-def _write(file: str, sections: Sections) -> None:
-    text = "".join(f"## {name}\n" + "".join(f"{line}\n" for line in lines) for name, lines in sections.items())
-    GOLDEN.mkdir(parents=True, exist_ok=True)
-    (GOLDEN / file).write_text(text)
-
-
 def write(made: Recorded) -> None:
-    """Keep what is true now. Of what could not be made here, what was kept stays."""
-    kept = _read(f"{made.part}.txt") if made.partial else {}
-    _write(f"{made.part}.txt", {**kept, **made.cases})
-    told = _read("messages.txt")
-    others = [each for each in told.get(made.part, ()) if made.partial and each.rpartition(": ")[0] not in made.cases]
-    _write("messages.txt", {**told, made.part: [*made.messages, *others]})
-    known = {kind: each for kind, each in _read("keys.txt").items() if not kind.startswith(f"{made.part}: ")}
-    _write("keys.txt", dict(sorted({**known, **made.keys}.items())))
+    """Record a part. What other parts have in ``messages.txt`` stays."""
+    GOLDEN.mkdir(parents=True, exist_ok=True)
+    for file, sections in made.files().items():
+        every = {**read_sections(file), **sections} if file == MESSAGES else sections
+        text = "".join(f"## {name}\n" + "".join(f"{line}\n" for line in lines) for name, lines in every.items())
+        (GOLDEN / file).write_text(text)
 
 
 def differences(made: Recorded) -> Iterator[str]:
-    """What is not as it was recorded: for each case a diff, and how to see it."""
-    before, after = _spelt_out(_read(f"{made.part}.txt")), _spelt_out(made.cases)
-    for name in sorted({*before, *after}, key=[*before, *after].index):
-        if name not in after and made.partial:
-            continue
-        was, now = before.get(name), after.get(name)
-        if was != now:
-            yield _difference(f"{made.part}.txt", name, was or [], now or [], made)
-    told = {each.rpartition(": ")[0]: each for each in _read("messages.txt").get(made.part, ())}
-    for line in made.messages:
-        name = line.rpartition(": ")[0]
-        if told.get(name) != line:
-            yield _difference("messages.txt", name, [told[name]] if name in told else [], [line], made)
-    known = {kind: each for kind, each in _read("keys.txt").items() if kind.startswith(f"{made.part}: ")}
-    for kind in sorted({*known, *made.keys}):
-        was, now = known.get(kind, []), made.keys.get(kind, [])
-        if made.partial:
-            was = [each for each in was if each in now]
-        if was != now:
-            yield _difference("keys.txt", kind, was, now, made)
+    """A diff for each section that is not as recorded, and the command that shows it."""
+    for file, after in made.files().items():
+        before = {name: lines for name, lines in read_sections(file).items() if file != MESSAGES or name == made.part}
+        for name in dict.fromkeys((*before, *after)):
+            if before.get(name) != after.get(name):
+                yield _difference(file, name, before.get(name, []), after.get(name, []), made)
 
 
 MOST: Final = 40
@@ -1188,15 +1175,16 @@ MOST: Final = 40
 
 
 def _difference(file: str, name: str, was: list[str], now: list[str], made: Recorded) -> str:
-    lines = [line for line in difflib.unified_diff(was, now, lineterm="", n=1) if not line.startswith(("---", "+++"))]
-    at = f"\n    {_above(now, lines)}" if name in made.cases and file != "messages.txt" else ""
+    lines = [line for line in [*difflib.unified_diff(was, now, lineterm="", n=0)][2:] if not line.startswith("@@")]
+    if name in made.cases:
+        at, show, command = _above(now, lines), [name], [made.commands[name]]
+    else:  # each line is about a case or a rule, which it starts with
+        changed = sorted({line[1:].partition(": ")[0] for line in lines})
+        at, show, command = "", changed[:1], []
     more = [f"... and {len(lines) - MOST} lines more"] if len(lines) > MOST else []
-    shown = shlex.join(
-        ("python", "-m", "tests.behaviour", "--show", made.part, *([name] if name in made.cases else ()))
-    )
-    command = made.commands.get(name, "")
+    shown = shlex.join(("python", "-m", "tests.behaviour", "--show", made.part, *show))
     return "\n".join(
-        [f"{file}: {name}{at}", *(f"  {line}" for line in (*lines[:MOST], *more)), f"  {command}", f"  {shown}", ""]
+        [f"{file}: {name} {at}".rstrip(), *(f"  {line}" for line in (*lines[:MOST], *more, *command, shown)), ""]
     )
 
 
@@ -1205,8 +1193,7 @@ def _above(now: list[str], diff: list[str]) -> str:
     changed = next((line[1:] for line in diff if line.startswith("+")), None)
     if changed is None or changed not in now:
         return ""
-    above = [line for line in now[: now.index(changed) + 1] if line.startswith("=")]
-    return above[-1] if above else ""
+    return next((line for line in reversed(now[: now.index(changed) + 1]) if line.startswith("=")), "")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -1214,11 +1201,11 @@ def main(argv: list[str] | None = None) -> int:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--check", nargs="*", metavar="PART", help=", ".join(PARTS))
     what.add_argument("--write", nargs="*", metavar="PART")
-    what.add_argument("--show", nargs="+", metavar=("PART", "CASE"))
+    what.add_argument("--show", nargs="+", metavar=("PART", "NAME"))
     parser.add_argument("--keep", metavar="DIR", help="leave the inputs of the commands there")
-    asked = parser.parse_args(argv)
-    parts = asked.show[:1] if asked.show else (asked.check or asked.write or list(PARTS))
-    if unknown := [each for each in parts if each not in PARTS]:
+    options = parser.parse_args(argv)
+    parts = options.show[:1] if options.show else (options.check or options.write or list(PARTS))
+    if unknown := [part for part in parts if part not in PARTS]:
         parser.error(f"no such part: {', '.join(unknown)} (there are {', '.join(PARTS)})")
     os.environ |= {"COLUMNS": "120", "NO_COLOR": "1", "TZ": "UTC", "ADHERE_DEBUG": "1"}
     for name in ("KUBECONFIG", "FORCE_COLOR", "CI", "GITHUB_ACTIONS"):
@@ -1226,23 +1213,29 @@ def main(argv: list[str] | None = None) -> int:
     stopping_connections()
     standing_still()
     dialling_nothing()
-    if asked.keep:
-        Path(asked.keep).mkdir(parents=True)
-    with contextlib.nullcontext(asked.keep) if asked.keep else tempfile.TemporaryDirectory() as directory:
+    if options.keep:
+        Path(options.keep).mkdir(parents=True)
+    with contextlib.nullcontext(options.keep) if options.keep else tempfile.TemporaryDirectory() as directory:
         os.chdir(directory)
+        for fixed in (DEMO, SAVED):
+            shutil.copytree(fixed, fixed.name)
         try:
-            return _show(asked.show) if asked.show else _each(parts, writes=asked.write is not None)
+            return _show(*options.show) if options.show else each_part(parts, writes=options.write is not None)
         finally:
             os.chdir("/")
 
 
-def _each(parts: list[str], *, writes: bool) -> int:
+def each_part(parts: Iterable[str], *, writes: bool) -> int:
+    """Compare or record parts. A part that cannot be made is a difference; the files of one without inputs stay."""
     found = 0
     for part in parts:
         began, before = time.process_time(), found
         try:
             made = recorded(part)
-        except Exception as error:  # noqa: BLE001 - a part that cannot be made is a difference, and the others go on
+        except assets.Missing as missing:
+            print(f"{part}: skipped: {missing}", flush=True)
+            continue
+        except Exception as error:  # noqa: BLE001 - the other parts go on
             traceback.print_exc()
             print(f"{part}: could not be made: {type(error).__name__}: {error}\n  at or after {LAST[0]}\n")
             found += 1
@@ -1250,27 +1243,28 @@ def _each(parts: list[str], *, writes: bool) -> int:
         if writes:
             write(made)
         else:
-            for each in differences(made):
-                print(each)
+            for difference in differences(made):
+                print(difference)
                 found += 1
-        said = "written" if writes else f"{found - before} differences"
-        print(f"{part}: {len(made.cases)} cases, {said} ({time.process_time() - began:.1f} s of CPU)", flush=True)
-    for each in SKIPPED:
-        print(f"skipped: {each}")
+        result = "written" if writes else f"{found - before} differences"
+        print(f"{part}: {len(made.cases)} cases, {result} ({time.process_time() - began:.1f} s of CPU)", flush=True)
     if found:
-        print(f"\n{found} differences. The docstring of tests/behaviour.py says what they mean.")
+        print(f"\n{found} differences. The docstring of tests/behaviour.py explains them.")
     return 1 if found else 0
 
 
-def _show(asked: list[str]) -> int:
-    Path(asked[0]).mkdir()
-    os.chdir(asked[0])
-    for fixed in (DEMO, SAVED):
-        shutil.copytree(fixed, fixed.name)
-    for case in PARTS[asked[0]]():
-        if not asked[1:] or case.name == asked[1]:
-            print(f"## {case.name}\n# {case.command}", *case.lines, sep="\n")
-            print("# what is said", *map(stable, case.words), "# values", *map(stable, case.values), sep="\n")
+def _show(part: str, name: str = "") -> int:
+    """Print a case, or the outcomes and texts of a rule in every case."""
+    for case in PARTS[part]():
+        whole = name in ("", case.name)
+        sections = {"lines": case.lines, "words": case.texts.words, "values": case.texts.values} if whole else {}
+        for rule, texts in case.by_rule.items():
+            if whole or rule == name:
+                sections[rule] = [*texts.words, *texts.values]
+        sections["outcomes"] = [" ".join(each) for each in case.outcomes if whole or each.rule == name]
+        for title, lines in sections.items():
+            if lines:
+                print(f"## {case.name}: {title}", *map(stable, lines), sep="\n")
     return 0
 
 
