@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ CLUSTER = ROUTER + SHOP + route("passthrough") + BACKEND + webhook("service: {na
 def test_every_source_is_registered() -> None:
     folder = Path(sources.__file__).parent
     defined = [
-        (path.stem, target.id)
+        getattr(import_module(f"{sources.__name__}.{path.stem}"), target.id)
         for path in sorted(folder.glob("[a-z]*.py"))
         for node in ast.parse(path.read_text()).body
         if isinstance(node, ast.Assign)
@@ -30,6 +31,8 @@ def test_every_source_is_registered() -> None:
         for target in node.targets
         if isinstance(target, ast.Name)
     ]
+    missing = [each.name for each in defined if each not in SOURCES]
+    assert missing == [], "add each to SOURCES in scanner/discover/sources/__init__.py"
     assert len(defined) == len(SOURCES) == len({each.name for each in SOURCES})
 
 
