@@ -22,8 +22,7 @@ from scanner.saved_scan import Rejudged, SavedScanWriter, load_head, outlook, re
 from scanner.tls.codepoints import TLS12, TLS13
 from scanner.values import replace
 from tests.expect.stories import snapshot_of
-from tests.judge.cases import CONFORMING, ENDPOINT, PROFILE, TLS12_SUITES, all_suites, answers
-from tests.judge.test_network_policy import WEB
+from tests.judge.cases import CONFORMING, ENDPOINT, PROFILE, TLS12_SUITES, WEB, all_suites, answers
 
 CBC, RSA_CBC = 0xC013, 0x002F
 ACCEPTS_CBC = replace(

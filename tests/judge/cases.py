@@ -11,6 +11,7 @@ from hashlib import sha256
 from typing import Any
 
 from scanner.judge import rule
+from scanner.kube.objects import Reference
 from scanner.kube.tls_profile import Profile
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Because, Expectation
@@ -46,6 +47,14 @@ ENDPOINT = Endpoint(
     host="a.example",
     owner=Owner(kind="Target", name="a.example:443"),
 )
+
+WEB = replace(
+    ENDPOINT,
+    port=8443,
+    pod=Reference(kind="Pod", namespace="shop", name="web-1"),
+    labels=(("app", "web"), ("tier", "front")),
+)
+"""A pod."""
 
 LEAF = CertificateFacts(
     der=b"leaf",

@@ -16,6 +16,8 @@ from scanner.values import replace
 from tests.certs import Authority, Credential, not_a_certificate, private_key, weakly_signed
 from tests.judge.cases import LEAF, NOW, case, finding
 
+pytestmark = pytest.mark.crypto
+
 NAMES = ("a.example",)
 
 

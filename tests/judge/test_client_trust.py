@@ -12,6 +12,8 @@ from scanner.values import replace
 from tests.certs import Authority
 from tests.judge.cases import NOW, case, finding, findings
 
+pytestmark = pytest.mark.crypto
+
 ROOT, OTHER = Authority("Root", now=NOW), Authority("Other", now=NOW)
 LEAF = parse_certificate(ROOT.leaf(names=("hook.shop.svc",)).der)
 HOOK = Client(

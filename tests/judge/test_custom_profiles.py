@@ -1,13 +1,18 @@
-"""Custom profiles: named, and a failure only where a reader does not take them."""
+"""Custom profiles, unknown values of tlsAdherence, and overrides of the policy file."""
 
 from __future__ import annotations
 
-from scanner.judge.custom_profiles import CUSTOM, custom_findings
+import pytest
+
+from scanner.judge import SCAN_RULES, judge
+from scanner.judge.custom_profiles import CUSTOM, UNKNOWN_ADHERENCE, adherence_findings, custom_findings
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Reference
 from scanner.kube.tls_profile import CustomUse, Declared
+from scanner.model.expectation import Because, UnknownAdherence
+from scanner.model.observation import Reach
 from scanner.values import replace
-from tests.judge.cases import PROFILE
+from tests.judge.cases import BECAUSE_OBJECT, PROFILE, case, finding, findings
 
 TAKEN = Declared(said="Custom", profile=replace(PROFILE, notes=("a note",)), remarks=("drops DHE",), custom=True)
 USE = CustomUse(
@@ -18,22 +23,75 @@ USE = CustomUse(
 
 
 def test_it_is_named_with_what_is_taken_of_it_and_fails_nothing() -> None:
-    (finding,) = custom_findings([USE])
-    assert (finding.rule, finding.severity, finding.status) == (CUSTOM.id, "info", "informational")
-    assert finding.observed[0].startswith("library-go: TLSv1.2 or later with TLS_")
-    assert finding.evidence == ("library-go: drops DHE", "library-go: a note")
-    assert finding.about == "APIServer/cluster spec.tlsSecurityProfile.custom"
+    (found,) = custom_findings([USE])
+    assert (found.rule, found.severity, found.status) == (CUSTOM.id, "info", "informational")
+    assert found.observed[0].startswith("library-go: TLSv1.2 or later with TLS_")
+    assert found.evidence == ("library-go: drops DHE", "library-go: a note")
+    assert found.about == "APIServer/cluster spec.tlsSecurityProfile.custom"
 
 
 def test_a_reader_that_does_not_take_it_is_a_violation() -> None:
     refusing = replace(TAKEN, profile=None, refused="no TLS 1.3 suite is listed")
-    (finding,) = custom_findings([replace(USE, readings=(*USE.readings, ("the ingress operator", refusing)))])
-    assert (finding.severity, finding.status) == ("medium", "violation")
-    assert "the ingress operator rejects: no TLS 1.3 suite is listed" in finding.message
-    assert finding.fix is not None
+    (found,) = custom_findings([replace(USE, readings=(*USE.readings, ("the ingress operator", refusing)))])
+    assert (found.severity, found.status) == ("medium", "violation")
+    assert "the ingress operator rejects: no TLS 1.3 suite is listed" in found.message
+    assert found.fix is not None
 
 
 def test_what_nobody_can_tell_is_said() -> None:
     unknown = replace(TAKEN, profile=Unknown("the release is not known"))
-    (finding,) = custom_findings([replace(USE, readings=(("library-go", unknown),))])
-    assert finding.observed == ("library-go: the release is not known",)
+    (found,) = custom_findings([replace(USE, readings=(("library-go", unknown),))])
+    assert found.observed == ("library-go: the release is not known",)
+
+
+VALUE = UnknownAdherence(
+    source="APIServer/cluster", field="spec.tlsAdherence", said="'Strct', unknown, which means S", known=("S", "L")
+)
+
+
+def test_it_is_low_and_a_violation_and_says_what_to_write() -> None:
+    (found,) = adherence_findings([VALUE])
+    assert (found.rule, found.severity, found.verdict, found.status) == (
+        "adherence-unknown",
+        "low",
+        "fail",
+        "violation",
+    )
+    assert found.about == "APIServer/cluster spec.tlsAdherence"
+    assert found.fix == "set APIServer/cluster spec.tlsAdherence to S or L"
+    assert "'Strct'" in found.observed[0]
+
+
+def test_it_is_registered() -> None:
+    assert UNKNOWN_ADHERENCE in SCAN_RULES
+
+
+def test_where_nothing_is_unknown_nothing_is_found() -> None:
+    assert list(adherence_findings([])) == []
+
+
+OVERRIDE = Because(source="adhere.yaml:7:5", field="overrides", said="old: its clients are old", decides=True)
+
+
+@pytest.mark.parametrize(
+    ("role", "what"),
+    [("metrics", "a metrics listener"), ("webhook", "a webhook listener"), ("api", "an aggregated API")],
+)
+def test_an_override_there_is_a_finding_justified_or_not(role: str, what: str) -> None:
+    told = case(expectation={"overridden": role, "because": (BECAUSE_OBJECT, OVERRIDE)})
+    found = finding("policy-override", told)
+    assert (found.verdict, found.status, found.severity) == ("fail", "violation", "low")
+    assert found.message == f"the policy file overrides the cluster's profile for {what}"
+    assert found.observed == ("adhere.yaml:7:5: old: its clients are old",)
+    assert found.fix == f"exclude {what} from the override at adhere.yaml:7:5"
+    assert judge(told).verdict == "fail"
+
+
+@pytest.mark.parametrize("reach", [Reach.PLAINTEXT, Reach.CLOSED])
+def test_what_speaks_no_tls_has_no_profile_to_deviate_from(reach: Reach) -> None:
+    told = case(expectation={"overridden": "metrics", "because": (OVERRIDE,)}, observation={"reach": reach})
+    assert findings("policy-override", told) == []
+
+
+def test_without_one_nothing_is_said() -> None:
+    assert findings("policy-override", case()) == []

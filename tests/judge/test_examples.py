@@ -22,6 +22,8 @@ from tests.judge.cases import ISSUER, finding
 from tests.judge.examples import WORDS, case_of, certificate
 from tests.lint.examples import examples, linted
 
+pytestmark = pytest.mark.crypto
+
 EACH = pytest.mark.parametrize("rule", [*RULES, *DEEP_RULES], ids=lambda rule: rule.id)
 
 SILENT = ("tls-withheld", "backend-fail-open", "policy-override")

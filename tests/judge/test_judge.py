@@ -64,6 +64,7 @@ def test_what_does_not_bind_fails_under_another_status(binding: Binding, status:
 GATEWAY = Reference(kind="Gateway", name="front", namespace="shop")
 
 
+@pytest.mark.crypto
 @pytest.mark.parametrize(("subject", "status"), [(GATEWAY, "violation"), (None, "readiness")])
 @pytest.mark.parametrize(
     "certificate",

@@ -15,14 +15,7 @@ from scanner.kube.objects import KubeObject, Reference
 from scanner.model.endpoint import Endpoint
 from scanner.model.observation import Reach
 from scanner.values import replace
-from tests.judge.cases import ENDPOINT, case
-
-WEB = replace(
-    ENDPOINT,
-    port=8443,
-    pod=Reference(kind="Pod", namespace="shop", name="web-1"),
-    labels=(("app", "web"), ("tier", "front")),
-)
+from tests.judge.cases import WEB, case
 
 
 def policy(spec: object, name: str = "p", namespace: str = "shop") -> KubeObject:

@@ -10,6 +10,8 @@ from scanner.judge.chain import MOST, by_subject, route
 from tests.certs import Authority, slow_to_verify
 from tests.judge.cases import NOW
 
+pytestmark = pytest.mark.crypto
+
 NAMES = ("a.example",)
 
 
