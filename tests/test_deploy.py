@@ -164,7 +164,9 @@ def test_the_role_of_a_component_is_what_the_program_adds(name: str) -> None:
         for more in ((), ("--with", ROLES[name]))
     )
     added = [each for each in both if each not in base]
-    assert (DEPLOY / f"components/{name}/rbac.yaml").read_text() == "".join(f"---\n{each}" for each in added)
+    assert (DEPLOY / f"components/{name}/rbac.yaml").read_text() == "".join(f"---\n{each}" for each in added), (
+        f"deploy/kustomize/components/{name}/rbac.yaml: the documents that --with {ROLES[name]} adds"
+    )
     role, binding = manifests(f"components/{name}/rbac.yaml")
     assert binding["roleRef"]["name"] == role["metadata"]["name"]
 
@@ -462,7 +464,9 @@ def test_the_chart_has_the_version_and_the_roles_of_the_program() -> None:
     assert (chart["version"], chart["appVersion"]) == (__version__, __version__)
     options = ["--with", ",".join(ROLES.values()), "--service-account", "adhere/adhere"]
     done = CliRunner().invoke(adhere, ["rbac", *options])
-    assert (CHART / "files/rbac.yaml").read_text() == done.output
+    assert (CHART / "files/rbac.yaml").read_text() == done.output, (
+        f"renew it: adhere rbac {' '.join(options)} >deploy/helm/adhere/files/rbac.yaml"
+    )
 
 
 @pytest.mark.parametrize("name", ["dashboard.json", "prometheusrule.yaml", "servicemonitor.yaml"])

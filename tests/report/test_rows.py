@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
+from typing import get_args
 
 import pytest
 
 from scanner.kube.maybe import Unknown
+from scanner.model.endpoint import Origin, Role
 from scanner.model.observation import Answers, Observation, Reach
 from scanner.model.report import EndpointRow
-from scanner.report.rows import certificate_row, endpoint_row, timestamp
+from scanner.report.rows import _FORMS, certificate_row, endpoint_row, origin_text, timestamp
 from scanner.tls.certificate import CertificateFacts
 from scanner.values import replace
 from tests.report import samples
@@ -39,6 +41,11 @@ def test_a_complete_observation() -> None:
     }
     assert observed["connections"] == 8
     assert observed["attempts"][0] == "control: hello (2 ms)"
+
+
+def test_each_role_of_an_origin_has_a_text() -> None:
+    texts = {role: origin_text(Origin(role=role)) for role in _FORMS}
+    assert set(get_args(Role)) == set(texts), "add the role to _FORMS in scanner/report/rows.py"
 
 
 def test_versions_are_accepted_refused_or_not_known() -> None:
