@@ -17,21 +17,21 @@ from scanner.values import replace
 from tests.expect.declared_objects import made
 from tests.expect.stories import endpoint, snapshot_of
 
-CENTRAL = "Deployment/stackrox/central:8443"
-API_VERSION = "platform.stackrox.io/v1alpha1"
+CENTRAL = "Deployment/made-up/central:8443"
+API_VERSION = "platform.made-up.io/v1alpha1"
 
 
 def version(**metadata: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
-    owned = [{"name": "centrals.platform.stackrox.io", "kind": "Central", "version": "v1alpha1"}]
+    owned = [{"name": "centrals.platform.made-up.io", "kind": "Central", "version": "v1alpha1"}]
     spec = {"customresourcedefinitions": {"owned": owned}}
-    return made("ClusterServiceVersion", "operators", "rhacs-operator.v4", "operators.coreos.com/v1alpha1",
+    return made("ClusterServiceVersion", "operators", "made-up-operator.v4", "operators.coreos.com/v1alpha1",
                 metadata=metadata, spec=spec)  # fmt: skip
 
 
 def owned(kind: str, name: str, by: str = "Central", api_version: str = API_VERSION) -> dict[str, Any]:
-    owners = [{"apiVersion": api_version, "kind": by, "name": "stackrox-central", "controller": True}]
+    owners = [{"apiVersion": api_version, "kind": by, "name": "made-up-central", "controller": True}]
     group = {"Deployment": "apps/v1"}.get(kind, "v1")
-    return made(kind, "stackrox", name, group, metadata={"ownerReferences": owners})
+    return made(kind, "made-up", name, group, metadata={"ownerReferences": owners})
 
 
 def owes(where: Endpoint, *objects: dict[str, Any], distribution: str = "openshift") -> Expectation:
@@ -40,21 +40,21 @@ def owes(where: Endpoint, *objects: dict[str, Any], distribution: str = "openshi
 
 
 def at(name: str = CENTRAL) -> Endpoint:
-    pod = Reference(kind="Pod", name="central-1", namespace="stackrox")
-    return replace(endpoint(name, {}), pod=pod, aliases=("central.stackrox.svc:443", "172.30.0.4:443"))
+    pod = Reference(kind="Pod", name="central-1", namespace="made-up")
+    return replace(endpoint(name, {}), pod=pod, aliases=("central.made-up.svc:443", "172.30.0.4:443"))
 
 
 @pytest.mark.parametrize("kind", ["Pod", "Service", "Deployment"])
 def test_what_an_object_of_a_layered_product_owns_is_layered(kind: str) -> None:
     found = owes(at(), version(), owned(kind, "central-1" if kind == "Pod" else "central"))
     assert found.standing == "layered"
-    said = f"owns the kind of Central/stackrox-central, which owns {kind}/stackrox/central"
+    said = f"owns the kind of Central/made-up-central, which owns {kind}/made-up/central"
     (because,) = [each for each in found.because if each.field == "spec.customresourcedefinitions.owned"]
-    assert because.source == "ClusterServiceVersion/operators/rhacs-operator.v4"
+    assert because.source == "ClusterServiceVersion/operators/made-up-operator.v4"
     assert because.said.startswith(said)
 
 
-@pytest.mark.parametrize(("labels", "standing"), [({"olm.owner": "rhacs"}, "layered"), ({"olm": "rhacs"}, "user")])
+@pytest.mark.parametrize(("labels", "standing"), [({"olm.owner": "made-up"}, "layered"), ({"olm": "made-up"}, "user")])
 def test_what_olm_labels_is_layered(labels: dict[str, str], standing: str) -> None:
     assert owes(replace(at(), labels=tuple(labels.items()))).standing == standing
 
@@ -73,7 +73,7 @@ def test_anything_else_stays_a_users(objects: tuple[dict[str, Any], ...]) -> Non
     assert owes(at(), *objects).standing == "user"
 
 
-WORKLOAD = made("Deployment", "stackrox", "central", "apps/v1")
+WORKLOAD = made("Deployment", "made-up", "central", "apps/v1")
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ WORKLOAD = made("Deployment", "stackrox", "central", "apps/v1")
         ((version(), WORKLOAD), CENTRAL, None),  # nobody's
         ((), CENTRAL, None),  # there are no layered products
         ((version(), owned("Service", "central")), CENTRAL, None),  # another object knows
-        ((version(),), "Service/stackrox/central:8443", None),
+        ((version(),), "Service/made-up/central:8443", None),
     ],
 )
 def test_ownership_that_is_not_visible_is_said(objects: tuple[dict[str, Any], ...], name: str, why: str | None) -> None:
@@ -109,5 +109,5 @@ def test_an_operand_that_only_has_the_name_of_a_users_workload_says_nothing_of_i
     """A Service of that name counts where it leads there, or where nothing but the Service is known."""
     apart = replace(at(), aliases=())
     assert owes(apart, version(), owned("Service", "central")).standing == "user"
-    alone = endpoint("Service/stackrox/central:8443", {})
+    alone = endpoint("Service/made-up/central:8443", {})
     assert owes(alone, version(), owned("Service", "central")).standing == "layered"
