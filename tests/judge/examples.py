@@ -63,7 +63,7 @@ def case_of(text: str) -> Case:
     observed = {word: value for each in documents if "kind" not in each for word, value in each.items()}
     objects = [(each["kind"], each) for each in documents if "kind" in each]
     made = case()
-    for word, value in (*observed.items(), *objects):
+    for word, value in (*observed.items(), *objects):  # some objects are about a name that was observed
         try:
             made = _said(made, word, value)
         except Exception as error:
