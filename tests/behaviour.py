@@ -412,9 +412,9 @@ def observed(endpoint: Endpoint, question: Question) -> Observation:
     """The observation of a listener."""
     kind = character(endpoint.instance)
     if kind == "plaintext":
-        return replace(
-            cases.CONFORMING, instance=endpoint.instance, at=Clock.at, reach=Reach.PLAINTEXT, protocol="http",
-            detail="HTTP/1.1 400 Bad Request", versions=Answers(unasked="plaintext"), suites={}, groups={},
+        return Observation(
+            instance=endpoint.instance, at=Clock.at, reach=Reach.PLAINTEXT, protocol="http",
+            detail="HTTP/1.1 400 Bad Request", versions=Answers(unasked="plaintext"),
             client_certificate=Unknown("plaintext"), chain=Unknown("plaintext"),
         )  # fmt: skip
     if kind == "closed":

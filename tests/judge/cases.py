@@ -16,7 +16,7 @@ from scanner.kube.tls_profile import Profile
 from scanner.model.endpoint import Endpoint, Owner
 from scanner.model.expectation import Because, Expectation
 from scanner.model.finding import Finding
-from scanner.model.observation import Answers, Attempt, Observation, Reach
+from scanner.model.observation import Answers, Observation, Reach
 from scanner.model.rule import Case
 from scanner.model.scan_policy import Policy
 from scanner.tls.certificate import CertificateFacts
@@ -124,7 +124,6 @@ CONFORMING = Observation(
     alpn="http/1.1",
     ocsp_stapled=False,
     chain=(LEAF, ISSUER),
-    attempts=(Attempt(offer="TLS 1.3", reply="ServerHello", seconds=0.1),),
 )
 
 EMPTY: Mapping[str, str] = {
@@ -142,6 +141,7 @@ EMPTY: Mapping[str, str] = {
     "plain_port": "needs --active-http",
     "answered": "needs --active-http",
     "strays": "no other name is required",
+    "attempts": "they are counted, not judged",
     "stopped": "the scan was complete",
 }
 """Fields of ``LEAF`` and ``CONFORMING`` without a value, and why. A rule on any other field judges these samples."""
