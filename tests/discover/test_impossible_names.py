@@ -1,0 +1,73 @@
+"""Names that no API server accepts: an edited snapshot must not put them into endpoints, ids and reports."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.discover.objects import found, origins
+from tests.discover.test_called import BACKEND, webhook
+from tests.discover.test_gateways import HTTPS, gateway
+from tests.discover.test_gateways import SERVICE as BEHIND_GATEWAY
+from tests.discover.test_http_proxies import ENVOY, proxy
+from tests.discover.test_ingresses import ingress
+from tests.discover.test_monitors import TARGET
+from tests.discover.test_nodes import NODE
+from tests.discover.test_probes import static
+from tests.discover.test_routes import ROUTER, SHOP, route
+
+OWNED = """
+---
+{kind: Pod, metadata: {name: web, namespace: shop, ownerReferences: [{kind: StatefulSet, name: "owner"}]},
+ spec: {containers: [{name: c, ports: [{containerPort: 8443}]}]}, status: {podIP: 10.128.0.7}}
+"""
+SERVED = """
+---
+{kind: Service, metadata: {name: web, namespace: shop}, spec: {selector: {a: b}, clusterIP: 172.30.0.7,
+ ports: [{name: https, port: 443}]}}
+"""
+CASES = {
+    "IngressController": (ROUTER, "name: default, namespace: openshift-ingress-operator", "name"),
+    "Route": (ROUTER + SHOP + route("edge"), "name: shop, namespace: shop, labels: {team", "both"),
+    "Ingress": (ENVOY + ingress("{ip: 198.51.100.8}"), "name: shop, namespace: shop", "both"),
+    "HTTPProxy": (ENVOY + proxy("secretName: a"), "name: shop, namespace: shop", "both"),
+    "Gateway": (BEHIND_GATEWAY + gateway(HTTPS), "name: edge, namespace: infra}, spec: {listeners", "both"),
+    "Probe": (TARGET + static("https://db.shop.svc:9000"), "name: site, namespace: shop", "both"),
+    "webhook": (BACKEND + webhook("service: {namespace: guard, name: lost}"), "namespace: guard, name: lost", "both"),
+    "Service": (SERVED, "name: web, namespace: shop", "both"),
+    "Pod": (
+        OWNED.replace('ownerReferences: [{kind: StatefulSet, name: "owner"}]', ""),
+        "name: web, namespace: shop",
+        "both",
+    ),
+    "owner": (OWNED, 'kind: StatefulSet, name: "owner"', "name"),
+    "kind of the owner": (OWNED, "kind: StatefulSet", "kind"),
+    "Node": (NODE, "name: worker-0, labels", "name"),
+}
+BAD = '"im\\tpossible"'
+
+
+def shown(text: str) -> list[str]:
+    """Everything that reports have of the endpoints."""
+    return [
+        part for each in found(text).endpoints for part in (each.id, each.instance, str(each.owner), *origins(each))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "field"),
+    [
+        (kind, field)
+        for kind, (_, _, fields) in CASES.items()
+        for field in (("name", "namespace") if fields == "both" else (fields,))
+    ],
+)
+def test_an_impossible_name_is_in_no_endpoint(kind: str, field: str) -> None:
+    text, where, _ = CASES[kind]
+    assert text.count(where) == 1, "the test replaces nothing, or too much"
+    before, _, after = where.rpartition(f"{field}: ")
+    value = re.split("[,}]", after)[0]
+    spoilt = text.replace(where, f"{before}{field}: {BAD}{after.removeprefix(value)}")
+    assert not [part for part in shown(spoilt) if "\t" in part or "%09" in part]
+    assert shown(spoilt) != shown(text)
