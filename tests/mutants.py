@@ -783,6 +783,9 @@ def run(chosen: Sequence[Mutation], workers: int, kept: Path) -> list[Result]:
     """Try all, each with the quick tests, and what is left with the slow ones."""
     results: list[Result] = []
     left = list(chosen)
+    for each in chosen:  # as they are now: the copies are made once
+        naming(each.file)
+        _source(each.file)
     with (
         tempfile.TemporaryDirectory(prefix="mutants-") as parent,
         multiprocessing.get_context("fork").Pool(workers, _start, [Path(parent)]) as pool,
