@@ -51,7 +51,7 @@ ABOVE: Final[Mapping[str, tuple[str, ...]]] = {
     "discover": ("tests/expect", "tests/test_every_origin.py", "tests/test_jobs.py"),
     "kube": ("tests/expect", "tests/judge", "tests/lint/openshift"),
 }
-"""Tests of the packages that use each package, besides ``tests/test_scan.py``."""
+"""Tests of the packages that use each package, besides ``tests/test_scan.py`` and ``tests/test_numbers.py``."""
 QUICK: Final = "not slow and not browser and not e2e"
 SLOW: Final = "slow and not browser and not e2e"
 _OPTIONS: Final = (
@@ -524,7 +524,7 @@ def package_of(file: str) -> str:
 def groups(file: str) -> tuple[str, ...]:
     """The tests of its package and of those above it."""
     package = package_of(file)
-    return (f"tests/{package}", *ABOVE[package], "tests/test_scan.py")
+    return ("tests/test_numbers.py", f"tests/{package}", *ABOVE[package], "tests/test_scan.py")
 
 
 @cache

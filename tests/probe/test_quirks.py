@@ -15,9 +15,20 @@ from typing import Final
 
 import pytest
 
+from scanner.kube.maybe import Known, Unknown
 from scanner.model.observation import Answers
 from scanner.probe.session import Question
-from scanner.tls.codepoints import EXTENDED_MASTER_SECRET, SIGNATURE_ALGORITHMS, SSL2, SSL3, TLS10, TLS11, TLS12, TLS13
+from scanner.tls.codepoints import (
+    EXTENDED_MASTER_SECRET,
+    SERVER_NAME,
+    SIGNATURE_ALGORITHMS,
+    SSL2,
+    SSL3,
+    TLS10,
+    TLS11,
+    TLS12,
+    TLS13,
+)
 from scanner.tls.names import version_name
 from tests.probe.model_server import (
     DECODE_ERROR,
@@ -122,6 +133,81 @@ SERVERS: Final[Mapping[str, ModelServer]] = {
     "reads 11 curves": ModelServer(suites=OLD, curves_read=11),
     "reads 16 signature algorithms": ModelServer(suites=TODAY, groups=GROUPS, schemes_read=16),
     "strict": ModelServer(suites=TODAY, groups=GROUPS, strict=True),
+    "Camellia in SSLv3 and TLS 1.2, intolerant, and hangs": ModelServer(
+        suites={SSL2: (), SSL3: (0xC01A, 0xC0AA), TLS12: (0xC01A, 0xC0AA)},
+        groups=(0x0018, X25519, 0x001C),
+        curves={"ECDSA": X25519},
+        refusal=INSUFFICIENT_SECURITY,
+        version_refusal=RST,
+        hangs=True,
+        needs=frozenset({SIGNATURE_ALGORITHMS}),
+        tolerates=TLS12,
+        intolerance=ILLEGAL_PARAMETER,
+        hybrids_close=True,
+        curves_read=11,
+    ),
+    "SSLv3 of ECDSA, and more than 32 suites end": ModelServer(
+        suites={SSL3: (0xC02B, 0x008E, 0xC066, 0xC002, 0x000C)},
+        groups=(0x0023, 0x0015, 0x0102),
+        curves={"ECDSA": 0x0023},
+        version_refusal=HANDSHAKE_FAILURE,
+        most=32,
+        too_many=FIN,
+    ),
+    "never says no, chokes, and takes 42 suites": ModelServer(
+        suites={
+            SSL2: (),
+            TLS10: (0xCCAE, 0x009E, 0xC03B),
+            TLS11: (0x009C, 0x00AF, 0xC05A, 0xC0A5, 0xC03B, 0xC02C, 0xC0AE),
+            TLS12: (0xCCAA, 0xC013),
+        },
+        groups=(0x0013,),
+        order="client",
+        curves={"ECDSA": 0x0016},
+        refusal=SILENCE,
+        version_refusal=ILLEGAL_PARAMETER,
+        most=42,
+        too_many=FIN,
+        srp="anywhere",
+        needs=frozenset({SERVER_NAME, SIGNATURE_ALGORITHMS, EXTENDED_MASTER_SECRET}),
+        dead_ends=frozenset({0xC05A}),
+        psk_fails=True,
+        chokes=frozenset({0x11E9, 0x11EE}),
+        hybrids_close=True,
+        curves_read=11,
+        schemes_read=16,
+    ),
+    "a PSK suite in TLS 1.0 alone, and chokes on a group": ModelServer(
+        suites={SSL2: (), TLS10: (0xC035,), TLS12: (), TLS13: (0x006E, 0x006F)},
+        groups=(0x0202, 0x0102, 0x0014),
+        version_refusal=HANDSHAKE_FAILURE,
+        intolerance=HANDSHAKE_FAILURE,
+        chokes=frozenset({0x0001}),
+        finite_fields=True,
+    ),
+    "TLS 1.0 that takes 32 suites and chokes on groups": ModelServer(
+        suites={SSL2: (), TLS10: (0x000A,)},
+        groups=(0x11EE, 0x0018, 0x000C, 0x0202, 0x0022, 0x0104),
+        refusal=PROTOCOL_VERSION,
+        version_refusal=HANDSHAKE_FAILURE,
+        most=32,
+        tolerates=TLS12,
+        chokes=frozenset({0x0001, 0x0003}),
+        schemes_read=16,
+    ),
+    "TLS 1.0 that resets, by names of suites, in 456 bytes": ModelServer(
+        suites={TLS10: (0x0033, 0xCCA9, 0xC009)},
+        groups=(0x0202, 0x0016, 0x0013, 0x0019, 0x11E9, X25519),
+        curves={"ECDSA": 0x0019},
+        refusal=RST,
+        version_refusal=RST,
+        longest=456,
+        named=frozenset({0x0063, 0xC023, 0xCCA9, 0xC009, 0x0033, 0x0015}),
+        psk_fails=True,
+        hybrids_close=True,
+        curves_read=11,
+        strict=True,
+    ),
     "every second connection fails": ModelServer(
         suites=TODAY, groups=GROUPS, alternates="even", accident=ILLEGAL_PARAMETER
     ),
@@ -141,8 +227,14 @@ def concluded(name: str, question: str) -> Iterator[str]:
     size = sum(handshake_bytes(offer, server.name) for offer, _ in asked.asked if offer.version != SSL2)
     yield f"{name}: {question} in {asked.connections} hellos of {size} bytes"
     yield f"  versions: {_answers(seen.versions, version_name)}"
+    if seen.preference:
+        yield f"  order: {', '.join(f'{version_name(v)} {_order(each)}' for v, each in seen.preference.items())}"
     for what, found in (("suites", seen.suites), ("groups", seen.groups)):
         yield from (f"  {version_name(version)} {what}: {_answers(each, _code)}" for version, each in found.items())
+
+
+def _order(preference: Known[str]) -> str:
+    return f"unknown ({preference.reason})" if isinstance(preference, Unknown) else f"the {preference}'s"
 
 
 def _code(code: int) -> str:
