@@ -215,3 +215,11 @@ def test_a_well_known_name_means_the_secret_in_its_own_namespace() -> None:
     wanted = f"Secret/openshift-kube-apiserver/{name} data[tls.crt]"
     assert wanted in [each.place for each in stored.leaves]
     assert not any(name in each for each in stored.unread)
+
+
+def test_the_default_certificate_of_a_router_is_that_of_no_other_listener() -> None:
+    """The only IngressController of a cluster is nothing to a workload that clients reach without a Route."""
+    objects = controller(), secret("openshift-ingress", DEFAULT)
+    assert places(found("Deployment/openshift-ingress/router-default:443", *objects, said={"segment": "Frontend"}))
+    assert found("Deployment/shop/web:8443", *objects, said={"segment": "Frontend"}) is None
+    assert found("Deployment/shop/web:8443", *objects) is None

@@ -333,3 +333,18 @@ def test_a_key_that_nobody_knows_the_requirement_of_says_why() -> None:
     (finding,) = judged(RSA, NAME, config=config)
     assert (finding.verdict, finding.status) == ("inconclusive", "not-tested")
     assert "it is unknown whether that is correct: PKI/cluster: 403 Forbidden" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("facts", "name", "severity", "is_fixed"),
+    [
+        (replace(RSA, not_before=LATER), NAME, KEY.severity, True),
+        (RSA, replace(NAME, rotates="never"), "low", True),
+        (RSA, NAME, KEY.severity, False),  # the operator renews it by itself
+    ],
+)
+def test_a_fix_is_named_where_somebody_has_to_act(
+    facts: CertificateFacts, name: WellKnown, severity: str, *, is_fixed: bool
+) -> None:
+    (finding,) = judged(facts, name)
+    assert (finding.severity, bool(finding.fix)) == (severity, is_fixed)
