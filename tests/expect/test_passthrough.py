@@ -289,7 +289,7 @@ def test_only_a_passthrough_route_or_proxy_passes_on() -> None:
 def test_the_own_profile_of_the_passing_listener_is_named_as_overridden() -> None:
     """The reader sees which object to edit, and that the profile of the router has no effect."""
     found, (near, *_) = expectations("Passthrough", WEB)
-    steps = [each for each in found.of(near).because if each.overridden]
-    assert [(each.source, each.overridden) for each in steps] == [
+    steps = [each for each in found.of(near).because if each.beat]
+    assert [(each.source, each.beat) for each in steps] == [
         ("TLSRoute/shop/web", "the profile of proxy itself: mozilla/5.8/intermediate, not-enforced"),
     ]
