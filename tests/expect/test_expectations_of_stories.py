@@ -1,0 +1,70 @@
+"""Everything that the endpoints of all stories are expected to do, with each step of the reasoning.
+
+``tests/golden/expectations.txt`` has what ``expected.yaml`` of a story leaves out: the objects that were consulted,
+what each overrode, who sets the value, and the other names and neighbours to ask for. After a change that is meant:
+``ADHERE_GOLDEN=write .venv/bin/pytest tests/expect/test_expectations_of_stories.py``; then read the difference.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from scanner.kube.maybe import Unknown
+from scanner.kube.tls_profile import Profile
+from scanner.model.expectation import Expectation
+from tests.expect import stories
+
+GOLDEN: Final = Path(__file__).parents[1] / "golden" / "expectations.txt"
+
+
+def brief(value: object) -> str:
+    if isinstance(value, Profile):
+        return value.name
+    if isinstance(value, Unknown):
+        return f"unknown, {value.reason}"
+    if isinstance(value, msgspec.Struct):
+        return "(" + ", ".join(f"{name}={brief(each)}" for name, each in changed(value)) + ")"
+    if isinstance(value, tuple | list):
+        return ", ".join(map(brief, value[:6]))
+    if isinstance(value, frozenset | set):
+        return ", ".join(sorted(map(brief, value)))
+    if isinstance(value, Mapping):
+        return ", ".join(f"{brief(key)}: {brief(each)}" for key, each in value.items())
+    return str(value)
+
+
+def changed(value: msgspec.Struct) -> Iterator[tuple[str, object]]:
+    """The fields that differ from their default."""
+    for field in msgspec.structs.fields(value):
+        found = getattr(value, field.name)
+        if field.default is msgspec.NODEFAULT or found != field.default:
+            yield field.name, found
+
+
+def described(expectation: Expectation) -> Iterator[str]:
+    for name, value in changed(expectation):
+        if name == "because":
+            for each in expectation.because:
+                over = f" over {each.beat}" if each.beat else ""
+                yield f"    {'* ' if each.decides else ''}{each.source} {each.field}{over}"
+        elif value not in (None, (), "", False):
+            yield f"  {name}: {brief(value)[:300]}"
+
+
+def test_these_are_the_expectations_and_their_reasons() -> None:
+    lines = []
+    for name in stories.names():
+        story, alike = stories.load(name), dict[tuple[str, ...], list[str]]()
+        for endpoint in story.endpoints:
+            alike.setdefault(tuple(described(story.owed(endpoint))), []).append(endpoint)
+        for text, endpoints in alike.items():
+            lines += [*(f"{name}, {each}" for each in endpoints), *text]
+    found = "\n".join(lines) + "\n"
+    if os.environ.get("ADHERE_GOLDEN") == "write":
+        GOLDEN.write_text(found)
+    assert found == GOLDEN.read_text()
