@@ -794,15 +794,15 @@ def run(chosen: Sequence[Mutation], workers: int, kept: Path) -> list[Result]:
             costs = _measured(pool, left, lane, kept)
             works = [(each, lane, kept, _most(each.file, costs)) for each in left]
             left = []
-            for each in pool.imap_unordered(_try, works):
-                if each.state == "alive" and lane == QUICK:
-                    left.append(each.mutation)
+            for result in pool.imap_unordered(_try, works):
+                if result.state == "alive" and lane == QUICK:
+                    left.append(result.mutation)
                 else:
-                    results.append(each)
-                if each.state == "alive":
-                    _show(f"{described(each.mutation)}\n  alive after {each.by} ({lane.partition(' and')[0]})")
+                    results.append(result)
+                if result.state == "alive":
+                    _show(f"{described(result.mutation)}\n  alive after {result.by} ({lane.partition(' and')[0]})")
                 else:
-                    _show(f"{each.mutation.file}:{each.mutation.line} {each.state} by {each.by}")
+                    _show(f"{result.mutation.file}:{result.mutation.line} {result.state} by {result.by}")
     return results
 
 

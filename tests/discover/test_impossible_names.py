@@ -71,3 +71,11 @@ def test_an_impossible_name_is_in_no_endpoint(kind: str, field: str) -> None:
     spoilt = text.replace(where, f"{before}{field}: {BAD}{after.removeprefix(value)}")
     assert not [part for part in shown(spoilt) if "\t" in part or "%09" in part]
     assert shown(spoilt) != shown(text)
+
+
+@pytest.mark.parametrize("kind", [kind for kind, (_, where, _) in CASES.items() if ", namespace: " in where])
+def test_an_object_without_a_namespace_stops_nothing(kind: str) -> None:
+    """The API has none, but an edited snapshot may: the other listeners must be found all the same."""
+    text, where, _ = CASES[kind]
+    spoilt = text.replace(where, re.sub(r", namespace: [a-z-]+", "", where)) + OWNED
+    assert "StatefulSet/shop/owner:8443" in [each.id for each in found(spoilt).endpoints]
