@@ -70,8 +70,7 @@ class EndpointBuilder:
                 also.setdefault(name, MergedClaims(certainty="declared", origins=[origin]))
         soft = listener.soft[2] if listener.soft and not only and not listener.bare else None
         for address in addresses:
-            if only:
-                yield from (self._endpoint(address, name, merged) for name, merged in only.items())
+            yield from (self._endpoint(address, name, merged) for name, merged in only.items())
             if listener.unnamed and (not only or listener.bare):
                 yield self._endpoint(address, soft, listener.unnamed)
         yield from (self._endpoint(self._primary(addresses), name, each) for name, each in also.items() if name != soft)

@@ -266,10 +266,8 @@ def _comes_first(held: HeldCertificate, classified: Classified, entry: Entry) ->
     )
 
 
-def _weight(classified: Classified) -> int:
-    if classified.names:
-        return 3
-    return 1 if classified.governed is None else 2
+def _weight(classified: Classified) -> tuple[bool, bool]:
+    return bool(classified.names), classified.governed is not None
 
 
 def _because(finding: Finding, step: Because | None) -> Finding:

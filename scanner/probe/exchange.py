@@ -190,7 +190,7 @@ class Timer:
         try:
             await work
         except trio.Cancelled as cancelled:
-            if not self._scope.cancel_called or not self._renew(cancelled):
+            if not self._renew(cancelled):
                 raise
             return False
         return True

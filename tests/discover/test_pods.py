@@ -249,3 +249,18 @@ def test_a_name_that_the_catalogue_knows_is_asked_beside_the_listener_itself() -
     endpoints = by_id(found(text, Catalogue(listeners=(known,))))
     assert set(endpoints) == {"Pod/shop/web:9000", "Pod/shop/web:9000#x.example"}
     assert origins(endpoints["Pod/shop/web:9000#x.example"]) == [origin_text(Origin(role="catalogue", part="x y"))]
+
+
+@pytest.mark.parametrize(("source", "owner"), [("", "Pod/shop/web-worker-0"), ("file", "StaticPod/shop/web")])
+def test_only_a_static_pod_has_the_name_of_its_node_at_its_end(source: str, owner: str) -> None:
+    """A user's pod may be called the same; without its end it would be another listener."""
+    annotations = f"annotations: {{kubernetes.io/config.mirror: {source}}}" if source else ""
+    text = f"""
+---
+{{kind: Node, metadata: {{name: worker-0}}}}
+---
+{{kind: Pod, metadata: {{name: web-worker-0, namespace: shop, {annotations}}},
+  spec: {{nodeName: worker-0, containers: [{{name: c, ports: [{{containerPort: 8443}}]}}]}},
+  status: {{podIP: 10.128.0.7}}}}
+"""
+    assert [each.id for each in found(text).endpoints if each.port == 8443] == [f"{owner}:8443"]

@@ -153,10 +153,16 @@ def root(*conditions: dict[str, Any], name: str = "part") -> dict[str, Any]:
         ((root(), part("part", {})), "redirect", "/", False),
         ((root(), part("part", includes=[{"name": "deep"}]), part("deep", INCLUDED)), "served", "/open", False),
         ((root(), part("part", includes=[{"name": "part"}])), "redirect", "/", False),
+        (
+            (root(), part("part", includes=[{"name": "b"}]), part("b", includes=[{"name": "part"}])),
+            "redirect",
+            "/",
+            False,
+        ),
         ((root(), part("part", INCLUDED, virtualhost={"fqdn": "b.example"})), "redirect", "/", False),
         ((root(name="nobody"), part("part", INCLUDED)), "redirect", "/", False),
     ],
-    ids=["whole", "path", "header", "not permitted", "deep", "circle", "another root", "not there"],
+    ids=["whole", "path", "header", "not permitted", "deep", "circle", "circle of two", "another root", "not there"],
 )
 def test_an_httpproxy_permits_what_those_permit_that_it_includes(
     objects: tuple[dict[str, Any], ...], owed: str, path: str, conditional: bool

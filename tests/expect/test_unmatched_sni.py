@@ -113,3 +113,23 @@ def test_of_an_unknown_router_every_admission_counts() -> None:
     both["status"]["ingress"].append({**both["status"]["ingress"][0], "routerName": "other"})
     (name,) = names(f"Router/unknown:443#{HOST}", controller(), both, subject="Route/shop/any", component="router")
     assert (name.name, name.owed) == ("adhere-probe.shop.example", "same")
+
+
+@pytest.mark.parametrize(
+    ("admitted", "host", "asked"),
+    [
+        ("False", HOST, [(HOST, "default")]),
+        ("True", HOST, []),
+        ("", HOST, []),  # no router has looked at it yet
+        ("False", "no name", []),
+        ("", "no name", []),
+    ],
+)
+def test_the_router_is_asked_for_the_hosts_that_it_did_not_admit(
+    admitted: str, host: str, asked: list[tuple[str, str]]
+) -> None:
+    rejected = route(host=host, admitted=admitted)
+    if not admitted:
+        rejected["status"]["ingress"][0]["conditions"] = []
+    found = names(ROUTER, controller(), rejected)
+    assert [(each.name, each.owed) for each in found if each.name != NO_SUCH_NAME] == asked
