@@ -7,15 +7,10 @@ import re
 import pytest
 
 from tests.discover.objects import found, origins
-from tests.discover.test_called import BACKEND, webhook
-from tests.discover.test_gateways import HTTPS, gateway
-from tests.discover.test_gateways import SERVICE as BEHIND_GATEWAY
-from tests.discover.test_http_proxies import ENVOY, proxy
-from tests.discover.test_ingresses import ingress
-from tests.discover.test_monitors import TARGET
-from tests.discover.test_nodes import NODE
-from tests.discover.test_probes import static
-from tests.discover.test_routes import ROUTER, SHOP, route
+from tests.discover.gateways import HTTPS, gateway
+from tests.discover.gateways import SERVICE as BEHIND_GATEWAY
+from tests.discover.probes import static
+from tests.discover.samples import BACKEND, ENVOY, NODE, ROUTER, SHOP, TARGET, ingress, proxy, route, webhook
 
 OWNED = """
 ---
