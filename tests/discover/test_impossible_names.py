@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from tests.discover.objects import found, origins
 from tests.discover.gateways import HTTPS, gateway
 from tests.discover.gateways import SERVICE as BEHIND_GATEWAY
+from tests.discover.objects import found, origins
 from tests.discover.probes import static
 from tests.discover.samples import BACKEND, ENVOY, NODE, ROUTER, SHOP, TARGET, ingress, proxy, route, webhook
 
