@@ -74,7 +74,7 @@ e2e-setup: setup
 	$(RUN)/python -m tests.e2e.assets
 
 e2e: e2e-setup
-	$(RUN)/pytest -m e2e tests/e2e
+	$(RUN)/pytest -n $(WORKERS) --dist loadfile -m e2e $(or $(T),tests/e2e)
 
 # Run it after a change of a pin in tests/e2e/crds or tests/e2e/servers; `make e2e` fails if the files differ.
 schemas: setup
