@@ -71,17 +71,17 @@ def live_demo(shared: Shared) -> LiveDemo:
 
 def _run(directory: Path, process: int) -> None:
     """Return, or fail, when the cluster is ready. A child keeps it: no worker takes it away from the others."""
-    ready, tell = os.pipe()
+    ready, started = os.pipe()
     if os.fork():
-        os.close(tell)
+        os.close(started)
         sys.exit(os.read(ready, 1) != b"1")
     os.setsid()
     ends = os.pidfd_open(process)
     with serving(demo_cluster) as cluster:
         cluster.kubeconfig(directory / "kubeconfig")
         (directory / "listeners.json").write_bytes(msgspec.json.encode((cluster.listeners, cluster.not_scanned)))
-        os.write(tell, b"1")
-        os.close(tell)
+        os.write(started, b"1")
+        os.close(started)
         select.select([ends], [], [])
 
 
