@@ -10,11 +10,11 @@ from __future__ import annotations
 import fcntl
 import os
 import select
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 import msgspec
@@ -32,16 +32,18 @@ class Shared:
     """Runs as long as the tests: pytest itself, and not one of its workers."""
 
     def once(self, name: str, make: Callable[[Path], object]) -> Path:
-        """The directory NAME, which ``make`` fills in the first process that needs it; the others wait for that."""
-        directory, made = self.directory / name, self.directory / f"{name}.made"
+        """The directory that ``make`` fills in the first process that needs it; the others wait for that."""
+        made = self.directory / name
         with (self.directory / f"{name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not made.exists():
-                shutil.rmtree(directory, ignore_errors=True)  # what a worker left that was killed
+                # Each time another one: what a worker started that was killed may still write into the last.
+                tries = (self.directory / f"{name}.{number}" for number in count())
+                directory = next(each for each in tries if not each.exists())
                 directory.mkdir()
                 make(directory)
-                made.touch()
-        return directory
+                made.symlink_to(directory.name)
+        return self.directory / made.readlink()
 
 
 @dataclass(frozen=True, slots=True)
