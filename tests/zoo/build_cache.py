@@ -50,8 +50,9 @@ def fill(directory: Path, build: Callable[[Path], None]) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if directory.exists():
             return
-        partial = directory.with_name(f"{directory.name}.partial")
-        shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed
+        for left in directory.parent.glob(f"{directory.name}.partial*"):
+            shutil.rmtree(left, ignore_errors=True)  # of a process that was killed; its compiler may still write there
+        partial = directory.with_name(f"{directory.name}.partial-{os.getpid()}")
         partial.mkdir()
         try:
             build(partial)

@@ -63,7 +63,7 @@ def test_a_build_that_fails_or_is_killed_leaves_nothing_to_use(source: Path) -> 
         built("program", [source], fail)
     directory = kept("program", [source])
     assert not directory.exists()
-    partial = directory.with_name(f"{directory.name}.partial")
+    partial = directory.with_name(f"{directory.name}.partial-1")
     partial.mkdir()
     (partial / "half").touch()
     built("program", [source], lambda directory: (directory / "program").touch())
