@@ -7,15 +7,11 @@ meant: ``ADHERE_GOLDEN=write .venv/bin/pytest tests/test_numbers.py``, then read
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from importlib import import_module
-from pathlib import Path
-from typing import Final
 
 from tests.mutants import ROOT, files
-
-GOLDEN: Final = Path(__file__).parent / "golden" / "numbers.txt"
+from tests.report.golden import assert_golden
 
 
 def numbers() -> Iterator[str]:
@@ -31,6 +27,4 @@ def numbers() -> Iterator[str]:
 
 def test_these_are_the_numbers() -> None:
     found = "\n".join(sorted(numbers())) + "\n"
-    if os.environ.get("ADHERE_GOLDEN") == "write":
-        GOLDEN.write_text(found)
-    assert found == GOLDEN.read_text()
+    assert_golden("numbers.txt", found)

@@ -7,10 +7,7 @@ what each overrode, who sets the value, and the other names and neighbours to as
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Final
 
 import msgspec
 
@@ -18,8 +15,7 @@ from scanner.kube.maybe import Unknown
 from scanner.kube.tls_profile import Profile
 from scanner.model.expectation import Expectation
 from tests.expect import stories
-
-GOLDEN: Final = Path(__file__).parents[1] / "golden" / "expectations.txt"
+from tests.report.golden import assert_golden
 
 
 def brief(value: object) -> str:
@@ -65,6 +61,4 @@ def test_these_are_the_expectations_and_their_reasons() -> None:
         for text, endpoints in alike.items():
             lines += [*(f"{name}, {each}" for each in endpoints), *text]
     found = "\n".join(lines) + "\n"
-    if os.environ.get("ADHERE_GOLDEN") == "write":
-        GOLDEN.write_text(found)
-    assert found == GOLDEN.read_text()
+    assert_golden("expectations.txt", found)

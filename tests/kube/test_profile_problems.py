@@ -8,9 +8,7 @@ the difference.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
 from scanner.kube.maybe import Unknown
@@ -30,8 +28,8 @@ from scanner.kube.tls_profile import (
     declared,
     problems,
 )
+from tests.report.golden import assert_golden
 
-GOLDEN: Final = Path(__file__).parents[1] / "golden" / "profile-problems.txt"
 STEPS: Final = ("spec", "tlsSecurityProfile")
 READERS: Final = {
     "library-go": LIBRARY_GO,
@@ -153,6 +151,4 @@ def _problem(each: Problem) -> str:
 
 def test_these_are_the_problems_and_what_applies() -> None:
     found = "\n".join(line for each in PROFILES for line in concluded(each)) + "\n"
-    if os.environ.get("ADHERE_GOLDEN") == "write":
-        GOLDEN.write_text(found)
-    assert found == GOLDEN.read_text()
+    assert_golden("profile-problems.txt", found)
