@@ -31,6 +31,8 @@ from scanner.model.scan_policy import Override, ScanPolicy, Selector
 from tests.certs import Authority
 from tests.expect.stories import CLUSTERS, endpoint, snapshot_of
 
+pytestmark = pytest.mark.crypto
+
 PROFILE, ADHERENCE, OBSERVED, INJECTED, REPORTED, ROLLOUT, EVENTS, SERVED = range(8)
 API = "StaticPod/openshift-kube-apiserver/kube-apiserver:6443"
 KUBELET = "Node/worker-0:10250"

@@ -240,6 +240,7 @@ def test_a_reader_that_has_seen_enough_changes_no_exit_code(tmp_path: Path) -> N
         assert running.wait(timeout=PATIENCE) == 1
 
 
+@pytest.mark.crypto
 def test_no_key_is_printed(call: Call, tmp_path: Path) -> None:
     made = Authority("Shop").leaf(names=("a.example",))
     text = made.key_pem.decode()
@@ -367,6 +368,7 @@ def test_the_demo_s_cluster(call: Call, demo: LiveDemo) -> None:
     assert [each["resource"] for each in document(answer)["unreadable"]] == ["secrets"]
 
 
+@pytest.mark.crypto
 def test_a_directory_of_manifests_as_the_cluster(call: Call, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     kept.mkdir()

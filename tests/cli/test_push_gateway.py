@@ -177,6 +177,7 @@ async def test_a_closed_port_is_an_error_with_the_address() -> None:
     assert closed.url in caught.value.message
 
 
+@pytest.mark.crypto
 async def test_tls_is_verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     authority = Authority("pushgateway")
     credential = authority.leaf(names=("127.0.0.1",))

@@ -298,7 +298,7 @@ async def test_the_first_error_is_raised(tmp_path: Path) -> None:
 
 
 async def test_a_stop_ends_a_cycle_at_once(tmp_path: Path) -> None:
-    with filtered_port() as (_, port), trio.fail_after(PATIENCE):
+    with filtered_port() as (_, port), trio.fail_after(30):
         made = Cluster([], ports=[port])
         made.limits = Limits(timeout=PATIENCE, deadline=PATIENCE)
         cycles = Cycles(made.prepare, made.publish, tmp_path)

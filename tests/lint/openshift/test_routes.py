@@ -152,6 +152,7 @@ def test_cert_manager_is_named_in_the_fix(tmp_path: Path) -> None:
     assert all(fix and fix.startswith("Certificate/shop/c (cert-manager writes Secret/shop/web)") for fix in fixes)
 
 
+@pytest.mark.crypto
 def test_what_the_router_takes_of_nobody(tmp_path: Path) -> None:
     edwards = authority().leaf(names=("web.shop.example",), key="ed25519")
     weak = weakly_signed(Authority("rsa", key="rsa2048"), names=("web.shop.example",))
@@ -184,6 +185,7 @@ def test_what_the_router_takes_in_no_key(tmp_path: Path) -> None:
             assert all(part in message for (_, _, message), part in zip(found, expected, strict=True))
 
 
+@pytest.mark.crypto
 def test_what_the_router_takes_in_no_ca(tmp_path: Path) -> None:
     made = authority().leaf(names=("web.shop.example",))
     pair = f"certificate: {json.dumps(made.pem.decode())}, key: {json.dumps(made.key_pem.decode())}"
