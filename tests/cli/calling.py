@@ -44,6 +44,13 @@ class Called:
         return valid(self.out)
 
 
+def assert_refused(answer: Called, *complaints: str) -> None:
+    """A usage error: nothing on standard output, and each of these on standard error."""
+    assert (answer.code, answer.out) == (2, ""), answer.err
+    for each in complaints:
+        assert each in answer.err
+
+
 class Call:
     """Calls ``adhere`` in this process: half a second less than a new one."""
 

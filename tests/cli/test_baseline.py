@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.calling import PATIENT, POLICY, Call
+from tests.cli.calling import PATIENT, POLICY, Call, assert_refused
 from tests.cli.conftest import Place
 from tests.cli.test_diff import GATEWAY
 
@@ -41,9 +41,7 @@ def test_a_gate_on_what_is_new(call: Call, place: Place, tmp_path: Path) -> None
 def test_no_baseline_of_a_scan_that_is_not_complete(call: Call, place: Place, tmp_path: Path) -> None:
     baseline = tmp_path / "baseline.json"
     baseline.write_text("before")
-    answer = call("baseline", place.kept, baseline)
-    assert answer.code == 2
-    assert "could not be judged" in answer.err
+    assert_refused(call("baseline", place.kept, baseline), "could not be judged")
     assert baseline.read_text() == "before"
 
 
@@ -65,14 +63,10 @@ def test_a_gate_for_manifests(call: Call, tmp_path: Path) -> None:
 def test_a_file_that_is_no_baseline_is_refused_before_the_run(call: Call, tmp_path: Path, command: str) -> None:
     known = tmp_path / "known.json"
     known.write_text("{}")
-    answer = call(command, "127.0.0.1:1", "--baseline", known)
-    assert answer.code == 2
-    assert "not an adhere.baseline/v1" in answer.err
+    assert_refused(call(command, "127.0.0.1:1", "--baseline", known), "not an adhere.baseline/v1")
 
 
 def test_a_baseline_is_of_one_cluster(call: Call, tmp_path: Path) -> None:
     known = tmp_path / "known.json"
     known.write_text('{"schema": "adhere.baseline/v1", "of": "adhere.scan/v1", "findings": []}')
-    answer = call("scan", "--contexts", "one,two", "--baseline", known)
-    assert (answer.code, answer.out) == (2, "")
-    assert "--baseline needs one cluster" in answer.err
+    assert_refused(call("scan", "--contexts", "one,two", "--baseline", known), "--baseline needs one cluster")

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_an
 from scanner.cli import certificate_files
 from scanner.cli.commands import certs
 from tests.certs import HOSTILE_NAMES, Authority, Credential, hostile
-from tests.cli.calling import POLICY, Call
+from tests.cli.calling import POLICY, Call, assert_refused
 
 pytestmark = pytest.mark.crypto
 
@@ -128,9 +128,10 @@ def test_passwords_come_from_files(call: Call, tmp_path: Path) -> None:
 
 
 def test_a_password_file_that_cannot_be_read_is_a_usage_error(call: Call, tmp_path: Path) -> None:
-    answer = call("certs", tmp_path, "--password-file", tmp_path / "none")
-    assert answer.code == 2
-    assert "the password cannot be read: No such file or directory" in answer.err
+    assert_refused(
+        call("certs", tmp_path, "--password-file", tmp_path / "none"),
+        "the password cannot be read: No such file or directory",
+    )
 
 
 def test_no_path_is_a_usage_error(call: Call) -> None:
@@ -276,6 +277,4 @@ def test_csv_has_what_json_has(call: Call, tmp_path: Path) -> None:
     assert kinds["object"]
     assert [line["message"] for line in kinds["coverage"]] == said["problems"]
     assert {line["verdict"] for line in kinds["coverage"]} == {"inconclusive"}
-    refused = call("certs", "--format", "sarif", *paths)
-    assert refused.code == 2
-    assert "'text', 'json', 'csv'" in refused.err
+    assert_refused(call("certs", "--format", "sarif", *paths), "'text', 'json', 'csv'")

@@ -14,7 +14,7 @@ import yaml
 
 from scanner.kube.kinds import FEATURE_GATE, NAMESPACE, PKI, SECRET
 from tests.certs import Authority
-from tests.cli.calling import POLICY, Call, Called, valid
+from tests.cli.calling import POLICY, Call, Called, assert_refused, valid
 from tests.cli.test_snapshot import kubeconfig
 from tests.cluster.api import Answer, Api, Asked, named, refused, running
 from tests.pki.inventories import GATE, PKI_OBJECT
@@ -114,10 +114,9 @@ def test_the_text_has_the_gravest_findings_and_counts_the_rest(
 def test_a_pki_object_that_the_api_would_not_take_is_refused_with_its_place(
     call: Call, signer: Path, tmp_path: Path
 ) -> None:
-    answer = call("certs", signer, "--pki", file(tmp_path, "pki.yaml", pki(2049)))
-    assert (answer.code, answer.out) == (2, "")
-    assert "pki.yaml:" in answer.err
-    assert "Unsupported value: 2049" in answer.err
+    assert_refused(
+        call("certs", signer, "--pki", file(tmp_path, "pki.yaml", pki(2049))), "pki.yaml:", "Unsupported value: 2049"
+    )
 
 
 def test_microshifts_file_judges_as_it_stands(call: Call, signer: Path, tmp_path: Path) -> None:
@@ -163,10 +162,11 @@ def test_an_install_config_that_is_kept_to(call: Call, tmp_path: Path) -> None:
 
 def test_an_install_config_is_refused_as_the_installer_refuses_it(call: Call, signer: Path, tmp_path: Path) -> None:
     wrong = {**DAY_ONE, "pki": {"signerCertificates": {"key": {"algorithm": "RSA", "ecdsa": {"curve": "P256"}}}}}
-    answer = call("certs", signer, "--install-config", file(tmp_path, "install-config.yaml", wrong))
-    assert (answer.code, answer.out) == (2, "")
-    assert "ecdsa must not be set when algorithm is RSA" in answer.err
-    assert "rsa must be specified when algorithm is RSA" in answer.err
+    assert_refused(
+        call("certs", signer, "--install-config", file(tmp_path, "install-config.yaml", wrong)),
+        "ecdsa must not be set when algorithm is RSA",
+        "rsa must be specified when algorithm is RSA",
+    )
 
 
 def test_an_install_config_alone_is_checked(call: Call, tmp_path: Path) -> None:
@@ -362,6 +362,4 @@ def test_what_may_not_be_read_is_incomplete_and_passes_nothing(
     ],
 )
 def test_a_mistake_is_told(call: Call, arguments: tuple[str, ...], complaint: str) -> None:
-    answer = call("certs", *arguments)
-    assert (answer.code, answer.out) == (2, "")
-    assert complaint in answer.err
+    assert_refused(call("certs", *arguments), complaint)

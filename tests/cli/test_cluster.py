@@ -18,7 +18,7 @@ from scanner.config.component_catalogue import load_catalogue
 from scanner.demo.cluster import unexpected
 from scanner.probe.limits import Gate, Limits
 from scanner.values import replace
-from tests.cli.calling import PATIENT, POLICY, Call
+from tests.cli.calling import PATIENT, POLICY, Call, assert_refused
 from tests.cli.conftest import Place
 from tests.judge.cases import ENDPOINT
 
@@ -162,16 +162,16 @@ def test_several_contexts_are_one_report(
 def test_a_context_that_is_given_twice_is_a_mistake(call: Call, two: tuple[Path, str]) -> None:
     path, first = two
     for contexts in (("--contexts", f"{first},{first}"), ("--context", first, "--context", first)):
-        answer = call("scan", "--kubeconfig", path, *contexts, *PATIENT)
-        assert (answer.code, answer.out) == (2, "")
-        assert f"the context '{first}' appears 2 times" in answer.err
+        assert_refused(
+            call("scan", "--kubeconfig", path, *contexts, *PATIENT), f"the context '{first}' appears 2 times"
+        )
 
 
 def test_two_contexts_that_lead_to_one_cluster_are_a_mistake(call: Call, two: tuple[Path, str]) -> None:
     path, first = two
-    answer = call("scan", "--kubeconfig", path, "--contexts", f"{first},{first}/second", *PATIENT)
-    assert (answer.code, answer.out) == (2, "")
-    assert "are the same cluster" in answer.err
+    assert_refused(
+        call("scan", "--kubeconfig", path, "--contexts", f"{first},{first}/second", *PATIENT), "are the same cluster"
+    )
 
 
 # --- manners ----------------------------------------------------------------------------------------------------------
@@ -311,9 +311,10 @@ def test_a_listener_has_many_names(call: Call, place: Place, name: str) -> None:
 
 
 def test_a_name_that_nobody_has(call: Call, place: Place) -> None:
-    answer = call("explain", "shop/chekout", "--snapshot", place.kept / "snapshot")
-    assert (answer.code, answer.out) == (2, "")
-    assert "no listener of the cluster matches 'shop/chekout'" in answer.err
+    assert_refused(
+        call("explain", "shop/chekout", "--snapshot", place.kept / "snapshot"),
+        "no listener of the cluster matches 'shop/chekout'",
+    )
 
 
 # --- mistakes ---------------------------------------------------------------------------------------------------------
@@ -336,8 +337,7 @@ def test_a_name_that_nobody_has(call: Call, place: Place) -> None:
 )
 def test_a_mistake_is_told_and_nothing_is_dialled(call: Call, arguments: tuple[str, ...], complaint: str) -> None:
     answer = call("scan", *arguments)
-    assert answer.code == 2
-    assert complaint in answer.err
+    assert_refused(answer, complaint)
     assert "Traceback" not in answer.err
 
 
@@ -346,6 +346,4 @@ def test_an_api_server_that_is_not_there_is_one_clear_line(call: Call, place: Pl
     config["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"
     path = tmp_path / "config"
     path.write_text(json.dumps(config))
-    answer = call("scan", "--kubeconfig", path)
-    assert answer.code == 2
-    assert "127.0.0.1:1" in answer.err
+    assert_refused(call("scan", "--kubeconfig", path), "127.0.0.1:1")

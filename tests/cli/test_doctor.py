@@ -17,7 +17,8 @@ import yaml
 from scanner.cli import COMMANDS, adhere
 from scanner.doctor import STEPS
 from scanner.model.saved_scan import HEAD
-from tests.cli.calling import PATIENT, ROOT, Call, context
+from tests.cli.calling import PATIENT, ROOT, Call, assert_refused, context
+from tests.expect.declared_objects import made
 from tests.shared import LiveDemo, Shared
 
 SUPPORT = (ROOT / "docs/support.md").read_text()
@@ -114,60 +115,36 @@ def test_an_operator_that_is_behind_is_named(call: Call, place: Place, tmp_path:
 
 def test_a_must_gather_has_the_config_maps(call: Call, tmp_path: Path) -> None:
     namespace, name = "openshift-kube-apiserver-operator", "kube-apiserver-operator"
-    config: dict[str, Any] = {
-        "cluster-scoped-resources/config.openshift.io/apiservers/cluster.yaml": {
-            "apiVersion": "config.openshift.io/v1",
-            "kind": "APIServer",
-            "metadata": {"name": "cluster"},
-            "spec": {"tlsSecurityProfile": {"type": "Modern", "modern": {}}},
-        },
-        "cluster-scoped-resources/config.openshift.io/clusterversions/version.yaml": {
-            "apiVersion": "config.openshift.io/v1",
-            "kind": "ClusterVersion",
-            "metadata": {"name": "version"},
-            "status": {"desired": {"version": "4.22.3"}},
-        },
-        f"namespaces/{namespace}/core/configmaps/config.yaml": {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {
-                "name": "config",
-                "namespace": namespace,
-                "annotations": {"config.openshift.io/inject-tls": "true"},
-            },
-            "data": {"config.yaml": "kind: GenericOperatorConfig\nservingInfo:\n  minTLSVersion: VersionTLS12\n"},
-        },
-        f"namespaces/{namespace}/pods/operator/operator.yaml": {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {
-                "name": f"{name}-7d9f-x2x",
-                "namespace": namespace,
-                "labels": {"pod-template-hash": "7d9f"},
-                "ownerReferences": [
-                    {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"{name}-7d9f", "controller": True}
-                ],
-            },
-            "spec": {"containers": [{"name": "operator", "ports": [{"containerPort": 8443}]}]},
-            "status": {"phase": "Running", "podIP": "10.128.0.7", "podIPs": [{"ip": "10.128.0.7"}]},
-        },
-    }  # fmt: skip
-    config[f"namespaces/{namespace}/core/events.yaml"] = {
-        "apiVersion": "v1",
-        "kind": "EventList",
-        "items": [
-            {
-                "apiVersion": "v1",
-                "kind": "Event",
-                "metadata": {"name": "a", "namespace": namespace},
-                "involvedObject": {"kind": "Pod", "name": "operator\x1b[31m"},
-                "type": "Warning",
-                "reason": "Failed",
-                "message": "x509: bad\n::error::",
-            }
-        ],
+    config = "config.openshift.io/v1"
+    labels = {"pod-template-hash": "7d9f"}
+    owners = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"{name}-7d9f", "controller": True}]
+    injected = {"annotations": {"config.openshift.io/inject-tls": "true"}}
+    held = {"config.yaml": "kind: GenericOperatorConfig\nservingInfo:\n  minTLSVersion: VersionTLS12\n"}
+    operator = made(
+        "Pod", namespace, f"{name}-7d9f-x2x", metadata={"labels": labels, "ownerReferences": owners},
+        spec={"containers": [{"name": "operator", "ports": [{"containerPort": 8443}]}]},
+        status={"phase": "Running", "podIP": "10.128.0.7", "podIPs": [{"ip": "10.128.0.7"}]},
+    )  # fmt: skip
+    event = made(
+        "Event", namespace, "a", involvedObject={"kind": "Pod", "name": "operator\x1b[31m"},
+        type="Warning", reason="Failed", message="x509: bad\n::error::",
+    )  # fmt: skip
+    modern = {"tlsSecurityProfile": {"type": "Modern", "modern": {}}}
+    release = {"desired": {"version": "4.22.3"}}
+    gathered: dict[str, Any] = {
+        "cluster-scoped-resources/config.openshift.io/apiservers/cluster.yaml": made(
+            "APIServer", None, "cluster", config, spec=modern
+        ),
+        "cluster-scoped-resources/config.openshift.io/clusterversions/version.yaml": made(
+            "ClusterVersion", None, "version", config, status=release
+        ),
+        f"namespaces/{namespace}/core/configmaps/config.yaml": made(
+            "ConfigMap", namespace, "config", metadata=injected, data=held
+        ),
+        f"namespaces/{namespace}/pods/operator/operator.yaml": operator,
+        f"namespaces/{namespace}/core/events.yaml": {"apiVersion": "v1", "kind": "EventList", "items": [event]},
     }
-    for file, each in config.items():
+    for file, each in gathered.items():
         path = tmp_path / "must-gather" / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(yaml.safe_dump(each))
@@ -181,9 +158,7 @@ def test_a_must_gather_has_the_config_maps(call: Call, tmp_path: Path) -> None:
 
 
 def test_an_unknown_component_is_said(call: Call, place: Place) -> None:
-    answer = call("doctor", "kube-apisever", "--snapshot", place.snapshot)
-    assert answer.code == 2
-    assert "kube-apiserver" in answer.err
+    assert_refused(call("doctor", "kube-apisever", "--snapshot", place.snapshot), "kube-apiserver")
     assert "components here: " in call("doctor", "xyz", "--snapshot", place.snapshot).err
 
 
@@ -192,16 +167,12 @@ def test_results_of_another_cluster_prove_nothing(call: Call, place: Place, tmp_
     shutil.copytree(place.snapshot, other)
     file = other / "objects/clusterversions.config.openshift.io.json"
     file.write_text(re.sub(r'"clusterID": "[^"]*"', '"clusterID": "another"', file.read_text()))
-    answer = call("doctor", "--snapshot", other, "--results", place.kept)
-    assert answer.code == 2
-    assert "the saved scan is of" in answer.err
+    assert_refused(call("doctor", "--snapshot", other, "--results", place.kept), "the saved scan is of")
 
 
 def test_results_of_targets_have_no_components(call: Call, tmp_path: Path) -> None:
     (tmp_path / HEAD).write_text(json.dumps({"schema": "adhere.saved/v1"}))
-    answer = call("doctor", "--results", tmp_path)
-    assert answer.code == 2
-    assert "no components" in answer.err
+    assert_refused(call("doctor", "--results", tmp_path), "no components")
 
 
 @pytest.mark.parametrize(
@@ -264,16 +235,13 @@ def test_the_bug_report_of_the_component_that_is_stuck(call: Call, place: Place)
     ],
 )
 def test_where_there_is_no_bug_it_says_why(call: Call, place: Place, listener: str, reason: str) -> None:
-    answer = call("explain", listener, "--bug", "--results", place.kept)
-    assert (answer.code, answer.out) == (2, "")
-    assert reason in answer.err
+    assert_refused(call("explain", listener, "--bug", "--results", place.kept), reason)
 
 
 def test_what_is_missing_is_said(call: Call, place: Place) -> None:
-    answer = call("explain", "kubelet", "--bug", "--snapshot", place.snapshot)
-    assert answer.code == 2
-    assert "--results is missing" in answer.err
-    assert "--save DIR" in answer.err
+    assert_refused(
+        call("explain", "kubelet", "--bug", "--snapshot", place.snapshot), "--results is missing", "--save DIR"
+    )
     assert call("explain", "kubelet", "--snapshot", place.snapshot, "--results", place.kept).code == 2
 
 

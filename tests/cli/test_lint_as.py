@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.calling import Call
+from tests.cli.calling import Call, assert_refused
 
 MANIFEST = """\
 apiVersion: route.openshift.io/v1
@@ -59,6 +59,4 @@ def test_who_may(call: Call, manifest: str, arguments: tuple[str, ...], verdict:
 
 
 def test_a_group_is_somebodys(call: Call, manifest: str) -> None:
-    answer = call("lint", manifest, "--as-group", "developers")
-    assert answer.code == 2
-    assert "--as-group without --as" in answer.err
+    assert_refused(call("lint", manifest, "--as-group", "developers"), "--as-group without --as")

@@ -24,7 +24,7 @@ from scanner.model.saved_scan import HEAD, OBSERVATIONS, SHARDS, TARGETS, decode
 from scanner.probe import dial
 from scanner.probe.limits import Gate, Limits
 from scanner.sharding import Shard
-from tests.cli.calling import COMMAND, PATIENCE, Call, environment
+from tests.cli.calling import COMMAND, PATIENCE, Call, assert_refused, environment
 from tests.cli.conftest import Farm, Place
 
 LIMITS = ("--timeout", "3")
@@ -102,19 +102,19 @@ def test_a_missing_shard_makes_the_scan_incomplete_and_is_named(place: Place, pr
 
 def test_shards_of_two_sizes_are_refused(place: Place, prepared: Path, call: Call) -> None:
     spread(place.kept, prepared, 3)
-    answer = call("scan", "--resume", prepared, "--shard", "0/4")
-    assert (answer.code, "shards of 3 parts" in answer.err) == (2, True)
+    assert_refused(call("scan", "--resume", prepared, "--shard", "0/4"), "shards of 3 parts")
     (_shards(prepared) / "0-of-4").mkdir()
-    answer = call("merge", prepared)
-    assert (answer.code, "shards of 3 and 4 parts" in answer.err) == (2, True)
+    assert_refused(call("merge", prepared), "shards of 3 and 4 parts")
 
 
 def test_nothing_recorded_is_asked_again(place: Place, whole: dict[str, Any], prepared: Path, call: Call) -> None:
     lines = (place.kept / OBSERVATIONS).read_text().splitlines(keepends=True)
     # The last line was being written when the process was killed.
     (prepared / OBSERVATIONS).write_text("".join(lines[:-2]) + lines[-2][:100])
-    answer = call("scan", "--resume", prepared, "--format", "json", "--allow-loopback")
-    assert (answer.code, "--allow-loopback and --resume cannot be combined" in answer.err) == (2, True)
+    assert_refused(
+        call("scan", "--resume", prepared, "--format", "json", "--allow-loopback"),
+        "--allow-loopback and --resume cannot be combined",
+    )
     answer = call("scan", "--resume", prepared, "--format", "json", *LIMITS)
     assert answer.code == place.answer.code
     now = report(answer.out)
@@ -133,10 +133,7 @@ def test_nothing_recorded_is_asked_again(place: Place, whole: dict[str, Any], pr
 
 
 def test_a_scan_that_did_not_end_is_no_result(prepared: Path, call: Call) -> None:
-    answer = call("whatif", prepared)
-    assert answer.code == 2
-    assert "this scan did not end" in answer.err
-    assert f"adhere scan --resume {prepared}" in answer.err
+    assert_refused(call("whatif", prepared), "this scan did not end", f"adhere scan --resume {prepared}")
 
 
 def test_a_fleet(place: Place, whole: dict[str, Any], prepared: Path, call: Call, tmp_path: Path) -> None:
@@ -313,8 +310,7 @@ def test_shards_of_another_scan_are_not_used(farm: Farm, listed: Path, call: Cal
     assert (answer.code, "stopped by the end of its process" in answer.out) == (3, True), answer.out
     scan = json.loads((other / HEAD).read_text())["scan"]
     (other / SHARDS / json.loads((listed / HEAD).read_text())["scan"]).rename(other / SHARDS / scan)
-    answer = call("merge", other)
-    assert (answer.code, "in the place of" in answer.err) == (2, True), answer.err
+    assert_refused(call("merge", other), "in the place of")
 
 
 def test_a_target_that_was_changed_is_refused(listed: Path, call: Call) -> None:
@@ -322,8 +318,7 @@ def test_a_target_that_was_changed_is_refused(listed: Path, call: Call) -> None:
     lines = (listed / TARGETS).read_text().splitlines(keepends=True)
     (listed / TARGETS).write_text("".join(reversed(lines)))
     for command in (("merge", listed), ("scan", "--resume", listed, *LIMITS)):
-        answer = call(*command)
-        assert (answer.code, "its files were changed" in answer.err) == (2, True), answer.err
+        assert_refused(call(*command), "its files were changed")
 
 
 def test_a_dry_run_keeps_no_list_of_its_endpoints(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -346,8 +341,7 @@ def test_a_list_that_was_cut_is_refused(listed: Path, call: Call) -> None:
     for name in (TARGETS, OBSERVATIONS):
         (listed / name).write_text((listed / name).read_text().splitlines(keepends=True)[0])
     for command in (("merge", listed), ("scan", "--resume", listed)):
-        answer = call(*command)
-        assert (answer.code, "it has 1 targets, not 2" in answer.err) == (2, True), answer.err
+        assert_refused(call(*command), "it has 1 targets, not 2")
 
 
 def test_an_observation_of_another_address_is_no_result(listed: Path, call: Call) -> None:
@@ -363,15 +357,13 @@ def test_a_directory_of_an_earlier_release_is_refused(listed: Path, call: Call) 
     head = json.loads((listed / HEAD).read_text())
     (listed / HEAD).write_text(json.dumps({name: head[name] for name in head if name not in ("scan", "selection")}))
     for command in (("merge", listed), ("scan", "--resume", listed)):
-        answer = call(*command)
-        assert (answer.code, "an earlier release saved it" in answer.err) == (2, True), answer.err
+        assert_refused(call(*command), "an earlier release saved it")
 
 
 def test_one_process_writes_at_a_time(listed: Path, call: Call) -> None:
     descriptor = os.open(listed, os.O_RDONLY)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
-    answer = call("scan", "--resume", listed, *LIMITS)
-    assert (answer.code, "another process writes there" in answer.err) == (2, True)
+    assert_refused(call("scan", "--resume", listed, *LIMITS), "another process writes there")
     os.close(descriptor)
 
 
@@ -379,18 +371,15 @@ def test_files_that_are_none_of_adhere(listed: Path, call: Call) -> None:
     (listed / OBSERVATIONS).unlink()
     os.mkfifo(listed / OBSERVATIONS)
     for command in (("merge", listed), ("scan", "--resume", listed)):
-        answer = call(*command)
-        assert (answer.code, "not a regular file" in answer.err) == (2, True), answer.err
+        assert_refused(call(*command), "not a regular file")
     (listed / OBSERVATIONS).unlink()
     (listed / OBSERVATIONS).symlink_to("/etc/passwd")
-    answer = call("merge", listed)
-    assert (answer.code, "leads out of the directory" in answer.err) == (2, True), answer.err
+    assert_refused(call("merge", listed), "leads out of the directory")
 
 
 def test_the_input_of_a_merge_is_not_its_output(listed: Path, call: Call) -> None:
     for inside in (listed, listed / SHARDS, listed.parent):
-        answer = call("merge", listed, "--save", inside)
-        assert (answer.code, "or above it" in answer.err) == (2, True), answer.err
+        assert_refused(call("merge", listed, "--save", inside), "or above it")
 
 
 def test_the_severity_of_the_scan_counts_in_its_parts(farm: Farm, call: Call, tmp_path: Path) -> None:
@@ -400,8 +389,7 @@ def test_the_severity_of_the_scan_counts_in_its_parts(farm: Farm, call: Call, tm
     assert call("merge", saved).code == 0
     assert call("merge", saved, "--fail-on", "high").code == 1
     assert call("scan", "--resume", saved, *LIMITS).code == 0
-    answer = call("scan", "--resume", saved, "--shard", "0/1", "--format", "json")
-    assert (answer.code, "--format is for the report" in answer.err) == (2, True)
+    assert_refused(call("scan", "--resume", saved, "--shard", "0/1", "--format", "json"), "--format is for the report")
 
 
 @pytest.mark.parametrize(
@@ -430,8 +418,7 @@ def test_a_speed_that_cannot_be(listed: Path, call: Call) -> None:
     head = json.loads((listed / HEAD).read_text())
     for name, value in (("rate", 0), ("rate", -1), ("concurrency", 2**40)):
         (listed / HEAD).write_text(json.dumps({**head, "speed": {name: value}}))
-        answer = call("scan", "--resume", listed)
-        assert (answer.code, f"speed.{name}: not more than 0" in answer.err) == (2, True), answer.err
+        assert_refused(call("scan", "--resume", listed), f"speed.{name}: not more than 0")
 
 
 def test_a_wrong_target_leaves_the_former_scan(listed: Path, call: Call, tmp_path: Path) -> None:
@@ -459,8 +446,7 @@ def test_a_shard_that_cannot_be(
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    answer = call("scan", "--resume", prepared, "--shard", text)
-    assert (answer.code, said in answer.err) == (2, True), answer.err
+    assert_refused(call("scan", "--resume", prepared, "--shard", text), said)
 
 
 def test_merge_waits_for_shards_that_have_not_begun(

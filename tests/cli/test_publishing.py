@@ -19,7 +19,7 @@ from scanner.model.scan_policy import ScanPolicy, Scope, Selector
 from scanner.report.formats.policy_reports import place
 from scanner.values import replace
 from tests.assessed import looked_at
-from tests.cli.calling import PATIENT, Call
+from tests.cli.calling import PATIENT, Call, assert_refused
 from tests.cli.conftest import Place
 from tests.cluster.api import Answer, Api, Asked, refused, running
 from tests.cluster.report_api import ROOT, Reports
@@ -193,9 +193,7 @@ async def test_the_report_of_an_object_outside_of_the_dial_scope_is_kept() -> No
     ],
 )
 def test_what_has_no_api_is_refused(call: Call, arguments: tuple[str, ...], message: str) -> None:
-    answer = call("scan", "--publish", "openreports", *arguments)
-    assert (answer.code, answer.out) == (2, "")
-    assert message in answer.err
+    assert_refused(call("scan", "--publish", "openreports", *arguments), message)
 
 
 @pytest.mark.parametrize(("fail_on", "code"), [("never", 3), ("low", 1)])

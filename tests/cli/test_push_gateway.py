@@ -22,7 +22,7 @@ from scanner.errors import ResourceError
 from scanner.model.report import Report
 from scanner.values import replace
 from tests.certs import Authority
-from tests.cli.calling import PATIENCE, Call
+from tests.cli.calling import PATIENCE, Call, assert_refused
 from tests.report import cluster_samples, samples
 
 
@@ -235,9 +235,7 @@ def test_a_push_that_fails_makes_the_scan_incomplete(call: Call, gateway: Gatewa
     ],
 )
 def test_what_is_no_url_is_refused(call: Call, url: str) -> None:
-    done = call("scan", "127.0.0.1:1", "--push", url)
-    assert done.code == 2
-    assert "--push" in done.err
+    assert_refused(call("scan", "127.0.0.1:1", "--push", url), "--push")
 
 
 def test_a_password_is_not_taken_from_the_command_line(
@@ -245,8 +243,7 @@ def test_a_password_is_not_taken_from_the_command_line(
 ) -> None:
     url = gateway.url.replace("http://", "http://user:hunter2x9@")
     done = call("scan", "127.0.0.1:1", "--push", url)
-    assert done.code == 2
-    assert "ADHERE_SCAN_PUSH" in done.err
+    assert_refused(done, "ADHERE_SCAN_PUSH")
     assert "hunter2x9" not in done.err
     monkeypatch.setenv("ADHERE_SCAN_PUSH", url)
     done = call("scan", "127.0.0.1:1", "--format", "json")
@@ -255,6 +252,7 @@ def test_a_password_is_not_taken_from_the_command_line(
 
 
 def test_a_shard_has_nothing_to_push(call: Call, tmp_path: Path) -> None:
-    done = call("scan", "--resume", tmp_path, "--shard", "0/2", "--push", "http://host:9091")
-    assert done.code == 2
-    assert "--push is for the report, and a shard has none" in done.err
+    assert_refused(
+        call("scan", "--resume", tmp_path, "--shard", "0/2", "--push", "http://host:9091"),
+        "--push is for the report, and a shard has none",
+    )

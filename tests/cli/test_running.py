@@ -19,7 +19,7 @@ from scanner.cli.running import _watch, run_trio
 from scanner.errors import InputError, UsageError
 from scanner.probe.limits import Gate, Limits
 from scanner.report.stream import read_rows
-from tests.cli.calling import COMMAND, PATIENCE, Call, environment, valid
+from tests.cli.calling import COMMAND, PATIENCE, Call, assert_refused, environment, valid
 from tests.servers import closed_port, listening, silent
 from tests.serving import serving
 
@@ -217,5 +217,4 @@ def test_a_machine_on_which_nothing_is_writable(call: Call, monkeypatch: pytest.
     monkeypatch.setattr("tempfile._candidate_tempdir_list", lambda: ["/proc/nowhere"])
     with closed_port() as closed:
         answer = call("scan", f"{closed[0]}:{closed[1]}")
-    assert (answer.code, answer.out) == (2, "")
-    assert "TMPDIR" in answer.err
+    assert_refused(answer, "TMPDIR")

@@ -17,7 +17,7 @@ from scanner.kube.profile_catalogue import load_profile
 from scanner.model.observation import Reach
 from scanner.model.saved_scan import HEAD, OBSERVATIONS, ROWS, Head, read
 from scanner.saved_scan import load_head
-from tests.cli.calling import Call
+from tests.cli.calling import Call, assert_refused
 from tests.cli.conftest import Farm
 
 
@@ -62,9 +62,7 @@ def test_a_save_that_was_killed_is_made_again(
 
 def test_a_directory_with_something_else_in_it_is_left_alone(call: Call, farm: Farm, tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("mine")
-    answer = call("scan", farm["tls10"].target, "--save", tmp_path)
-    assert answer.code == 2
-    assert "it has other content" in answer.err
+    assert_refused(call("scan", farm["tls10"].target, "--save", tmp_path), "it has other content")
     assert [file.name for file in tmp_path.iterdir()] == ["thesis.txt"]
 
 

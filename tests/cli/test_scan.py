@@ -20,7 +20,7 @@ from scanner.jobs import TargetRequirements
 from scanner.model.scan_policy import Config, Policy, ScanPolicy
 from scanner.probe.limits import Limits
 from scanner.scan import Settings
-from tests.cli.calling import PATIENCE, ROOT, Call, context, environment
+from tests.cli.calling import PATIENCE, ROOT, Call, assert_refused, context, environment
 from tests.cli.conftest import Farm
 from tests.servers import closed_port
 
@@ -174,9 +174,7 @@ def test_the_files_of_tls_scanner_are_written_beside_the_report(call: Call, farm
     ],
 )
 def test_a_wrong_compat_is_told_before_anything_is_dialled(call: Call, value: str, complaint: str) -> None:
-    answer = call("scan", "127.0.0.1:1", "--compat", value)
-    assert (answer.code, answer.out) == (2, "")
-    assert complaint in answer.err
+    assert_refused(call("scan", "127.0.0.1:1", "--compat", value), complaint)
 
 
 def test_a_profile_from_a_file(call: Call, farm: Farm, tmp_path: Path) -> None:
@@ -352,6 +350,4 @@ def test_memory_does_not_grow_with_the_targets(tmp_path: Path) -> None:
 @pytest.mark.parametrize("option", ["--targets", "--profile", "--sni", "--ca"])
 def test_an_empty_value_is_no_default(call: Call, option: str) -> None:
     """As of a shell variable that is not set: judging by something else than was meant could pass."""
-    answer = call("scan", "127.0.0.1:1", option, "")
-    assert answer.code == 2
-    assert f"{option} is empty" in answer.err
+    assert_refused(call("scan", "127.0.0.1:1", option, ""), f"{option} is empty")

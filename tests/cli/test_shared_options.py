@@ -16,7 +16,7 @@ from scanner.kube.objects import KubeObject
 from scanner.kube.snapshot import Origin, Snapshot
 from scanner.values import replace
 from tests.certs import Authority
-from tests.cli.calling import Call
+from tests.cli.calling import Call, assert_refused
 from tests.pki.inventories import GATE
 
 pytestmark = pytest.mark.crypto
@@ -115,17 +115,16 @@ def test_another_cluster_and_a_later_one_are_refused(
     call: Call, now: Path, tmp_path: Path, earlier: Snapshot, complaint: str
 ) -> None:
     save(earlier, tmp_path / "before")
-    answer = call("scan", "--snapshot", now, "--previous", tmp_path / "before")
-    assert (answer.code, answer.out) == (2, "")
-    assert complaint in answer.err
+    assert_refused(call("scan", "--snapshot", now, "--previous", tmp_path / "before"), complaint)
 
 
 def test_what_does_not_say_when_it_was_is_refused(call: Call, now: Path, tmp_path: Path) -> None:
     (tmp_path / "manifests").mkdir()
     (tmp_path / "manifests" / "pki.json").write_text("{}")
-    answer = call("scan", "--snapshot", now, "--previous", tmp_path / "manifests")
-    assert answer.code == 2
-    assert "neither a snapshot nor a saved scan of adhere" in answer.err
+    assert_refused(
+        call("scan", "--snapshot", now, "--previous", tmp_path / "manifests"),
+        "neither a snapshot nor a saved scan of adhere",
+    )
 
 
 def test_a_snapshot_that_does_not_say_of_which_cluster_it_is_may_be_of_this_one(

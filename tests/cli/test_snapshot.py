@@ -13,7 +13,7 @@ from scanner.cli.shared_options import ClusterAsked
 from scanner.cluster import load
 from scanner.files.yaml_values import documents
 from scanner.kube.kinds import BACKEND_TLS_POLICY, CONFIG_MAP, POD, ROLE_BINDING, ROUTE, SECRET, SERVICE
-from tests.cli.calling import Call
+from tests.cli.calling import Call, assert_refused
 from tests.cluster.api import Answer, Api, Asked, authority, named, refused, running
 from tests.serving import serving
 
@@ -119,8 +119,7 @@ def test_what_goes_wrong_is_one_message_and_exit_2(
 ) -> None:
     config = kubeconfig(tmp_path, api, token)
     called = call("snapshot", "save", tmp_path / "saved", "--kubeconfig", config, "--context", context)
-    assert called.code == 2
-    assert complaint in called.err
+    assert_refused(called, complaint)
     assert "Traceback" not in called.err
     assert not (tmp_path / "saved").exists()
 
@@ -139,6 +138,4 @@ def test_permissions_add_up(call: Call) -> None:
 
 
 def test_a_permission_that_is_none(call: Call) -> None:
-    called = call("rbac", "--with", "everything")
-    assert called.code == 2
-    assert "use one of: sar, port-forward" in called.err
+    assert_refused(call("rbac", "--with", "everything"), "use one of: sar, port-forward")

@@ -10,7 +10,7 @@ import pytest
 
 from scanner.config.scan_policy import load_scan_policy
 from scanner.model.scan_policy import Selector
-from tests.cli.calling import Call
+from tests.cli.calling import Call, assert_refused
 from tests.cli.conftest import Farm, Place
 
 UPSTREAM = """rules:
@@ -99,9 +99,7 @@ def test_pods_are_the_listeners_of_the_cluster(call: Call, place: Place, monkeyp
     ],
 )  # fmt: skip
 def test_what_adhere_cannot_follow_is_refused(call: Call, flags: list[str], said: str) -> None:
-    answer = call("tls-scanner", *flags)
-    assert (answer.code, answer.out) == (2, "")
-    assert said in answer.err
+    assert_refused(call("tls-scanner", *flags), said)
 
 
 def test_what_only_changes_logs_is_named(call: Call, farm: Farm) -> None:
@@ -168,6 +166,4 @@ def test_a_waiver_selects_no_more_than_the_rule(
 )  # fmt: skip
 def test_a_wrong_policy_is_refused(call: Call, tmp_path: Path, text: str, options: tuple[str, ...], said: str) -> None:
     (tmp_path / "policy.yaml").write_text(text)
-    answer = call("import", "tls-scanner-policy", tmp_path / "policy.yaml", *options)
-    assert (answer.code, answer.out) == (2, "")
-    assert said in answer.err
+    assert_refused(call("import", "tls-scanner-policy", tmp_path / "policy.yaml", *options), said)

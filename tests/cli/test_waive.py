@@ -10,7 +10,7 @@ import pytest
 
 from scanner.config.scan_policy import load_scan_policy
 from scanner.judge import WAIVABLE
-from tests.cli.calling import PATIENT, Call
+from tests.cli.calling import PATIENT, Call, assert_refused
 from tests.cli.conftest import Place
 
 BY = ("--until", "2999-12-31", "--owner", 'Team "A": #1', "--reason", "until ARC-1: 'x'\n- y")
@@ -61,16 +61,11 @@ def test_endpoints_by_pattern(call: Call, place: Place) -> None:
     ],
 )
 def test_what_is_refused(call: Call, place: Place, options: tuple[str, ...], problem: str, hint: str) -> None:
-    answer = call("waive", place.kept, *options)
-    assert (answer.code, answer.out) == (2, "")
-    assert problem in answer.err
-    assert hint in answer.err
+    assert_refused(call("waive", place.kept, *options), problem, hint)
 
 
 def test_waivers_are_for_scans(call: Call, tmp_path: Path) -> None:
     manifest, report = tmp_path / "a.yaml", tmp_path / "lint.json"
     manifest.write_text("kind: Service\napiVersion: v1\nmetadata: {name: x}\n")
     call("lint", manifest, "--format", f"json={report}")
-    answer = call("waive", report, "--rule", "tls-version", *BY)
-    assert answer.code == 2
-    assert "waivers are for scans" in answer.err
+    assert_refused(call("waive", report, "--rule", "tls-version", *BY), "waivers are for scans")

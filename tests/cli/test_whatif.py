@@ -9,7 +9,7 @@ from shutil import copytree
 import pytest
 
 from scanner.probe.sslyze_pool import available
-from tests.cli.calling import PATIENT, POLICY, Call
+from tests.cli.calling import PATIENT, POLICY, Call, assert_refused
 from tests.cli.conftest import Farm, Place
 
 
@@ -104,9 +104,7 @@ def test_a_custom_profile_that_a_reader_refuses_is_found_again(call: Call, place
     answer = call("whatif", kept, "--format", "json")
     assert answer.code == 0  # readiness breaks nothing, said or not
     findings.write_text("{}\n")
-    answer = call("whatif", kept)
-    assert answer.code == 2
-    assert "findings.jsonl:1" in answer.err
+    assert_refused(call("whatif", kept), "findings.jsonl:1")
 
 
 def test_verdicts_that_would_be_lost(call: Call, farm: Farm, tmp_path: Path) -> None:
@@ -132,10 +130,7 @@ def test_verdicts_that_would_be_lost(call: Call, farm: Farm, tmp_path: Path) -> 
 def test_what_nobody_can_have_assumed(
     call: Call, place: Place, arguments: tuple[str, ...], complaint: str, hint: str
 ) -> None:
-    answer = call("whatif", place.kept, *arguments)
-    assert (answer.code, answer.out) == (2, "")
-    assert complaint in answer.err
-    assert hint in answer.err
+    assert_refused(call("whatif", place.kept, *arguments), complaint, hint)
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from scanner.cluster import save
 from scanner.kube.kinds import CONFIG_MAP
 from scanner.kube.objects import KubeObject
 from tests.certs import Authority
-from tests.cli.calling import Call
+from tests.cli.calling import Call, assert_refused
 from tests.cli.test_shared_options import day, snapshot
 
 pytestmark = pytest.mark.crypto
@@ -94,6 +94,4 @@ def test_a_violation_would_be_mended_by_asking_for_less(call: Call, tmp_path: Pa
 def test_a_file_that_is_none_is_refused(call: Call, tmp_path: Path, text: str, complaint: str) -> None:
     path = tmp_path / "pki.yaml"
     path.write_text(text)
-    answer = call("whatif", scanned(call, tmp_path, 2048, forever=False), "--pki", path)
-    assert answer.code == 2
-    assert complaint in answer.err
+    assert_refused(call("whatif", scanned(call, tmp_path, 2048, forever=False), "--pki", path), complaint)

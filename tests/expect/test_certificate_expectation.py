@@ -11,36 +11,30 @@ from scanner.model.endpoint import Certainty
 from scanner.model.expectation import CertificateExpectation
 from scanner.model.pem import trusted_certificates
 from scanner.values import replace
-from tests.expect.declared_objects import config_map, pem
+from tests.expect.declared_objects import config_map, made, pem, route
 from tests.expect.stories import endpoint, resolved, snapshot_of
 
 
 def webhook(bundle: str) -> dict[str, Any]:
     client = {"caBundle": b64encode(bundle.encode()).decode(), "service": {"name": "hook", "namespace": "shop"}}
-    return {
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "ValidatingWebhookConfiguration",
-        "metadata": {"name": "hook"},
-        "webhooks": [{"clientConfig": {"caBundle": "AAAA", "service": {"name": "other"}}}, {"clientConfig": client}],
-    }
+    webhooks = [{"clientConfig": {"caBundle": "AAAA", "service": {"name": "other"}}}, {"clientConfig": client}]
+    kind, api = "ValidatingWebhookConfiguration", "admissionregistration.k8s.io/v1"
+    return made(kind, None, "hook", api, webhooks=webhooks)
 
 
-def route(**tls: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
-    return {
-        "apiVersion": "route.openshift.io/v1",
-        "kind": "Route",
-        "metadata": {"name": "web", "namespace": "shop"},
-        "spec": {"tls": {"termination": "edge", **tls}},
-    }
+def definition(name: str, client: dict[str, Any]) -> dict[str, Any]:
+    """A CustomResourceDefinition that is converted by a webhook."""
+    spec = {"conversion": {"strategy": "Webhook", "webhook": {"clientConfig": client}}}
+    return made("CustomResourceDefinition", None, name, "apiextensions.k8s.io/v1", spec=spec)
 
 
 def api_server(*names: str) -> dict[str, Any]:
-    return {
-        "apiVersion": "config.openshift.io/v1",
-        "kind": "APIServer",
-        "metadata": {"name": "cluster"},
-        "spec": {"servingCerts": {"namedCertificates": [{"names": list(names)}]}},
-    }
+    spec = {"servingCerts": {"namedCertificates": [{"names": list(names)}]}}
+    return made("APIServer", None, "cluster", "config.openshift.io/v1", spec=spec)
+
+
+def called(ca: bytes) -> dict[str, Any]:
+    return {"caBundle": b64encode(pem(ca).encode()).decode(), "service": {"name": "m", "namespace": "n"}}
 
 
 OBJECTS = [
@@ -49,21 +43,8 @@ OBJECTS = [
     config_map("openshift-config-managed", "kubelet-serving-ca", "ca-bundle.crt", b"kubelet"),
     config_map("openshift-config-managed", "default-ingress-cert", "ca-bundle.crt", b"router"),
     webhook(pem(b"hook", b"hook 2")),
-    {
-        "apiVersion": "apiregistration.k8s.io/v1",
-        "kind": "APIService",
-        "metadata": {"name": "v1.metrics"},
-        "spec": {
-            "caBundle": b64encode(pem(b"aggregated").encode()).decode(),
-            "service": {"name": "m", "namespace": "n"},
-        },
-    },
-    {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "things.example"},
-        "spec": {"conversion": {"strategy": "Webhook", "webhook": {"clientConfig": {"caBundle": "not base64"}}}},
-    },
+    made("APIService", None, "v1.metrics", "apiregistration.k8s.io/v1", spec=called(b"aggregated")),
+    definition("things.example", {"caBundle": "not base64"}),
 ]
 
 CONSOLE = "console.openshift-console.svc"
@@ -142,30 +123,17 @@ def test_the_annotation_of_a_service_is_of_the_port_that_discovery_declares(
     certainty: Certainty, anchors: tuple[bytes, ...]
 ) -> None:
     """Of the Service's other ports nobody has said that they serve that certificate."""
-    asking = {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {
-            "name": "web",
-            "namespace": "shop",
-            "annotations": {"service.beta.openshift.io/serving-cert-secret-name": "web"},
-        },
-    }
+    annotations = {"service.beta.openshift.io/serving-cert-secret-name": "web"}
+    asking = made("Service", "shop", "web", metadata={"annotations": annotations})
     where = replace(endpoint("Deployment/shop/web:8443#web.shop.svc", {}), certainty=certainty)
     snapshot = snapshot_of([*OBJECTS, asking])
     assert resolved(snapshot).of(where).certificate.anchors == anchors
 
 
 def test_a_conversion_webhooks_caller_trusts_the_bundle_of_its_definition() -> None:
-    client = {"caBundle": b64encode(pem(b"crd").encode()).decode(), "service": {"name": "m", "namespace": "n"}}
-    definition = {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "others.example"},
-        "spec": {"conversion": {"strategy": "Webhook", "webhook": {"clientConfig": client}}},
-    }
+    converted = definition("others.example", called(b"crd"))
     subject = {"subject": "CustomResourceDefinition/others.example"}
-    assert expected("Deployment/n/m:9443#m.n.svc", subject, definition).anchors == (b"crd",)
+    assert expected("Deployment/n/m:9443#m.n.svc", subject, converted).anchors == (b"crd",)
 
 
 OAUTH = "Deployment/openshift-authentication/oauth-openshift:6443#web.apps.example"

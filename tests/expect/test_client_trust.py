@@ -15,6 +15,8 @@ from tests.expect.stories import endpoint, snapshot_of
 from tests.origins import origin
 
 WEB = "Deployment/shop/web:8443#web.shop.svc"
+HOOK = ("ValidatingWebhookConfiguration/hook webhook 0.example",)
+REENCRYPT = ("Route/shop/web reencrypt backend",)
 SERVICE = {"name": "web", "namespace": "shop"}
 SERVICE_CA = config_map("openshift-service-ca", "signing-cabundle", "ca-bundle.crt", b"service-ca")
 
@@ -79,24 +81,24 @@ def test_aggregated_apis_and_conversions_are_clients() -> None:
 def test_a_webhook_by_url_is_verified_for_its_host() -> None:
     hook = hooks("ValidatingWebhookConfiguration", coded(b"a"))
     hook["webhooks"][0]["clientConfig"] = {"caBundle": coded(b"a"), "url": "https://hooks.example:8443/x"}
-    (client,) = found(("ValidatingWebhookConfiguration/hook webhook 0.example",), hook)
+    (client,) = found(HOOK, hook)
     assert client.name == "hooks.example"
     hook["webhooks"][0]["clientConfig"]["url"] = "https://[odd"
-    (client,) = found(("ValidatingWebhookConfiguration/hook webhook 0.example",), hook)
+    (client,) = found(HOOK, hook)
     assert client.name is None
 
 
 def test_a_route_with_a_ca_of_its_own_looks_at_no_name() -> None:
-    (client,) = found(("Route/shop/web reencrypt backend",), route(destinationCACertificate=pem(b"own")))
+    (client,) = found(REENCRYPT, route(destinationCACertificate=pem(b"own")))
     assert (client.anchors, client.name) == ((b"own",), None)
     assert client.source == "Route/shop/web spec.tls.destinationCACertificate"
 
 
 def test_a_route_without_one_goes_by_the_service_ca_and_the_services_name() -> None:
-    (client,) = found(("Route/shop/web reencrypt backend",), route())
+    (client,) = found(REENCRYPT, route())
     assert (client.anchors, client.name) == ((b"service-ca",), "web.shop.svc")
     assert client.source == "ConfigMap/openshift-service-ca/signing-cabundle data[ca-bundle.crt]"
-    (unnamed,) = found(("Route/shop/web reencrypt backend",), route(), name="Deployment/shop/web:8443")
+    (unnamed,) = found(REENCRYPT, route(), name="Deployment/shop/web:8443")
     assert unnamed.name is None
 
 
@@ -106,20 +108,14 @@ def test_what_is_passed_through_or_gone_is_no_client(origin: str) -> None:
 
 
 def test_a_ca_that_cannot_be_read_stays_a_client_without_anchors() -> None:
-    (client,) = found(("Route/shop/web reencrypt backend",), route(destinationCACertificate="odd"))
+    (client,) = found(REENCRYPT, route(destinationCACertificate="odd"))
     assert client.anchors == ()
-    (hook,) = found(
-        ("ValidatingWebhookConfiguration/hook webhook 0.example",), hooks("ValidatingWebhookConfiguration", "!")
-    )
+    (hook,) = found(HOOK, hooks("ValidatingWebhookConfiguration", "!"))
     assert hook.anchors == ()
 
 
-NODE = {
-    "apiVersion": "v1",
-    "kind": "Node",
-    "metadata": {"name": "m"},
-    "status": {"addresses": [{"type": "Hostname", "address": "m"}, {"type": "InternalIP", "address": "10.0.0.1"}]},
-}
+ADDRESSES = [{"type": "Hostname", "address": "m"}, {"type": "InternalIP", "address": "10.0.0.1"}]
+NODE = made("v1", "Node", "m", status={"addresses": ADDRESSES})
 KUBELET_CA = config_map("openshift-config-managed", "kubelet-serving-ca", "ca-bundle.crt", b"kubelet")
 
 

@@ -43,6 +43,12 @@ def found(
     return resolved(snapshot).of(where).certificate.declared
 
 
+def known(name: str, *objects: dict[str, Any], **more: Any) -> DeclaredCertificates:  # noqa: ANN401 - as found
+    stored = found(name, *objects, **more)
+    assert stored is not None
+    return stored
+
+
 def places(stored: DeclaredCertificates | None) -> list[str]:
     assert stored is not None
     assert stored.unread == ()
@@ -50,9 +56,8 @@ def places(stored: DeclaredCertificates | None) -> list[str]:
 
 
 def test_a_service_that_asks_the_service_ca() -> None:
-    stored = found(WEB, service(), secret("shop", "web-tls"), secret("shop", "another"))
+    stored = known(WEB, service(), secret("shop", "web-tls"), secret("shop", "another"))
     assert places(stored) == ["Secret/shop/web-tls data[tls.crt]"]
-    assert stored is not None
     assert not stored.exact
     (leaf,) = stored.leaves
     assert (leaf.sha256, leaf.serial, leaf.not_before) == (FACTS.sha256, FACTS.serial, FACTS.not_before)
@@ -86,11 +91,11 @@ def test_what_stands_behind_a_certificate_is_kept_in_its_order() -> None:
     upper = Authority("Upper", issuer=root)
     chain = Authority("Lower", issuer=upper).leaf(names=("web.apps.example",)).pem + upper.pem
     wanted = ["CN=Lower", "CN=Upper"]
-    at_services = found(WEB, service(), secret("shop", "web-tls", chain))
+    at_services = known(WEB, service(), secret("shop", "web-tls", chain))
     external = route(externalCertificate={"name": "mine"}, caCertificate=root.pem.decode())
-    of_secret = found(ROUTER, external, controller(), secret("shop", "mine", chain), said=ROUTED)
+    of_secret = known(ROUTER, external, controller(), secret("shop", "mine", chain), said=ROUTED)
     inline = route(certificate=chain.decode(), caCertificate=root.pem.decode())
-    of_route = found(ROUTER, inline, controller(), said=ROUTED)
+    of_route = known(ROUTER, inline, controller(), said=ROUTED)
     assert [_issuers(each) for each in (at_services, of_secret, of_route)] == [
         wanted,
         [*wanted, "CN=Root"],
@@ -98,8 +103,7 @@ def test_what_stands_behind_a_certificate_is_kept_in_its_order() -> None:
     ]
 
 
-def _issuers(stored: DeclaredCertificates | None) -> list[str]:
-    assert stored is not None
+def _issuers(stored: DeclaredCertificates) -> list[str]:
     (leaf,) = stored.leaves
     return [(each.subject or "").rpartition(",")[2] for each in leaf.issuers]
 
@@ -120,9 +124,8 @@ def test_a_service_that_asks_nobody_says_nothing() -> None:
 def test_a_router_serves_what_route_or_controller_name(tls: dict[str, Any], spec: dict[str, Any], wanted: str) -> None:
     namespace, _, name = wanted.partition("/")
     secrets = [secret(namespace, name), secret("shop", "decoy")]
-    stored = found(ROUTER, route(**tls), controller(**spec), *secrets, said=ROUTED)
+    stored = known(ROUTER, route(**tls), controller(**spec), *secrets, said=ROUTED)
     assert places(stored) == [f"Secret/{wanted} data[tls.crt]"]
-    assert stored is not None
     assert stored.exact
 
 
@@ -133,22 +136,19 @@ def test_a_routes_own_certificate_stands_in_the_route_itself() -> None:
     own["status"] = {"ingress": [{"routerName": "default", "conditions": [condition]}]}
     default = Authority("Ingress").leaf(names=("*.apps.example",))
     secrets = secret("openshift-ingress", "router-certs-default", default.pem)
-    stored = found(ROUTER, own, controller(), secrets, said=ROUTED)
+    stored = known(ROUTER, own, controller(), secrets, said=ROUTED)
     assert places(stored) == ["Route/shop/web spec.tls.certificate"]
-    assert stored is not None
     assert stored.default is not None
     assert stored.default.sha256 == parse_certificate(default.der).sha256
     assert (
         stored.condition == "Route/shop/web status.ingress[default]: Admitted is True, ExternalCertificateSecretUpdated"
     )
-    bare = found(ROUTER, own, controller(), said=ROUTED, gap="not-asked")
-    assert bare is not None
+    bare = known(ROUTER, own, controller(), said=ROUTED, gap="not-asked")
     assert (len(bare.leaves), bare.wanted, bare.exact, bare.default) == (1, True, True, None)
 
 
 def test_a_route_whose_certificate_cannot_be_read_is_as_good_as_unread() -> None:
-    stored = found(ROUTER, route(certificate="-----BEGIN CERTIFICATE-----"), controller(), said=ROUTED)
-    assert stored is not None
+    stored = known(ROUTER, route(certificate="-----BEGIN CERTIFICATE-----"), controller(), said=ROUTED)
     assert (stored.leaves, stored.unread) == ((), ("Route/shop/web has no certificate in spec.tls.certificate",))
 
 
@@ -172,8 +172,7 @@ def test_well_known_names_of_the_control_plane() -> None:
 def test_kube_apiserver_may_serve_what_administrators_gave_it() -> None:
     spec = {"servingCerts": {"namedCertificates": [{"servingCertificate": {"name": "api-tls"}}]}}
     server = made("APIServer", None, "cluster", "config.openshift.io/v1", spec=spec)
-    stored = found(KAS, server, secret("openshift-config", "api-tls"), said={"node": "m"})
-    assert stored is not None
+    stored = known(KAS, server, secret("openshift-config", "api-tls"), said={"node": "m"})
     assert [each.place for each in stored.leaves] == ["Secret/openshift-config/api-tls data[tls.crt]"]
     assert any("localhost-serving-cert-certkey was not read" in each for each in stored.unread)
     assert not stored.exact
@@ -186,8 +185,7 @@ def test_the_kubelets_certificate_is_in_no_secret() -> None:
 @pytest.mark.parametrize(("gap", "wanted"), [("forbidden", True), ("not-asked", False)])
 def test_secrets_that_were_not_read_are_named(gap: Literal["forbidden", "not-asked"], wanted: bool) -> None:
     for name, said, objects in ((WEB, {}, [service()]), (ETCD, {"node": "a"}, [])):
-        stored = found(name, *objects, said=said, gap=gap)
-        assert stored is not None
+        stored = known(name, *objects, said=said, gap=gap)
         assert (stored.leaves, stored.wanted) == ((), wanted)
         assert all(f"was not read: it is {gap}" in each for each in stored.unread)
         assert stored.unread
@@ -195,8 +193,7 @@ def test_secrets_that_were_not_read_are_named(gap: Literal["forbidden", "not-ask
 
 @pytest.mark.parametrize("content", [b"", b"no certificate", b"-----BEGIN CERTIFICATE-----\nAA\n"])
 def test_a_secret_without_a_certificate_is_as_good_as_unread(content: bytes) -> None:
-    stored = found(WEB, service(), secret("shop", "web-tls", content))
-    assert stored is not None
+    stored = known(WEB, service(), secret("shop", "web-tls", content))
     assert stored.leaves == ()
     assert stored.unread == ("Secret/shop/web-tls has no certificate in data[tls.crt]",)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scanner.kube.maybe import Unknown
-from scanner.model.expectation import Expectation
+from scanner.model.expectation import DeclaredCertificates, Expectation
 from scanner.values import replace
 from tests.expect.declared_objects import (
     FACTS,
@@ -34,6 +34,15 @@ def listened(*objects: dict[str, Any], **more: Any) -> Expectation:  # noqa: ANN
     return owed(at(LISTENER), gateway(listener("https", SHARED)), HELD, *objects, **more)
 
 
+def declared(found: Expectation) -> DeclaredCertificates:
+    assert found.certificate.declared is not None
+    return found.certificate.declared
+
+
+def places(found: Expectation) -> list[str]:
+    return [each.place for each in declared(found).leaves]
+
+
 def test_a_gateway_without_a_grant_is_to_serve_nothing() -> None:
     found = listened()
     (ungranted,) = found.certificate.missing_grants
@@ -44,38 +53,30 @@ def test_a_gateway_without_a_grant_is_to_serve_nothing() -> None:
     assert found.rejection == f"{LISTENER} refers to Secret/certs/shared without a grant"
 
 
-def test_of_a_secret_that_is_refused_nothing_stays_unread() -> None:
-    """Only where nobody knows whether it may be named, it may be what is served."""
+def test_of_several_secrets_the_others_are_served() -> None:
+    """Of the one that is refused nothing stays unread: it cannot be what is served."""
     found = owed(at(LISTENER), gateway(listener("https", {"name": "web"}, SHARED)), HELD, secret("edge", "web"))
+    assert found.rejection == ""
     assert [each.secret for each in found.certificate.missing_grants] == ["Secret/certs/shared"]
-    stored = found.certificate.declared
-    assert stored is not None
-    assert ([each.place for each in stored.leaves], stored.unread) == (["Secret/edge/web data[tls.crt]"], ())
+    assert declared(found).unread == ()
+    assert places(found) == ["Secret/edge/web data[tls.crt]"]
 
 
 @pytest.mark.parametrize("to", [{}, {"name": "shared"}])
 def test_with_a_grant_it_is_to_serve_it(to: dict[str, str]) -> None:
     found = listened(grant(**to))
     assert (found.certificate.missing_grants, found.rejection) == ((), "")
-    assert found.certificate.declared is not None
-    assert [each.sha256 for each in found.certificate.declared.leaves] == [FACTS.sha256]
+    assert [each.sha256 for each in declared(found).leaves] == [FACTS.sha256]
 
 
-def wrong_name() -> dict[str, Any]:
-    return grant(name="other")
+ELSEWHERE = {**grant(), "metadata": {"name": "edge", "namespace": "edge"}}
+SETS = {"group": "gateway.networking.k8s.io", "kind": "ListenerSet", "namespace": "edge"}
+FOR_SETS = {**grant(), "spec": {"from": [SETS], "to": [{"group": "", "kind": "Secret"}]}}
 
 
-def wrong_namespace() -> dict[str, Any]:
-    """A grant in another namespace than the Secret's."""
-    return {**grant(), "metadata": {"name": "edge", "namespace": "edge"}}
-
-
-def wrong_kind() -> dict[str, Any]:
-    spec = {"from": [{"group": "gateway.networking.k8s.io", "kind": "ListenerSet", "namespace": "edge"}]}
-    return {**grant(), "spec": {**spec, "to": [{"group": "", "kind": "Secret"}]}}
-
-
-@pytest.mark.parametrize("other", [wrong_name(), wrong_namespace(), wrong_kind()])
+@pytest.mark.parametrize(
+    "other", [grant(name="other"), ELSEWHERE, FOR_SETS], ids=["another Secret", "another namespace", "another kind"]
+)
 def test_a_grant_for_something_else_grants_nothing(other: dict[str, Any]) -> None:
     assert listened(other).rejection
 
@@ -92,22 +93,11 @@ def test_where_grants_could_not_be_read_nobody_knows() -> None:
     (ungranted,) = found.certificate.missing_grants
     assert ungranted.doubt == "a ReferenceGrant in certs may allow it: 403 Forbidden"
     assert found.rejection == ""
-    assert found.certificate.declared is not None
-    assert "unknown whether Gateway/edge/gw listener https may refer to Secret/certs/shared" in (
-        found.certificate.declared.unread
-    )
-
-
-def test_of_several_secrets_the_others_are_served() -> None:
-    found = owed(at(LISTENER), gateway(listener("https", {"name": "web"}, SHARED)), HELD, secret("edge", "web"))
-    assert found.rejection == ""
-    assert found.certificate.declared is not None
-    assert [each.place for each in found.certificate.declared.leaves] == ["Secret/edge/web data[tls.crt]"]
-    assert [each.secret for each in found.certificate.missing_grants] == ["Secret/certs/shared"]
+    assert "unknown whether Gateway/edge/gw listener https may refer to Secret/certs/shared" in declared(found).unread
 
 
 def test_a_listener_for_more_names_may_answer_this_one() -> None:
-    """With a certificate of its own."""
+    """With a certificate of its own. What a backend at the same place may serve excuses nothing."""
     many = {**listener("many", {"name": "web"}), "hostname": "*.example"}
     one = {**listener("https", SHARED), "hostname": "web.example"}
     beside = at("Gateway/edge/gw listener many", "Deployment/edge/proxy:8443#adhere-probe.example")
@@ -115,19 +105,12 @@ def test_a_listener_for_more_names_may_answer_this_one() -> None:
     found = owed(at(LISTENER), gateway(one, many), HELD, secret("edge", "web"), beside=(beside,))
     assert found.rejection == ""
     assert found.certificate.beside == {FACTS.sha256}
-    other = {**many, "hostname": "*.other"}
-    assert owed(at(LISTENER), gateway(one, other), HELD, beside=(beside,)).rejection
-
-
-def test_what_is_behind_a_gateway_answers_no_name_of_its_front() -> None:
-    """A backend at the same place: what it may serve is no excuse for what the listener shows."""
-    many = {**listener("many", {"name": "web"}), "hostname": "*.example"}
-    one = {**listener("https", SHARED), "hostname": "web.example"}
-    name = "Deployment/edge/proxy:8443#adhere-probe.example"
-    behind = replace(at("Gateway/edge/gw listener many", name), port=at(LISTENER).port, segment="Backend")
+    behind = replace(beside, segment="Backend")
     found = owed(at(LISTENER), gateway(one, many), HELD, secret("edge", "web"), beside=(behind,))
     assert found.certificate.beside == frozenset()
     assert found.rejection
+    other = {**many, "hostname": "*.other"}
+    assert owed(at(LISTENER), gateway(one, other), HELD, beside=(beside,)).rejection
 
 
 def proxied(*objects: dict[str, Any], **more: Any) -> Expectation:  # noqa: ANN401 - as owed
@@ -160,25 +143,18 @@ def test_where_delegations_could_not_be_read_nobody_knows(group: str) -> None:
 
 
 def test_an_ingress_with_contours_annotation_needs_one_too() -> None:
-    one = made(
-        "Ingress",
-        "shop",
-        "web",
-        "networking.k8s.io/v1",
-        metadata={"annotations": {"projectcontour.io/tls-cert-namespace": "certs"}},
-        spec={"tls": [{"hosts": ["web.example"], "secretName": "shared"}]},
-    )
+    one = annotated(None)
     assert owed(at("Ingress/shop/web"), one, HELD).rejection
     assert not owed(at("Ingress/shop/web"), one, HELD, delegation("shared")).rejection
 
 
-def annotated(classed: str, given: str = "spec") -> dict[str, Any]:
-    """An Ingress of a class whose annotation names another namespace for its Secrets, if Contour reads it."""
+def annotated(classed: str | None, given: str = "spec") -> dict[str, Any]:
+    """An Ingress, perhaps of a class, whose annotation names another namespace for its Secrets if Contour reads it."""
     annotations = {"projectcontour.io/tls-cert-namespace": "certs"}
     spec: dict[str, Any] = {"tls": [{"hosts": ["web.example"], "secretName": "shared"}]}
-    if given == "spec":
+    if classed and given == "spec":
         spec["ingressClassName"] = classed
-    else:
+    elif classed:
         annotations["kubernetes.io/ingress.class"] = classed
     return made("Ingress", "shop", "web", "networking.k8s.io/v1", metadata={"annotations": annotations}, spec=spec)
 
@@ -190,9 +166,7 @@ def test_of_a_class_of_unknown_controller_nobody_knows_whether_the_annotation_me
     assert found.rejection == ""
     (ungranted,) = found.certificate.missing_grants
     assert "it is unknown whether class 'public' is Contour's" in ungranted.doubt
-    stored = found.certificate.declared
-    assert stored is not None
-    assert "Secret/shop/shared data[tls.crt]" in [each.place for each in stored.leaves]
+    assert "Secret/shop/shared data[tls.crt]" in places(found)
     assert owed(at("Ingress/shop/web"), one, HELD, delegation("shared")).certificate.missing_grants == ()
 
 
@@ -200,8 +174,7 @@ def test_of_a_class_of_unknown_controller_nobody_knows_whether_the_annotation_me
 def test_to_another_controllers_class_the_annotation_says_nothing(given: str) -> None:
     found = owed(at("Ingress/shop/web"), annotated("nginx", given), HELD, secret("shop", "shared"))
     assert (found.rejection, found.certificate.missing_grants) == ("", ())
-    assert found.certificate.declared is not None
-    assert [each.place for each in found.certificate.declared.leaves] == ["Secret/shop/shared data[tls.crt]"]
+    assert places(found) == ["Secret/shop/shared data[tls.crt]"]
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,12 @@ def found_in(snapshot: Snapshot, subject: str, *, port: int = 8443, **fields: An
     return expectations.of(where).plain_port
 
 
+def known(subject: str, *objects: dict[str, Any], **fields: Any) -> PlainPort:  # noqa: ANN401 - as found
+    port = found(subject, *objects, **fields)
+    assert port is not None
+    return port
+
+
 @pytest.mark.parametrize(
     ("tls", "owed"),
     [
@@ -76,23 +82,20 @@ def found_in(snapshot: Snapshot, subject: str, *, port: int = 8443, **fields: An
     ],
 )
 def test_a_route_says_what_is_had_without_tls(tls: dict[str, Any], owed: str | None) -> None:
-    port = found("Route/shop/web", routed(tls={"termination": "edge", **tls}), *BALANCED)
-    assert port is not None
+    port = known("Route/shop/web", routed(tls={"termination": "edge", **tls}), *BALANCED)
     assert (port.port, port.path, port.owed) == (8080, "/", owed)
     assert port.because.startswith("Route/shop/web spec.tls.insecureEdgeTerminationPolicy: ")
 
 
 def test_a_routes_path_is_what_it_has() -> None:
-    port = found("Route/shop/web", routed(path="/blog", tls={"termination": "edge"}), *BALANCED)
-    assert port is not None
+    port = known("Route/shop/web", routed(path="/blog", tls={"termination": "edge"}), *BALANCED)
     assert port.path == "/blog"
 
 
 @pytest.mark.parametrize("path", ["/a b", "/ä", "/" + 1001 * "a"])
 def test_a_path_that_no_request_can_have_is_not_asked_for(path: str) -> None:
     """So that whoever finds nothing at ``/`` has not found that there is nothing."""
-    port = found("Route/shop/web", routed(path=path, tls={"termination": "edge"}), *BALANCED)
-    assert port is not None
+    port = known("Route/shop/web", routed(path=path, tls={"termination": "edge"}), *BALANCED)
     assert (port.path, port.owed, port.conditional) == ("/", "nothing", True)
 
 
@@ -105,8 +108,7 @@ def test_a_path_that_no_request_can_have_is_not_asked_for(path: str) -> None:
     ],
 )
 def test_an_httpproxy_redirects_but_for_what_it_permits(routes: Any, owed: str, path: str) -> None:  # noqa: ANN401
-    port = found("HTTPProxy/shop/web", proxied(*routes), *BALANCED)
-    assert port is not None
+    port = known("HTTPProxy/shop/web", proxied(*routes), *BALANCED)
     assert (port.port, port.owed, port.path) == (8080, owed, path)
 
 
@@ -123,11 +125,9 @@ def test_an_httpproxy_redirects_but_for_what_it_permits(routes: Any, owed: str, 
 def test_what_an_httpproxy_permits_under_conditions(conditions: list[Any], path: str, conditional: bool) -> None:
     """Of which one request can only meet a path."""
     permitted = {"permitInsecure": True, "conditions": conditions}
-    port = found("HTTPProxy/shop/web", proxied(permitted), *BALANCED)
-    assert port is not None
+    port = known("HTTPProxy/shop/web", proxied(permitted), *BALANCED)
     assert (port.owed, port.path, port.conditional) == ("served", path, conditional)
-    second = found("HTTPProxy/shop/web", proxied(permitted, {"permitInsecure": True}), *BALANCED)
-    assert second is not None
+    second = known("HTTPProxy/shop/web", proxied(permitted, {"permitInsecure": True}), *BALANCED)
     assert (second.path, second.conditional) == (path if not conditional else "/", False)
 
 
@@ -167,8 +167,7 @@ def root(*conditions: dict[str, Any], name: str = "part") -> dict[str, Any]:
 def test_an_httpproxy_permits_what_those_permit_that_it_includes(
     objects: tuple[dict[str, Any], ...], owed: str, path: str, conditional: bool
 ) -> None:
-    port = found("HTTPProxy/shop/web", *objects, *BALANCED)
-    assert port is not None
+    port = known("HTTPProxy/shop/web", *objects, *BALANCED)
     assert (port.owed, port.path, port.conditional) == (owed, path, conditional)
 
 
@@ -187,8 +186,7 @@ def test_what_an_httpproxy_permits_is_open_where_not_all_was_looked_at(monkeypat
     names = [f"p{number}" for number in range(100)]
     others = [part(name, includes=[{"name": each} for each in names]) for name in names]
     monkeypatch.setattr("scanner.expect.http_redirect._MOST_ROUTES", 500)
-    port = found("HTTPProxy/shop/web", root(name="p0"), *others, *BALANCED)
-    assert port is not None
+    port = known("HTTPProxy/shop/web", root(name="p0"), *others, *BALANCED)
     assert port.owed is None
 
 
@@ -200,8 +198,7 @@ def test_what_is_included_in_a_circle_again_and_again_is_among_what_is_looked_at
     again = proxied()
     again["spec"]["includes"] = there
     monkeypatch.setattr("scanner.expect.http_redirect._MOST_ROUTES", 500)
-    port = found("HTTPProxy/shop/web", again, part("part", includes=back), *BALANCED)
-    assert port is not None
+    port = known("HTTPProxy/shop/web", again, part("part", includes=back), *BALANCED)
     assert port.owed is None
 
 
@@ -211,8 +208,7 @@ def test_an_httpproxy_without_routes_has_no_such_port() -> None:
 
 def test_of_an_ingress_nothing_is_known_but_the_port() -> None:
     ingress = made("Ingress", "shop", "web", "networking.k8s.io/v1", spec={"tls": [{"hosts": ["web.example"]}]})
-    port = found("Ingress/shop/web", ingress, *BALANCED)
-    assert port is not None
+    port = known("Ingress/shop/web", ingress, *BALANCED)
     assert (port.port, port.owed) == (8080, None)
 
 
@@ -234,8 +230,7 @@ def test_of_an_ingress_that_has_only_some_paths_one_of_them_is_asked_for(
     rules: list[Any], path: str, *, conditional: bool
 ) -> None:
     spec = {"tls": [{"hosts": ["web.example"]}], "rules": rules}
-    port = found("Ingress/shop/web", made("Ingress", "shop", "web", "networking.k8s.io/v1", spec=spec), *BALANCED)
-    assert port is not None
+    port = known("Ingress/shop/web", made("Ingress", "shop", "web", "networking.k8s.io/v1", spec=spec), *BALANCED)
     assert (port.path, port.conditional) == (path, conditional)
 
 
@@ -245,8 +240,7 @@ def test_of_routes_with_one_host_the_one_that_allows_most_is_asked_for() -> None
     allowing["metadata"]["name"] = "open"
     whole = routed(tls={"termination": "edge", "insecureEdgeTerminationPolicy": "Redirect"})
     origins = ("Route/shop/web edge", "Route/shop/open edge")
-    port = found("Route/shop/web", whole, allowing, *BALANCED, origins=origins)
-    assert port is not None
+    port = known("Route/shop/web", whole, allowing, *BALANCED, origins=origins)
     assert (port.path, port.owed) == ("/open", "served")
     assert port.because.startswith("Route/shop/open ")
 

@@ -123,84 +123,69 @@ def test_nobody_rolls_out_what_is_only_assumed(story: str) -> None:
     assert asked
 
 
-@pytest.mark.parametrize(
-    ("story", "name", "lever"),
-    [
-        (
-            "custom",
-            "StaticPod/openshift-etcd/etcd:2379",
-            Lever(where="APIServer/cluster", field="spec.tlsSecurityProfile", applied_by="etcd"),
+def profiled(where: str, applied_by: str) -> Lever:
+    return Lever(where=where, field="spec.tlsSecurityProfile", applied_by=applied_by)
+
+
+ROUTER = "Deployment/openshift-ingress/router-default:443"
+LEVERS = [
+    ("custom", "StaticPod/openshift-etcd/etcd:2379", profiled("APIServer/cluster", "etcd")),
+    ("compact", "Node/m0:10250", profiled("KubeletConfig/masters", "kubelet")),
+    ("custom", ROUTER, profiled("IngressController/openshift-ingress-operator/default", "router")),
+    ("microshift", ROUTER, Lever(where="/etc/microshift/config.yaml", field="ingress.tlsSecurityProfile")),
+    (
+        "gateway-legacy",
+        "Deployment/openshift-ingress/front-openshift-default:443",
+        profiled("APIServer/cluster", "gateway"),
+    ),
+    (
+        "contour-gateway",
+        "Deployment/edge/contour-front:8001",
+        Lever(
+            where="Gateway/edge/front",
+            field="spec.listeners[].tls.options",
+            others=("the configuration of the controller 'projectcontour.io/gateway-controller'",),
         ),
-        (
-            "gateway-legacy",
-            "Deployment/openshift-ingress/front-openshift-default:443",
-            Lever(where="APIServer/cluster", field="spec.tlsSecurityProfile", applied_by="gateway"),
+    ),
+    (
+        "contour",
+        "DaemonSet/projectcontour/envoy:8443#plain.example",
+        Lever(where="HTTPProxy/shop/plain", field="spec.virtualhost.tls.minimumProtocolVersion"),
+    ),
+    (
+        "contour-gateway",
+        "DaemonSet/edge/envoy-front:8443#web.example",
+        Lever(where="ContourConfiguration/edge/contourconfig-front", field="spec.envoy.listener.tls"),
+    ),
+    (
+        "kubeadm",
+        "StaticPod/kube-system/etcd:2379",
+        Lever(
+            where="Pod/kube-system/etcd-cp",
+            minimum="--tls-min-version",
+            suites="--cipher-suites",
+            spelling="etcd",
+            container="etcd",
+            files=("/etc/kubernetes/manifests/etcd.yaml",),
+            others=("ConfigMap/kube-system/kubeadm-config",),
         ),
-        (
-            "contour-gateway",
-            "Deployment/edge/contour-front:8001",
-            Lever(
-                where="Gateway/edge/front",
-                field="spec.listeners[].tls.options",
-                others=("the configuration of the controller 'projectcontour.io/gateway-controller'",),
-            ),
+    ),
+    (
+        "kubeadm",
+        "Node/cp:10250",
+        Lever(
+            where="the kubelet of Node/cp",
+            minimum="tlsMinVersion",
+            suites="tlsCipherSuites",
+            spelling="component-base",
+            files=("/var/lib/kubelet/config.yaml",),
+            others=("ConfigMap/kube-system/kubelet-config",),
         ),
-        (
-            "contour",
-            "DaemonSet/projectcontour/envoy:8443#plain.example",
-            Lever(where="HTTPProxy/shop/plain", field="spec.virtualhost.tls.minimumProtocolVersion"),
-        ),
-        (
-            "contour-gateway",
-            "DaemonSet/edge/envoy-front:8443#web.example",
-            Lever(where="ContourConfiguration/edge/contourconfig-front", field="spec.envoy.listener.tls"),
-        ),
-        (
-            "microshift",
-            "Deployment/openshift-ingress/router-default:443",
-            Lever(where="/etc/microshift/config.yaml", field="ingress.tlsSecurityProfile"),
-        ),
-        (
-            "compact",
-            "Node/m0:10250",
-            Lever(where="KubeletConfig/masters", field="spec.tlsSecurityProfile", applied_by="kubelet"),
-        ),
-        (
-            "custom",
-            "Deployment/openshift-ingress/router-default:443",
-            Lever(
-                where="IngressController/openshift-ingress-operator/default",
-                field="spec.tlsSecurityProfile",
-                applied_by="router",
-            ),
-        ),
-        (
-            "kubeadm",
-            "StaticPod/kube-system/etcd:2379",
-            Lever(
-                where="Pod/kube-system/etcd-cp",
-                minimum="--tls-min-version",
-                suites="--cipher-suites",
-                spelling="etcd",
-                container="etcd",
-                files=("/etc/kubernetes/manifests/etcd.yaml",),
-                others=("ConfigMap/kube-system/kubeadm-config",),
-            ),
-        ),
-        (
-            "kubeadm",
-            "Node/cp:10250",
-            Lever(
-                where="the kubelet of Node/cp",
-                minimum="tlsMinVersion",
-                suites="tlsCipherSuites",
-                spelling="component-base",
-                files=("/var/lib/kubelet/config.yaml",),
-                others=("ConfigMap/kube-system/kubelet-config",),
-            ),
-        ),
-    ],
-)
+    ),
+]
+
+
+@pytest.mark.parametrize(("story", "name", "lever"), LEVERS)
 def test_a_fix_knows_where_the_profile_is_set(story: str, name: str, lever: Lever) -> None:
     assert stories.load(story).owed(name).lever == lever
 
@@ -259,14 +244,8 @@ def test_without_managed_fields_the_first_snapshot_that_shows_a_change_counts(
         replace(now, taken_at=day, objects={**now.objects, API_SERVER: (before,)}),
     ]
     told = stories.load("modern-strict", earlier=earlier)
-    owed = told.owed("StaticPod/openshift-kube-apiserver/kube-apiserver:6443")
+    owed = told.owed(KUBE_APISERVER)
     assert owed.binding == binding, owed.because
-
-
-def test_an_assumed_profile_reaches_a_router_that_inherits() -> None:
-    told = stories.load("custom-tls13-conflict", profile=load_profile("modern"))
-    owed = told.owed("Deployment/openshift-ingress/router-default:443")
-    assert _known(owed).name == "openshift/4.23/modern"
 
 
 def test_an_assumed_adherence_ignores_what_the_gate_does() -> None:
@@ -276,18 +255,26 @@ def test_an_assumed_adherence_ignores_what_the_gate_does() -> None:
     assert any("the feature gate TLSAdherence is off" in each for each in owed.remarks)
 
 
-def test_an_assumed_release_changes_what_a_name_means() -> None:
-    told = stories.load("old-legacy", release="4.22")
-    owed = told.owed("StaticPod/openshift-kube-apiserver/kube-apiserver:6443")
-    assert _known(owed).name == "openshift/4.22/old"
-    assert any(each.source == "--release" for each in owed.because)
+KUBE_APISERVER = "StaticPod/openshift-kube-apiserver/kube-apiserver:6443"
+HOSTED = "Deployment/clusters-prod/kube-apiserver:6443"
 
 
-def test_an_assumed_release_counts_for_hosted_control_planes_too() -> None:
-    hosted = "Deployment/clusters-prod/kube-apiserver:6443"
-    owed = stories.load("hypershift", release="4.23").owed(hosted)
-    assert _known(owed).name == "openshift/4.23/old"
-    assert _known(stories.load("hypershift").owed(hosted)).name == "openshift/4.21/old"
+@pytest.mark.parametrize(
+    ("story", "assumed", "name", "profile"),
+    [
+        ("custom-tls13-conflict", {"profile": load_profile("modern")}, ROUTER, "openshift/4.23/modern"),
+        ("old-legacy", {"release": "4.22"}, KUBE_APISERVER, "openshift/4.22/old"),
+        ("hypershift", {"release": "4.23"}, HOSTED, "openshift/4.23/old"),
+        ("hypershift", {}, HOSTED, "openshift/4.21/old"),
+    ],
+    ids=["a router that inherits", "another release", "another release of a hosted cluster", "its own release"],
+)
+def test_an_assumed_profile_or_release_reaches_what_inherits_it(
+    story: str, assumed: dict[str, Any], name: str, profile: str
+) -> None:
+    owed = stories.load(story, **assumed).owed(name)
+    assert _known(owed).name == profile
+    assert ("--release" in {each.source for each in owed.because}) == ("release" in assumed)
 
 
 @pytest.mark.parametrize(

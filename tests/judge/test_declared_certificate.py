@@ -28,8 +28,11 @@ UNREAD = "Secret/shop/other was not read: 403 Forbidden"
 
 
 def said(*leaves: DeclaredLeaf, unread: tuple[str, ...] = (), exact: bool = False, **others: Any) -> Finding:  # noqa: ANN401 - as case
-    stored = DeclaredCertificates(leaves=leaves, unread=unread, exact=exact)
-    expectation = {"certificate": CertificateExpectation(declared=stored), **others.pop("expectation", {})}
+    return of(DeclaredCertificates(leaves=leaves, unread=unread, exact=exact), **others)
+
+
+def of(declared: DeclaredCertificates, **others: Any) -> Finding:  # noqa: ANN401 - as case
+    expectation = {"certificate": CertificateExpectation(declared=declared)}
     return finding("cert-stored", case(expectation=expectation, **others))
 
 
@@ -55,49 +58,47 @@ def test_a_failure_is_not_lost_for_a_secret_that_nobody_read() -> None:
     assert said(ROTATED, unread=(UNREAD,)).verdict == "fail"
 
 
-def test_a_signer_that_was_rotated_too_is_the_same_one_and_any_other_is_not() -> None:
-    by_old = replace(LEAF, issuer="CN=openshift-service-serving-signer@1")
-    by_new = replace(ROTATED, issuer="CN=openshift-service-serving-signer@2")
-    assert said(by_new, observation={"chain": (by_old,)}).verdict == "fail"
-    # Another port of the same Service may serve one of its own making, for the same names.
-    assert said(replace(by_new, issuer="CN=me"), observation={"chain": (by_old,)}).verdict == "inconclusive"
-    assert said(replace(by_new, issuer="CN=me"), observation={"chain": (by_old,)}, exact=True).verdict == "fail"
+@pytest.mark.parametrize(
+    ("stored", "served", "exact", "verdict"),
+    [
+        ("CN=openshift-service-serving-signer@2", "CN=openshift-service-serving-signer@1", False, "fail"),
+        # Another port of the same Service may serve one of its own making, for the same names.
+        ("CN=me", "CN=openshift-service-serving-signer@1", False, "inconclusive"),
+        ("CN=me", "CN=openshift-service-serving-signer@1", True, "fail"),
+        ("CN=etcd-signer@2", "CN=etcd-metric-signer@1", False, "inconclusive"),  # a name is more than its time
+        ("CN=etcd-signer", "CN=etcd-metric-signer", False, "inconclusive"),
+        ("CN=etcd-signer@2", "CN=etcd-signer@1", False, "fail"),
+        (None, "CN=etcd-signer@1", False, "inconclusive"),
+    ],
+)
+def test_a_signer_that_was_rotated_too_is_the_same_one_and_any_other_is_not(
+    stored: str | None, served: str, exact: bool, verdict: str
+) -> None:
+    leaf = replace(LEAF, issuer=served)
+    assert said(replace(ROTATED, issuer=stored), observation={"chain": (leaf,)}, exact=exact).verdict == verdict
 
 
 @pytest.mark.parametrize(
-    ("stored", "served", "verdict"),
+    ("stored", "age", "exact", "status"),
     [
-        ("CN=etcd-signer@2", "CN=etcd-metric-signer@1", "inconclusive"),  # the time is not all that there is to a name
-        ("CN=etcd-signer", "CN=etcd-metric-signer", "inconclusive"),
-        ("CN=etcd-signer@2", "CN=etcd-signer@1", "fail"),
-        (None, "CN=etcd-signer@1", "inconclusive"),
+        (ROTATED, timedelta(minutes=5), False, "converging"),
+        (ROTATED, timedelta(minutes=65), False, "converging"),  # dated back by its signer
+        (ROTATED, timedelta(minutes=71), False, "violation"),
+        # Another certificate is not what was there before; whoever has to show it knows of it.
+        (FOREIGN, timedelta(minutes=5), True, "converging"),
+        (FOREIGN, timedelta(minutes=11), True, "violation"),
+        # Not every signer dates back, and no two clocks agree.
+        (ROTATED, timedelta(seconds=-30), True, "converging"),
+        (FOREIGN, timedelta(seconds=-30), True, "converging"),
+        (ROTATED, timedelta(hours=-1), True, "violation"),
+        (FOREIGN, timedelta(hours=-1), True, "violation"),
     ],
 )
-def test_another_signer_for_the_same_names_is_no_rotation(stored: str | None, served: str, verdict: str) -> None:
-    leaf = replace(LEAF, issuer=served)
-    assert said(replace(ROTATED, issuer=stored), observation={"chain": (leaf,)}).verdict == verdict
-
-
-def test_a_rotation_of_a_moment_ago_is_converging() -> None:
-    assert said(replace(ROTATED, not_before=NOW - timedelta(minutes=5))).status == "converging"
-    dated_back = replace(ROTATED, not_before=NOW - timedelta(minutes=65))
-    assert said(dated_back).status == "converging"
-    assert said(replace(ROTATED, not_before=NOW - timedelta(minutes=71))).status == "violation"
-
-
-@pytest.mark.parametrize(("seconds", "status"), [(30, "converging"), (3600, "violation")])
-def test_a_rotation_by_a_clock_that_is_ahead_is_one_of_a_moment_ago(seconds: int, status: str) -> None:
-    """Not every signer dates back, and no two clocks agree."""
-    for stored in (ROTATED, FOREIGN):
-        ahead = replace(stored, not_before=NOW + timedelta(seconds=seconds))
-        assert said(ahead, exact=True).status == status
-
-
-def test_another_certificate_altogether_has_ten_minutes() -> None:
-    """It is not what was there before; whoever has to show this one knows of it."""
-    for minutes, status in ((5, "converging"), (11, "violation")):
-        found = said(replace(FOREIGN, not_before=NOW - timedelta(minutes=minutes)), exact=True)
-        assert (found.verdict, found.status) == ("fail", status)
+def test_a_rotation_of_a_moment_ago_is_converging(
+    stored: DeclaredLeaf, age: timedelta, exact: bool, status: str
+) -> None:
+    found = said(replace(stored, not_before=NOW - age), exact=exact)
+    assert (found.verdict, found.status) == ("fail", status)
 
 
 def test_a_rotation_after_the_secret_was_read_is_converging() -> None:
@@ -156,8 +157,7 @@ def test_a_chain_that_was_not_seen_is_open() -> None:
 
 
 def test_without_secrets_it_is_noted_and_without_any_nothing_is_said() -> None:
-    stored = CertificateExpectation(declared=DeclaredCertificates(unread=(UNREAD,), wanted=False))
-    found = finding("cert-stored", case(expectation={"certificate": stored}))
+    found = of(DeclaredCertificates(unread=(UNREAD,), wanted=False))
     assert (found.verdict, found.status, found.severity) == ("not_applicable", "informational", "info")
     assert findings("cert-stored", case()) == []
 
@@ -182,8 +182,7 @@ DEFAULT = replace(SAME, place="Secret/openshift-ingress/router-certs-default dat
 
 def routed(*leaves: DeclaredLeaf, unread: tuple[str, ...] = ()) -> Finding:
     """A Route whose name is served with the router's default certificate."""
-    stored = DeclaredCertificates(leaves=leaves, unread=unread, exact=True, default=DEFAULT, condition=ADMITTED)
-    return finding("cert-stored", case(expectation={"certificate": CertificateExpectation(declared=stored)}))
+    return of(DeclaredCertificates(leaves=leaves, unread=unread, exact=True, default=DEFAULT, condition=ADMITTED))
 
 
 @pytest.mark.parametrize("own", [FOREIGN, ROTATED])

@@ -51,17 +51,26 @@ def test_the_certificate_of_another_namespaces_secret_is_critical() -> None:
     assert found.observed == (f"the certificate of Secret/certs/web (SHA-256 {LEAF.sha256}), {who}",)
 
 
-def test_any_other_certificate_is_none_of_this_rules() -> None:
-    assert said(named(OTHER)).verdict == "pass"
+STORED = DeclaredCertificates(leaves=(MINE,))
 
 
 @pytest.mark.parametrize(
-    "more",
-    [{"declared": DeclaredCertificates(leaves=(MINE,))}, {"beside": frozenset({LEAF.sha256})}],
-    ids=["a copy", "a neighbour"],
+    ("grant", "more", "verdict"),
+    [
+        (named(OTHER), {}, "pass"),
+        (named(OTHER, doubt="403"), {}, "pass"),
+        (named(MINE), {"declared": STORED}, "pass"),
+        (named(MINE), {"beside": frozenset({LEAF.sha256})}, "pass"),
+        (named(UNREAD), {}, "inconclusive"),
+        (named(UNREAD), {"declared": STORED}, "pass"),
+        (named(UNREAD, asked=False), {}, "not_applicable"),
+    ],
+    ids=["another", "another in doubt", "a copy", "a neighbour", "unread", "a copy of one unread", "without Secrets"],
 )
-def test_one_that_may_be_served_all_the_same(more: dict[str, Any]) -> None:
-    assert said(named(MINE), **more).verdict == "pass"
+def test_a_certificate_without_a_grant_counts_where_it_is_the_one_that_is_served(
+    grant: MissingGrant, more: dict[str, Any], verdict: str
+) -> None:
+    assert said(grant, **more).verdict == verdict
 
 
 def test_where_permission_is_in_doubt_so_is_the_verdict() -> None:
@@ -70,16 +79,6 @@ def test_where_permission_is_in_doubt_so_is_the_verdict() -> None:
     found = said(doubtful, declared=DeclaredCertificates(leaves=(MINE,), unread=("whether",)))
     assert (found.verdict, found.status) == ("inconclusive", "not-tested")
     assert "403" in found.message
-    assert said(named(OTHER, doubt="403")).verdict == "pass"
-
-
-def test_a_secret_that_was_not_read_is_no_pass() -> None:
-    assert said(named(UNREAD)).verdict == "inconclusive"
-    assert said(named(UNREAD), declared=DeclaredCertificates(leaves=(MINE,))).verdict == "pass"
-
-
-def test_without_secrets_it_is_noted() -> None:
-    assert said(named(UNREAD, asked=False)).verdict == "not_applicable"
 
 
 def test_a_chain_that_was_not_seen_is_open_and_nothing_named_says_nothing() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 import scanner.judge
-from scanner.judge import RULES, judge, rule
+from scanner.judge import RULES, SCAN_RULES, judge, rule
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Reference
 from scanner.kube.tls_profile import Profile
@@ -22,7 +22,7 @@ from scanner.model.endpoint import Certainty, Origin
 from scanner.model.expectation import Binding, CertificateExpectation
 from scanner.model.finding import SEVERITIES, Finding
 from scanner.model.observation import JUDGEABLE, Answers, Reach
-from scanner.model.rule import Case, Rule
+from scanner.model.rule import Case, Rule, ScanRule
 from scanner.tls.certificate import parse_certificate
 from scanner.tls.codepoints import TLS10, TLS12, TLS13, VERSIONS
 from scanner.values import replace
@@ -48,17 +48,28 @@ def test_the_samples_have_every_fact() -> None:
     assert sorted(empty) == sorted(EMPTY), "tests/judge/cases.py: give the field a value, or EMPTY the reason for none"
 
 
-def test_one_failing_rule_fails_the_endpoint() -> None:
-    judged = judge(case(observation=BAD_VERSIONS))
-    assert (judged.verdict, judged.status) == ("fail", "violation")
-    assert [f.rule for f in judged.findings if f.verdict == "fail"] == ["tls-version"]
+BEFORE = (replace(PROFILE, min_version=TLS10),)
 
 
-@pytest.mark.parametrize(("binding", "status"), [("not-enforced", "readiness"), ("settling", "converging")])
-def test_what_does_not_bind_fails_under_another_status(binding: Binding, status: str) -> None:
-    before = replace(PROFILE, min_version=TLS10)
-    judged = judge(case(observation=BAD_VERSIONS, expectation={"binding": binding, "alternatives": (before,)}))
-    assert (judged.verdict, judged.status) == ("fail", status)
+@pytest.mark.parametrize(
+    ("observation", "expectation", "verdict", "status"),
+    [
+        (BAD_VERSIONS, {}, "fail", "violation"),
+        ({**BAD_VERSIONS, "chain": Unknown("x")}, {}, "fail", "violation"),
+        ({"chain": Unknown("the handshake broke off")}, {}, "inconclusive", "not-tested"),
+        (BAD_VERSIONS, {"binding": "not-enforced", "alternatives": BEFORE}, "fail", "readiness"),
+        (BAD_VERSIONS, {"binding": "settling", "alternatives": BEFORE}, "fail", "converging"),
+        (BAD_VERSIONS, {"binding": "settling"}, "inconclusive", "converging"),
+    ],
+    ids=["a failure", "a failure and what is unknown", "unknown", "not bound", "a rollout", "a rollout from unknown"],
+)
+def test_the_verdict_of_an_endpoint_is_that_of_its_rules(
+    observation: dict[str, Any], expectation: dict[str, Any], verdict: str, status: str
+) -> None:
+    judged = judge(case(observation=observation, expectation=expectation))
+    assert (judged.verdict, judged.status) == (verdict, status)
+    failing = {f.rule for f in judged.findings if f.verdict == "fail"}
+    assert failing == ({"tls-version"} if verdict == "fail" else set())
 
 
 GATEWAY = Reference(kind="Gateway", name="front", namespace="shop")
@@ -85,21 +96,6 @@ def test_what_an_object_says_of_a_certificate_binds_users_too(
     )
     (failed,) = [each for each in judged.findings if each.verdict == "fail"]
     assert (failed.rule in ("cert-name", "cert-chain"), failed.status, judged.status) == (True, status, status)
-
-
-def test_a_rollout_of_which_the_former_profile_is_not_known_excuses_nothing() -> None:
-    judged = judge(case(observation=BAD_VERSIONS, expectation={"binding": "settling"}))
-    assert (judged.verdict, judged.status) == ("inconclusive", "converging")
-
-
-def test_an_inconclusive_rule_makes_the_endpoint_inconclusive() -> None:
-    judged = judge(case(observation={"chain": Unknown("the handshake broke off")}))
-    assert (judged.verdict, judged.status) == ("inconclusive", "not-tested")
-
-
-def test_a_failure_goes_before_what_is_not_known() -> None:
-    judged = judge(case(observation={**BAD_VERSIONS, "chain": Unknown("x")}))
-    assert (judged.verdict, judged.status) == ("fail", "violation")
 
 
 def test_an_unknown_profile_never_passes() -> None:
@@ -250,8 +246,8 @@ def test_ids_are_what_they_always_were() -> None:
     ], "tests/judge/test_judge.py: add the id of a new rule to this list, at its place in RULES"
 
 
-@pytest.mark.parametrize("each", RULES, ids=lambda each: each.id)
-def test_every_rule_explains_itself(each: Rule) -> None:
+@pytest.mark.parametrize("each", [*RULES, *SCAN_RULES], ids=lambda each: each.id)
+def test_every_rule_explains_itself(each: Rule | ScanRule) -> None:
     positions = [each.page.find(section) for section in SECTIONS]
     assert -1 not in positions
     assert positions == sorted(positions)

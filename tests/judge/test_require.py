@@ -1,4 +1,4 @@
-"""What the policy requires of a scan as a whole, in all three answers; and what every such rule must have."""
+"""What the policy requires of a scan as a whole, in all three answers; and that every such rule is registered."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from scanner.model.rule import ScanRule
 from scanner.model.scan_policy import Require
 from scanner.values import replace
 
-SECTIONS = ("## What it requires", "## Why", "## What fails", "## What is inconclusive", "## How to fix")
 OUTCOME = Outcome(endpoints=10, inconclusive=2, strict=True, adherence="APIServer/cluster spec.tlsAdherence: x")
 FEW, MANY = Require(min_endpoints=11), Require(max_inconclusive=1)
 STRICT = Require(strict_adherence=True)
@@ -112,15 +111,6 @@ def test_ids_are_what_they_always_were() -> None:
         "waiver-unused",
         "waiver-expired",
     ], "tests/judge/test_require.py: add the id of a new rule to this list, at its place in SCAN_RULES"
-
-
-@pytest.mark.parametrize("each", SCAN_RULES, ids=lambda each: each.id)
-def test_every_rule_explains_itself(each: ScanRule) -> None:
-    positions = [each.page.find(section) for section in SECTIONS]
-    assert -1 not in positions
-    assert positions == sorted(positions)
-    assert each.title
-    assert each.references
 
 
 def test_every_rule_of_the_package_is_registered() -> None:

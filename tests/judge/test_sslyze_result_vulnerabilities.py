@@ -10,6 +10,7 @@ import pytest
 from scanner.judge import RULES
 from scanner.judge.sslyze_result import DEEP_RULES, vulnerability_findings
 from scanner.kube.maybe import Known, Unknown
+from scanner.model.finding import Finding
 from scanner.model.observation import Flaw, Opinion, Reach
 from scanner.model.rule import Rule
 from scanner.tls.codepoints import TLS13
@@ -33,49 +34,45 @@ def opinion(flaws: dict[Flaw, Known[bool]]) -> Opinion:
     return Opinion(witness="sslyze 6.3.1", highest=TLS13, flaws=flaws)
 
 
+def found(told: Opinion | None) -> list[Finding]:
+    return list(vulnerability_findings(replace(case(), opinion=told)))
+
+
 def test_a_sound_listener_passes_every_rule() -> None:
-    found = vulnerability_findings(replace(case(), opinion=opinion(SOUND)))
-    assert [(f.rule, f.verdict) for f in found] == [(rule.id, "pass") for rule in DEEP_RULES]
+    assert [(f.rule, f.verdict) for f in found(opinion(SOUND))] == [(rule.id, "pass") for rule in DEEP_RULES]
     assert {flaw for flaw, _, _ in FLAWS} == set(SOUND)
 
 
 @pytest.mark.parametrize(("flaw", "rule_id", "severity"), FLAWS)
-def test_a_flaw_fails_its_rule_alone(flaw: Flaw, rule_id: str, severity: str) -> None:
-    found = vulnerability_findings(replace(case(), opinion=opinion({**SOUND, flaw: True})))
-    (failed,) = [f for f in found if f.verdict != "pass"]
+def test_a_flaw_fails_its_rule_alone_and_one_that_is_unknown_is_inconclusive(
+    flaw: Flaw, rule_id: str, severity: str
+) -> None:
+    (failed,) = [f for f in found(opinion({**SOUND, flaw: True})) if f.verdict != "pass"]
     assert (failed.rule, failed.severity, failed.verdict, failed.status) == (rule_id, severity, "fail", "violation")
     assert failed.observed
     assert failed.fix
     assert "sslyze 6.3.1" in failed.evidence[0]
-
-
-@pytest.mark.parametrize(("flaw", "rule_id", "severity"), FLAWS)
-def test_what_it_could_not_tell_is_inconclusive_with_the_reason(flaw: Flaw, rule_id: str, severity: str) -> None:
-    found = vulnerability_findings(replace(case(), opinion=opinion({**SOUND, flaw: Unknown("a timeout")})))
-    (unclear,) = [f for f in found if f.verdict != "pass"]
+    (unclear,) = [f for f in found(opinion({**SOUND, flaw: Unknown("a timeout")})) if f.verdict != "pass"]
     assert (unclear.rule, unclear.verdict) == (rule_id, "inconclusive")
     assert "a timeout" in unclear.message
 
 
 def test_a_flaw_that_was_seen_stands_whatever_else_is_not_known() -> None:
     flaws: dict[Flaw, Known[bool]] = {"insecure-renegotiation": Unknown("a timeout"), "client-renegotiation": True}
-    found = vulnerability_findings(replace(case(), opinion=opinion({**SOUND, **flaws})))
-    (failed,) = [f for f in found if f.rule == "vuln-renegotiation"]
+    (failed,) = [f for f in found(opinion({**SOUND, **flaws})) if f.rule == "vuln-renegotiation"]
     assert failed.verdict == "fail"
     assert any("a timeout" in line for line in failed.evidence)
 
 
-def test_a_witness_that_saw_nothing_leaves_everything_inconclusive() -> None:
-    found = vulnerability_findings(replace(case(), opinion=Opinion(witness="sslyze 6.3.1", failure="no connection")))
-    assert [(f.rule, f.verdict) for f in found] == [(rule.id, "inconclusive") for rule in DEEP_RULES]
-    assert all("no connection" in f.message for f in found)
-
-
-@pytest.mark.parametrize("told", [None, opinion({})], ids=["no opinion", "an opinion on other things"])
-def test_what_nobody_answered_is_never_a_pass(told: Opinion | None) -> None:
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [(None, ""), (opinion({}), ""), (Opinion(witness="sslyze 6.3.1", failure="no connection"), "no connection")],
+    ids=["no opinion", "an opinion on other things", "it saw nothing"],
+)
+def test_what_nobody_answered_is_never_a_pass(told: Opinion | None, words: str) -> None:
     """The deadline may come before a seat on the witness's bench is free."""
-    found = vulnerability_findings(replace(case(), opinion=told))
-    assert [(f.rule, f.verdict) for f in found] == [(rule.id, "inconclusive") for rule in DEEP_RULES]
+    assert [(f.rule, f.verdict) for f in found(told)] == [(rule.id, "inconclusive") for rule in DEEP_RULES]
+    assert all(words in f.message for f in found(told))
 
 
 def test_where_there_is_no_tls_there_is_nothing_to_ask_for() -> None:

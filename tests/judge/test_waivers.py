@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -65,10 +64,23 @@ def test_a_rule_may_be_a_pattern(rule: str) -> None:
     assert only(VIOLATION, replace(WAIVER, rule=rule)).status == "waived"
 
 
-def test_a_waiver_of_another_rule_does_nothing() -> None:
-    waived = waive([VIOLATION], [replace(WAIVER, rule="cert-*")], TODAY)
-    assert waived.findings == (VIOLATION,)
-    assert not waived.matched
+OTHER_RULE = replace(WAIVER, rule="cert-*")
+
+
+@pytest.mark.parametrize(
+    ("finding", "waiver", "matched"),
+    [
+        (VIOLATION, OTHER_RULE, set()),
+        (PASSED, WAIVER, set()),
+        (replace(VIOLATION, status="readiness"), WAIVER, {WAIVER}),
+        (replace(VIOLATION, status="converging"), WAIVER, {WAIVER}),
+    ],
+    ids=["another rule", "a pass", "readiness", "converging"],
+)
+def test_what_needs_no_waiver_stays_what_it_is(finding: Finding, waiver: Waiver, matched: set[Waiver]) -> None:
+    waived = waive([finding], [waiver], TODAY)
+    assert waived.findings == (finding,)
+    assert waived.matched == matched
 
 
 def test_what_is_not_known_is_never_waived_and_the_finding_says_so() -> None:
@@ -77,20 +89,6 @@ def test_what_is_not_known_is_never_waived_and_the_finding_says_so() -> None:
     assert (result.verdict, result.status, result.waiver) == ("inconclusive", "not-tested", None)
     assert "adhere.yaml:9:5" in result.evidence[-1]
     assert waived.matched == {WAIVER}, "the waiver may be needed when it can be told again"
-
-
-def test_a_pass_needs_no_waiver() -> None:
-    waived = waive([PASSED], [WAIVER], TODAY)
-    assert waived.findings == (PASSED,)
-    assert not waived.matched
-
-
-@pytest.mark.parametrize("status", ["readiness", "converging"])
-def test_what_does_not_count_anyway_stays_what_it_is(status: Any) -> None:  # noqa: ANN401
-    finding = replace(VIOLATION, status=status)
-    waived = waive([finding], [WAIVER], TODAY)
-    assert waived.findings == (finding,)
-    assert waived.matched == {WAIVER}
 
 
 @pytest.mark.parametrize(
@@ -144,6 +142,8 @@ def test_a_waiver_that_selects_nothing_is_reported() -> None:
     assert found.about == "adhere.yaml:9:5"
     assert found.evidence == (SAID,)
     assert found.fix
+    run.waive([UNKNOWN], ENDPOINT)
+    assert run.findings(rules=WAIVABLE) == (), "what is not known keeps a waiver in use"
 
 
 def test_a_waiver_of_what_has_been_mended_is_reported() -> None:
@@ -164,12 +164,6 @@ def test_of_a_waiver_that_may_be_needed_nobody_says_that_it_is_not(rules: list[s
     (found,) = ledger(WAIVER).findings(rules=rules, complete=complete)
     assert (found.verdict, found.status) == ("inconclusive", "not-tested")
     assert found.message.endswith(f": {why}")
-
-
-def test_what_could_not_be_told_keeps_a_waiver_in_use() -> None:
-    run = ledger(WAIVER)
-    run.waive([UNKNOWN], ENDPOINT)
-    assert run.findings(rules=WAIVABLE) == ()
 
 
 def test_an_expired_waiver_that_is_still_needed_is_reported() -> None:
