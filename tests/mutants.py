@@ -89,15 +89,14 @@ class Mutation(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A node of a file, and what comes instead of it."""
+    """Another value for a field of a node."""
 
     line: int
     kind: str
     function: str
-    holder: ast.AST
+    node: ast.AST
     field: str
-    place: int | None
-    new: ast.AST
+    value: object
 
 
 class Module:
@@ -117,15 +116,14 @@ class Module:
 
     def changed(self, number: int, change: Change) -> Mutation | None:
         """The mutation, if it makes a difference."""
-        former = getattr(change.holder, change.field)
-        new = change.new if change.place is None else _replaced(former, change.place, change.new)
-        setattr(change.holder, change.field, new)
+        former = getattr(change.node, change.field)
+        setattr(change.node, change.field, change.value)
         text = ast.unparse(self.parts[number])
-        setattr(change.holder, change.field, former)
+        setattr(change.node, change.field, former)
         lines = list(difflib.unified_diff(self.texts[number].splitlines(), text.splitlines(), n=0, lineterm=""))[2:]
         before, after = ("\n".join(each[1:].strip() for each in lines if each[0] == sign) for sign in "-+")
         whole = "\n".join(_replaced(self.texts, number, text))
-        return Mutation(self.file, change.line, change.kind, change.function, before, after, whole) if lines else None
+        return Mutation(self.file, *change[:3], before, after, whole) if lines else None
 
 
 _COMPARED: Final[Sequence[tuple[type[ast.cmpop], type[ast.cmpop]]]] = (
@@ -150,18 +148,18 @@ _Found: TypeAlias = tuple[str, ast.AST, ast.expr | ast.stmt]
 """The kind, what comes instead, and the node whose line it counts for."""
 
 
-def _changes(holder: ast.AST, names: tuple[str, ...] = (), returns: ast.expr | None = None) -> Iterator[Change]:
+def _changes(parent: ast.AST, names: tuple[str, ...] = (), returns: ast.expr | None = None) -> Iterator[Change]:
     """All changes below a node, except of types and of texts for display."""
-    for field, value in ast.iter_fields(holder):
-        if field in _TYPES or (field == "keywords" and isinstance(holder, ast.ClassDef)):
+    for field, value in ast.iter_fields(parent):
+        if field in _TYPES or (field == "keywords" and isinstance(parent, ast.ClassDef)):
             continue
-        for index, node in enumerate(value if isinstance(value, list) else [value]):
+        for number, node in enumerate(value if isinstance(value, list) else [value]):
             if not isinstance(node, ast.AST) or _stays(node, at_top=not names):
                 continue
             if not (field == "slice" and isinstance(node, ast.Tuple)):  # a key, whose elements belong together
                 for kind, new, at in (*_of_statement(node, returns), *_of_operation(node), *_of_parts(node)):
-                    place = index if isinstance(value, list) else None
-                    yield Change(at.lineno, kind, ".".join(names), holder, field, place, new)
+                    changed = _replaced(value, number, new) if isinstance(value, list) else new
+                    yield Change(at.lineno, kind, ".".join(names), parent, field, changed)
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 yield from _changes(node, (*names, node.name), getattr(node, "returns", None))
             else:
@@ -174,10 +172,8 @@ def _stays(node: ast.AST, *, at_top: bool = False) -> bool:
             own = name.lstrip("_")
             is_type = own[0].isupper() and not own.isupper()
             return is_type or name.startswith("__") or (own.isupper() and _is_number(node.value))
-        case ast.FunctionDef(name=name):
-            return name in ("__repr__", "__str__")
-        case ast.Call(func=ast.Name(id=name)):
-            return name in ("TypeVar", "cast", "ParamSpec", "NewType", "assert_never")
+        case ast.FunctionDef(name=name) | ast.Call(func=ast.Name(id=name)):
+            return name in ("__repr__", "__str__", "TypeVar", "cast", "ParamSpec", "NewType", "assert_never")
         case ast.If(test=test):
             return ast.unparse(test) == "TYPE_CHECKING"
         case ast.Expr(value=value):
@@ -364,6 +360,7 @@ def _start(parent: Path) -> None:
     shutil.copytree(ROOT, place, ignore=shutil.ignore_patterns(".*", "build", "node_modules"), dirs_exist_ok=True)
     os.chdir(place)
     for file in files():
+        naming(file)  # as it is now
         _write(file, module(file).text)
     os.environ["PYTHONPATH"] = str(place)
     sys.path[:] = [str(place), *(each for each in sys.path if Path(each).resolve() != ROOT)]
@@ -456,9 +453,6 @@ def _works(pool: Pool, mutants: Sequence[Mutation], lane: str) -> Iterator[tuple
 def tried(chosen: Sequence[Mutation], workers: int) -> Mapping[Mutation, tuple[str, str]]:
     """Try all with the quick tests, and what is left with the slow ones: the last lane of each, and its state."""
     results = dict.fromkeys(chosen, ("", "alive"))
-    for each in files():  # as they are now: the copies are made once
-        module(each)
-        naming(each)
     with (
         tempfile.TemporaryDirectory(prefix="mutants-") as parent,
         multiprocessing.get_context("fork").Pool(workers, _start, [Path(parent)]) as pool,
