@@ -58,10 +58,7 @@ async def test_only_groups_of_interest_are_asked_one_by_one() -> None:
 
 async def test_a_group_whose_server_is_down_is_not_absent() -> None:
     api = gateways()
-    down = {
-        "metadata": {"name": "route.openshift.io"},
-        "versions": [{"version": "v1", "freshness": "Stale"}],
-    }
+    down = {"metadata": {"name": "route.openshift.io"}, "versions": [{"version": "v1", "freshness": "Stale"}]}
     other = {
         "metadata": {"name": "config.openshift.io"},
         "versions": [{"version": "v1", "freshness": "Current", "resources": [{"resource": "clusterversions"}]}],

@@ -195,10 +195,7 @@ async def test_a_plugin_that_is_not_there_comes_with_its_installation_hint() -> 
 async def test_a_client_certificate_is_shown_and_its_key_stays_in_memory() -> None:
     leaf = authority().leaf(names=("somebody",), common_name="somebody", eku=("clientAuth",))
     api = Api()
-    async with (
-        running(api, Fixed(Credential(pair=Pair(leaf.pem, leaf.key_pem)))),
-        Client(api.access, LIMITS) as client,
-    ):
+    async with running(api, Fixed(Credential(pair=Pair(leaf.pem, leaf.key_pem)))), Client(api.access, LIMITS) as client:
         await client.get("/version")
     assert [each.client for each in api.asked] == ["somebody"]
     assert "authorization" not in api.asked[0].headers
@@ -231,10 +228,7 @@ async def test_a_plugins_new_client_certificate_is_used() -> None:
 async def test_a_key_that_belongs_to_another_certificate_is_an_error() -> None:
     one, other = (authority().leaf(names=("a",)) for _ in range(2))
     api = Api()
-    async with (
-        running(api, Fixed(Credential(pair=Pair(one.pem, other.key_pem)))),
-        Client(api.access, LIMITS) as client,
-    ):
+    async with running(api, Fixed(Credential(pair=Pair(one.pem, other.key_pem)))), Client(api.access, LIMITS) as client:
         with pytest.raises(ClusterError, match="client certificate or its key is invalid") as caught:
             await client.get("/version")
     assert "/proc" not in caught.value.message

@@ -56,10 +56,7 @@ def test_the_certificates_of_a_kubeconfig_stay_and_nothing_else() -> None:
     found = after(secret(kubeconfig=coded(KUBECONFIG.encode()), other=coded(b"client-certificate-data: no")))
     assert found["data"] == {}
     assert found["adhere"]["kubeconfigs"] == {
-        "kubeconfig": {
-            "certificate-authority-data": ROOT.pem.decode(),
-            "client-certificate-data": CLIENT.pem.decode(),
-        }
+        "kubeconfig": {"certificate-authority-data": ROOT.pem.decode(), "client-certificate-data": CLIENT.pem.decode()}
     }
     everything = json.dumps(found)
     assert "PRIVATE" not in everything

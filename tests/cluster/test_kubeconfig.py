@@ -86,10 +86,7 @@ def test_files_are_relative_to_the_file_that_names_them(tmp_path: Path) -> None:
     user = "{client-certificate: keys/tls.crt, client-key: keys/tls.key}"
     cluster = "{server: api.example, certificate-authority: keys/ca.crt, tls-server-name: kubernetes}"
     found = chosen(
-        tmp_path,
-        HEAD,
-        CONTEXT,
-        f"clusters:\n- name: c\n  cluster: {cluster}\nusers:\n- name: u\n  user: {user}\n",
+        tmp_path, HEAD, CONTEXT, f"clusters:\n- name: c\n  cluster: {cluster}\nusers:\n- name: u\n  user: {user}\n"
     )
     assert found.server == "https://api.example"
     assert found.trust == Trust(b"-----ca.crt-----", "kubernetes")
@@ -145,11 +142,7 @@ def test_a_plugin_with_everything(tmp_path: Path) -> None:
     )
     assert isinstance(found.source, Executed)
     made = found.source.plugin
-    assert (made.command, made.arguments, made.variables) == (
-        f"{tmp_path}/bin/login",
-        ("get", "token"),
-        {"A": "b"},
-    )
+    assert (made.command, made.arguments, made.variables) == (f"{tmp_path}/bin/login", ("get", "token"), {"A": "b"})
     assert made.cluster == {
         "server": "https://x",
         "certificate-authority-data": ca,

@@ -234,11 +234,7 @@ def test_what_is_something_else_is_counted(tmp_path: Path, text: str) -> None:
 
 
 ARRAYS = [
-    (
-        json.dumps([{"apiVersion": "route.openshift.io/v1", "kind": "Route", "metadata": {"name": "a"}}, 1]),
-        ["a"],
-        0,
-    ),
+    (json.dumps([{"apiVersion": "route.openshift.io/v1", "kind": "Route", "metadata": {"name": "a"}}, 1]), ["a"], 0),
     ("- apiVersion: route.openshift.io/v1\n  kind: Route\n  metadata: {name: a}\n", ["a"], 0),
     ("- {op: replace, path: /a}\n- 2\n", [], 1),
 ]

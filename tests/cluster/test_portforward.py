@@ -183,10 +183,7 @@ async def test_one_websocket_carries_all_connections_to_a_pod() -> None:
     api = Api(upgrade=upgrading(kubelet.serve, subprotocol=SPDY))
     async with running(api), Client(api.access, LIMITS) as client, trio.open_nursery() as nursery:
         forwards = PortForwards(client, nursery)
-        async with (
-            forwards.connection("shop", "web-1", 8443) as one,
-            forwards.connection("shop", "web-1", 9443) as two,
-        ):
+        async with forwards.connection("shop", "web-1", 8443) as one, forwards.connection("shop", "web-1", 9443) as two:
             await one.send(b"one")
             await two.send(b"two" * 30_000)
             assert await one.receive() == b"one"

@@ -7,6 +7,7 @@ import json
 import tracemalloc
 from collections.abc import Callable
 from itertools import count
+from typing import Any
 
 import pytest
 import trio
@@ -14,7 +15,7 @@ import trio
 from scanner.assessment import READS
 from scanner.cluster import listing, read
 from scanner.cluster.api_connection import Credential
-from scanner.cluster.client import ApiError, Client
+from scanner.cluster.client import ApiError, Client, Limits
 from scanner.cluster.exec_plugin import Fixed
 from scanner.errors import ClusterError
 from scanner.kube import kinds
@@ -22,7 +23,7 @@ from scanner.kube.kinds import CONFIG_MAP, GATEWAY, NODE, POD, ROUTE, SECRET, SE
 from scanner.kube.snapshot import Snapshot
 from scanner.model.pem import WITHHELD
 from scanner.values import replace
-from tests.cluster.api import LIMITS, Answer, Api, Asked, in_turn, named, ok, refused, running
+from tests.cluster.api import LIMITS, Answer, Api, Asked, Script, in_turn, named, ok, refused, running
 
 pytestmark = pytest.mark.crypto
 
@@ -43,6 +44,15 @@ def forbid(*prefixes: str) -> Callable[[Asked], Answer | None]:
     return script
 
 
+def answering(path: str, answer: Answer) -> Script:
+    return lambda asked: answer if asked.path == path else None
+
+
+async def reading(api: Api, *wanted: kinds.Kind, limits: Limits = LIMITS, **options: Any) -> Snapshot:  # noqa: ANN401
+    async with running(api):
+        return await read(api.access, wanted, limits=limits, **options)
+
+
 def names(snapshot: Snapshot, kind: kinds.Kind) -> list[str]:
     return [each.name for each in snapshot.every(kind)]
 
@@ -50,8 +60,7 @@ def names(snapshot: Snapshot, kind: kinds.Kind) -> list[str]:
 async def test_pages_are_put_together() -> None:
     api = Api()
     path = api.add(POD, *pods(5))
-    async with running(api):
-        found = await read(api.access, [POD], limits=PAGED)
+    found = await reading(api, POD, limits=PAGED)
     assert names(found, POD) == [f"pod-{number}" for number in range(5)]
     assert [each.query.get("continue") for each in api.asked if each.path == path] == [None, "2", "4"]
     assert found.every(POD)[0].raw["apiVersion"] == "v1"
@@ -86,8 +95,7 @@ async def test_a_list_that_expires_is_begun_again_and_in_the_end_asked_for_in_on
         return None
 
     api.script = expire
-    async with running(api):
-        found = await read(api.access, [POD], limits=PAGED)
+    found = await reading(api, POD, limits=PAGED)
     assert names(found, POD) == ["newer", *(f"pod-{number}" for number in range(5))]
     assert not found.unreadable
     last = api.asked[[each.path for each in api.asked].index(path) :]
@@ -97,13 +105,8 @@ async def test_a_list_that_expires_is_begun_again_and_in_the_end_asked_for_in_on
 async def test_a_list_that_never_ends_is_left() -> None:
     api = Api()
     path = api.add(POD)
-    api.script = lambda asked: (
-        ok({"kind": "PodList", "items": [named("same")], "metadata": {"continue": "again"}})
-        if asked.path == path
-        else None
-    )
-    async with running(api):
-        found = await read(api.access, [POD], limits=PAGED)
+    api.script = answering(path, ok({"kind": "PodList", "items": [named("same")], "metadata": {"continue": "again"}}))
+    found = await reading(api, POD, limits=PAGED)
     assert found.unreadable[POD].gap == "failed"
     assert "does not end" in found.unreadable[POD].reason
     assert names(found, POD) == ["same"]
@@ -118,8 +121,7 @@ async def test_a_server_that_is_busy_is_asked_again() -> None:
         refused(500, "InternalError", "etcd has no leader"),
         Answer(None),
     )
-    async with running(api):
-        found = await read(api.access, [POD], limits=LIMITS)
+    found = await reading(api, POD)
     assert names(found, POD) == ["pod-0"]
     assert len(api.paths(path)) == 4
     assert not found.unreadable
@@ -129,9 +131,8 @@ async def test_a_server_that_stays_busy_is_left_and_the_rest_is_read() -> None:
     api = Api()
     path = api.add(POD)
     api.add(SERVICE, named("front", "shop"))
-    api.script = lambda asked: refused(503, "ServiceUnavailable", "no") if asked.path == path else None
-    async with running(api):
-        found = await read(api.access, [POD, SERVICE], limits=LIMITS)
+    api.script = answering(path, refused(503, "ServiceUnavailable", "no"))
+    found = await reading(api, POD, SERVICE)
     assert len(api.paths(path)) == LIMITS.tries
     assert found.unreadable[POD].gap == "failed"
     assert "503 ServiceUnavailable" in found.unreadable[POD].reason
@@ -145,8 +146,7 @@ async def test_what_was_read_before_a_failure_is_kept() -> None:
     api.script = lambda asked: (
         refused(500, "InternalError", "no") if asked.path == path and "continue" in asked.query else None
     )
-    async with running(api):
-        found = await read(api.access, [POD], limits=PAGED)
+    found = await reading(api, POD, limits=PAGED)
     assert names(found, POD) == ["pod-0", "pod-1"]
     assert found.gap(POD) is not None
 
@@ -156,9 +156,8 @@ async def test_what_is_forbidden_names_the_rule_that_is_missing() -> None:
     path = api.add(ROUTE, named("checkout", "shop"))
     api.add(POD, *pods(1))
     message = 'routes is forbidden: User "system:serviceaccount:a:b" cannot list resource "routes"'
-    api.script = lambda asked: refused(403, "Forbidden", message) if asked.path == path else None
-    async with running(api):
-        found = await read(api.access, [ROUTE, POD], limits=LIMITS)
+    api.script = answering(path, refused(403, "Forbidden", message))
+    found = await reading(api, ROUTE, POD)
     assert found.unreadable[ROUTE].gap == "forbidden"
     assert 'cannot list resource "routes"' in found.unreadable[ROUTE].reason
     assert 'apiGroups: ["route.openshift.io"], resources: ["routes"], verbs: ["list"]' in found.unreadable[ROUTE].reason
@@ -177,8 +176,7 @@ async def test_where_only_namespaces_are_allowed_those_are_read_and_the_rest_is_
         return None
 
     api.script = allow_shop
-    async with running(api):
-        found = await read(api.access, [POD], limits=LIMITS, namespaces=["shop", "bank"])
+    found = await reading(api, POD, namespaces=["shop", "bank"])
     assert names(found, POD) == ["pod-0", "pod-1"]
     assert found.unreadable[POD].gap == "forbidden"
     assert found.unreadable[POD].reason.endswith("read only in: shop")
@@ -195,8 +193,7 @@ async def test_objects_of_interest_are_read_by_name_and_only_they() -> None:
     api.script = lambda asked: (
         refused(403, "Forbidden", "configmaps is forbidden") if asked.path.endswith("/signing-cabundle") else None
     )
-    async with running(api):
-        found = await read(api.access, [CONFIG_MAP], limits=LIMITS)
+    found = await reading(api, CONFIG_MAP)
     assert names(found, CONFIG_MAP) == ["kubeadm-config"]
     assert path not in api.paths()
     assert found.unreadable[CONFIG_MAP].gap == "forbidden"
@@ -206,8 +203,7 @@ async def test_objects_of_interest_are_read_by_name_and_only_they() -> None:
 async def test_kinds_that_are_not_served_are_absent() -> None:
     api = Api()
     api.add(POD, *pods(1))
-    async with running(api):
-        found = await read(api.access, [POD, ROUTE], limits=LIMITS)
+    found = await reading(api, POD, ROUTE)
     assert found.absent == {ROUTE}
     assert found.every(ROUTE) == ()
     assert found.gap(ROUTE) is None
@@ -216,9 +212,8 @@ async def test_kinds_that_are_not_served_are_absent() -> None:
 async def test_a_kind_that_discovery_lists_and_nobody_finds_is_not_absent() -> None:
     api = Api()
     path = api.add(ROUTE)
-    api.script = lambda asked: refused(404, "NotFound", "the server could not find it") if asked.path == path else None
-    async with running(api):
-        found = await read(api.access, [ROUTE], limits=LIMITS)
+    api.script = answering(path, refused(404, "NotFound", "the server could not find it"))
+    found = await reading(api, ROUTE)
     assert not found.absent
     assert found.unreadable[ROUTE].gap == "failed"
     assert "404" in found.unreadable[ROUTE].reason
@@ -227,9 +222,8 @@ async def test_a_kind_that_discovery_lists_and_nobody_finds_is_not_absent() -> N
 async def test_an_empty_list_may_be_null() -> None:
     api = Api()
     path = api.add(POD)
-    api.script = lambda asked: ok({"kind": "PodList", "items": None}) if asked.path == path else None
-    async with running(api):
-        found = await read(api.access, [POD], limits=LIMITS)
+    api.script = answering(path, ok({"kind": "PodList", "items": None}))
+    found = await reading(api, POD)
     assert not found.unreadable
 
 
@@ -243,8 +237,7 @@ async def test_an_object_is_not_there_only_where_the_api_server_says_so(answer: 
     api.add(ROUTE)
     api.add(CONFIG_MAP, named("kubeadm-config", "kube-system"))
     api.script = lambda asked: answer if asked.path.endswith("/cluster-config-v1") else None
-    async with running(api):
-        found = await read(api.access, [CONFIG_MAP], limits=LIMITS)
+    found = await reading(api, CONFIG_MAP)
     assert names(found, CONFIG_MAP) == ["kubeadm-config"]
     assert found.unreadable[CONFIG_MAP].gap == "failed"
     assert "kube-system/cluster-config-v1: " in found.unreadable[CONFIG_MAP].reason
@@ -257,13 +250,9 @@ async def test_config_maps_that_objects_name_are_read_too() -> None:
     api.add(CONFIG_MAP, named("kubeadm-config", "kube-system"), named("clients", "shop"), named("other", "shop"))
     api.script = forbid("", "/api/v1/namespaces/secret/configmaps")
     wanted = [("shop", "clients"), ("shop", "gone"), ("secret", "x"), ("kube-system", "kubeadm-config"), ("a", "../b")]
-    async with running(api):
-        found = await read(
-            api.access,
-            [GATEWAY, CONFIG_MAP],
-            limits=LIMITS,
-            config_maps=lambda snapshot: wanted if snapshot.every(GATEWAY) else [],
-        )
+    found = await reading(
+        api, GATEWAY, CONFIG_MAP, config_maps=lambda snapshot: wanted if snapshot.every(GATEWAY) else []
+    )
     assert names(found, CONFIG_MAP) == ["kubeadm-config", "clients"]
     assert found.unreadable[CONFIG_MAP].gap == "forbidden"
     assert "secret/x: " in found.unreadable[CONFIG_MAP].reason
@@ -281,8 +270,7 @@ async def test_of_a_config_map_that_objects_name_nothing_but_certificates_is_kep
     api.add(CONFIG_MAP, {**named("clients", "shop"), "data": data, "binaryData": {"x": "aHVudGVyMg==", "y": "MIIB"}})
     said = {"ClusterConfiguration": "networking: {}\nimageRepository: x", "note": "hunter2"}
     api.add(CONFIG_MAP, {**named("kubeadm-config", "kube-system"), "data": said})
-    async with running(api):
-        found = await read(api.access, [CONFIG_MAP], limits=LIMITS, config_maps=[("shop", "clients")])
+    found = await reading(api, CONFIG_MAP, config_maps=[("shop", "clients")])
     kept = found.get(CONFIG_MAP, "clients", "shop")
     assert kept is not None
     assert kept.raw["data"] == {**data, "config.ini": WITHHELD, "odd": WITHHELD}
@@ -297,14 +285,9 @@ async def test_config_maps_that_a_scan_may_not_read_are_no_gap_of_everything_els
     api = Api()
     api.add(CONFIG_MAP, named("clients", "shop"))
     api.script = forbid("", "/api/v1/namespaces/secret/configmaps")
-    async with running(api):
-        found = await read(
-            api.access,
-            [CONFIG_MAP],
-            limits=LIMITS,
-            config_maps=[("shop", "clients"), ("secret", "x")],
-            config_maps_by="configmaps",
-        )
+    found = await reading(
+        api, CONFIG_MAP, config_maps=[("shop", "clients"), ("secret", "x")], config_maps_by="configmaps"
+    )
     gap = found.unreadable[CONFIG_MAP]
     assert (gap.gap, gap.option) == ("not-asked", "configmaps")
     assert "adhere rbac --with configmaps prints it" in gap.reason
@@ -318,16 +301,15 @@ async def test_secrets_are_asked_for_by_what_was_read() -> None:
     api.add(SECRET, named("edge-tls", "shop"), named("other", "shop"))
     api.script = forbid("/api/v1/secrets")
 
-    async with running(api):
-        found = await read(
-            api.access,
-            [GATEWAY, SECRET],
-            limits=LIMITS,
-            secrets=lambda snapshot: (
-                [("shop", f"{each.name}-tls") for each in snapshot.every(GATEWAY)]
-                + [("shop", "../../../nodes"), ("shop", "gone")]
-            ),
-        )
+    found = await reading(
+        api,
+        GATEWAY,
+        SECRET,
+        secrets=lambda snapshot: (
+            [("shop", f"{each.name}-tls") for each in snapshot.every(GATEWAY)]
+            + [("shop", "../../../nodes"), ("shop", "gone")]
+        ),
+    )
     assert names(found, SECRET) == ["edge-tls"]
     assert [each for each in api.paths() if "secrets" in each] == [
         "/api/v1/secrets",
@@ -343,8 +325,7 @@ async def test_secrets_that_may_be_listed_are_those_of_their_type_and_the_named_
     tls = {"type": "kubernetes.io/tls"}
     api = Api()
     path = api.add(SECRET, named("a", "shop", **tls), named("b", "shop", **tls), named("other", "shop"))
-    async with running(api):
-        found = await read(api.access, [SECRET], limits=LIMITS, secrets=[("shop", "b"), ("shop", "other")])
+    found = await reading(api, SECRET, secrets=[("shop", "b"), ("shop", "other")])
     assert names(found, SECRET) == ["a", "b", "other"]
     assert SECRET not in found.unreadable
     listed, got = [each for each in api.asked if "secrets" in each.path]
@@ -356,8 +337,7 @@ async def test_secrets_that_are_all_refused_are_a_gap_and_soon_no_longer_asked_f
     api = Api()
     api.add(SECRET, named("a", "shop"))
     api.script = forbid("/api/v1/secrets", "/api/v1/namespaces/shop/secrets")
-    async with running(api):
-        found = await read(api.access, [SECRET], limits=LIMITS, secrets=[("shop", f"s{n}") for n in range(1000)])
+    found = await reading(api, SECRET, secrets=[("shop", f"s{n}") for n in range(1000)])
     gap = found.unreadable[SECRET]
     assert (gap.gap, found.every(SECRET)) == ("forbidden", ())
     assert "adhere rbac --with secrets prints it" in gap.reason
@@ -369,28 +349,19 @@ async def test_a_list_of_secrets_that_fails_is_a_gap() -> None:
     api = Api()
     api.add(SECRET, named("a", "shop"))
     api.script = lambda asked: refused(500, "InternalError", "etcd") if asked.path == "/api/v1/secrets" else None
-    async with running(api):
-        found = await read(api.access, [SECRET], limits=LIMITS, secrets=[("shop", "a")])
+    found = await reading(api, SECRET, secrets=[("shop", "a")])
     assert names(found, SECRET) == ["a"]
     assert found.unreadable[SECRET].gap == "failed"
 
 
-async def test_without_secrets_none_is_asked_for() -> None:
+@pytest.mark.parametrize("options", [{"no_secrets": True, "secrets": [("shop", "edge-tls")]}, {}])
+async def test_secrets_that_are_not_wanted_or_not_named_are_not_asked_for(options: dict[str, Any]) -> None:
+    """Nor is it said that there are none."""
     api = Api()
     api.add(SECRET, named("edge-tls", "shop"))
-    async with running(api):
-        found = await read(api.access, [SECRET], limits=LIMITS, no_secrets=True, secrets=[("shop", "edge-tls")])
+    found = await reading(api, SECRET, **options)
     assert found.unreadable[SECRET].gap == "not-asked"
-    assert not [each for each in api.paths() if "secrets" in each]
-
-
-async def test_where_nobody_names_secrets_it_is_not_said_that_there_are_none() -> None:
-    api = Api()
-    api.add(SECRET, named("edge-tls", "shop"))
-    async with running(api):
-        found = await read(api.access, [SECRET], limits=LIMITS)
-    assert found.unreadable[SECRET].gap == "not-asked"
-    assert found.unreadable[SECRET].reason == "not requested"
+    assert options or found.unreadable[SECRET].reason == "not requested"
     assert not [each for each in api.paths() if "secrets" in each]
 
 
@@ -448,9 +419,8 @@ async def test_lists_that_are_none_do_not_end_a_scan(body: bytes) -> None:
     api = Api()
     path = api.add(POD)
     api.add(SERVICE, named("front", "shop"))
-    api.script = lambda asked: Answer(200, body) if asked.path == path else None
-    async with running(api):
-        found = await read(api.access, [POD, SERVICE], limits=LIMITS)
+    api.script = answering(path, Answer(200, body))
+    found = await reading(api, POD, SERVICE)
     assert names(found, SERVICE) == ["front"]
     assert found.every(POD) == ()
     assert found.unreadable[POD].gap == "failed"
@@ -459,8 +429,7 @@ async def test_lists_that_are_none_do_not_end_a_scan(body: bytes) -> None:
 async def test_an_answer_that_is_too_large_is_not_taken() -> None:
     api = Api()
     path = api.add(POD, {**named("large", "shop"), "spec": {"nodeName": 20_000 * "x"}})
-    async with running(api):
-        found = await read(api.access, [POD], limits=replace(LIMITS, largest=10_000))
+    found = await reading(api, POD, limits=replace(LIMITS, largest=10_000))
     assert "larger than" in found.unreadable[POD].reason
     assert len(api.paths(path)) == 4  # pages of 500, 62, 7 and one object
 
@@ -469,8 +438,7 @@ async def test_a_page_that_is_too_large_is_asked_for_in_smaller_ones() -> None:
     api = Api()
     path = api.add(POD, *pods(40))
     size = len(json.dumps(pods(40)))
-    async with running(api):
-        found = await read(api.access, [POD], limits=replace(LIMITS, page=40, largest=size // 2))
+    found = await reading(api, POD, limits=replace(LIMITS, page=40, largest=size // 2))
     assert len(found.every(POD)) == 40
     assert not found.unreadable
     assert len(api.paths(path)) > 5
@@ -480,8 +448,7 @@ async def test_all_answers_together_have_a_bound() -> None:
     """The number of small objects counts, and the size of large ones."""
     api = Api()
     api.add(POD, *pods(200))
-    async with running(api):
-        found = await read(api.access, [POD], limits=replace(LIMITS, page=50, total=100 * 1024))
+    found = await reading(api, POD, limits=replace(LIMITS, page=50, total=100 * 1024))
     assert found.unreadable[POD].gap == "failed"
     assert "the answers take more than" in found.unreadable[POD].reason
     assert 0 < len(found.every(POD)) < 200
@@ -498,8 +465,7 @@ async def test_a_list_of_empty_pages_ends() -> None:
         return ok({"kind": "PodList", "metadata": {"continue": f"page-{next(pages)}"}, "items": []})
 
     api.script = endless
-    async with running(api):
-        found = await read(api.access, [POD], limits=LIMITS)
+    found = await reading(api, POD)
     assert "does not end" in found.unreadable[POD].reason
     assert len(api.paths(path)) <= 102
 
@@ -509,7 +475,7 @@ async def test_an_answer_is_measured_as_it_is_unpacked() -> None:
     api = Api()
     path = api.add(POD)
     bomb = gzip.compress(bytes(100 << 20), 1)
-    api.script = lambda asked: Answer(200, bomb, (("Content-Encoding", "gzip"),)) if asked.path == path else None
+    api.script = answering(path, Answer(200, bomb, (("Content-Encoding", "gzip"),)))
     async with running(api):
         tracemalloc.start()
         found = await read(api.access, [POD], limits=replace(LIMITS, largest=1 << 20))
@@ -532,8 +498,7 @@ async def test_a_list_of_ever_more_objects_ends(monkeypatch: pytest.MonkeyPatch)
         return ok({"kind": "PodList", "metadata": {"continue": f"page-{page}"}, "items": items if page < 50 else []})
 
     api.script = endless
-    async with running(api):
-        found = await read(api.access, [POD], limits=LIMITS)
+    found = await reading(api, POD)
     assert "does not end" in found.unreadable[POD].reason
     assert len(api.paths(path)) == 5
 
@@ -603,8 +568,7 @@ async def test_the_config_maps_of_openshift_are_asked_for_where_there_is_openshi
     api.add(CONFIG_MAP)
     if group:
         api.add(ROUTE)
-    async with running(api):
-        found = await read(api.access, [NODE, ROUTE, CONFIG_MAP], limits=LIMITS)
+    found = await reading(api, NODE, ROUTE, CONFIG_MAP)
     asked = {path for path in api.paths() if "/configmaps/" in path}
     assert any("kubeadm-config" in path for path in asked)
     assert any("openshift-config-managed" in path for path in asked) == bool(group)
@@ -625,9 +589,7 @@ async def test_hostile_objects_are_kept_as_far_as_they_are_objects() -> None:
     api = Api()
     path = api.add(POD)
     api.add(kinds.HTTP_PROXY, {"metadata": {"name": "deep"}, "spec": deep})
-    api.script = lambda asked: (
-        Answer(200, json.dumps({"kind": "PodList", "items": items}).encode()) if asked.path == path else None
-    )
+    api.script = answering(path, Answer(200, json.dumps({"kind": "PodList", "items": items}).encode()))
     async with running(api):
         found = await read(api.access, [POD, kinds.HTTP_PROXY], limits=LIMITS)
     assert names(found, POD) == ["strange", "lists", "lone ? surrogate"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from scanner.errors import InputError
@@ -129,155 +131,116 @@ def test_a_router_understands_exclusions() -> None:
 WAY = "spec.tlsSecurityProfile.custom"
 HTTP2 = "ECDHE-RSA-AES128-GCM-SHA256"
 SUPPORTED = 'supported values: "VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13"'
-REFUSED = {
-    "empty": (
-        "{}",
-        f"p.yaml:6:7: {WAY}.ciphers: no supported cipher suite found",
-        "for example ECDHE-RSA-AES128-GCM-SHA256",
-    ),
-    "no suites": (
-        flow("VersionTLS12"),
-        f"p.yaml:7:16: {WAY}.ciphers: no supported cipher suite found",
-        "list OpenSSL's names",
-    ),
+IGNORED = "is no cipher suite: OpenShift ignores it without an error"
+REFUSED: dict[str, tuple[str, ...]] = {
+    "empty": ("{}", "6:7: ciphers: no supported cipher suite found", "for example ECDHE-RSA-AES128-GCM-SHA256"),
+    "no suites": (flow("VersionTLS12"), "7:16: ciphers: no supported cipher suite found", "list OpenSSL's names"),
     "only what Go has not": (
         flow("VersionTLS10", "DHE-RSA-AES128-GCM-SHA256", "AES256-SHA256"),
-        f"p.yaml:7:16: {WAY}.ciphers: no supported cipher suite found",
+        "7:16: ciphers: no supported cipher suite found",
         "list OpenSSL's names",
     ),
     "nothing for HTTP/2": (
         flow("VersionTLS12", "ECDHE-RSA-AES256-GCM-SHA384", "TLS_AES_128_GCM_SHA256"),
-        f"p.yaml:7:16: {WAY}.ciphers: no cipher suite that HTTP/2 requires",
+        "7:16: ciphers: no cipher suite that HTTP/2 requires",
         "add ECDHE-RSA-AES128-GCM-SHA256 or ECDHE-ECDSA-AES128-GCM-SHA256",
     ),
     "unknown suite": (
         flow("VersionTLS12", HTTP2, "ECDHE-RSA-AES128-GCM-SHA265"),
-        (
-            f"p.yaml:7:46: {WAY}.ciphers[1]: 'ECDHE-RSA-AES128-GCM-SHA265' is no cipher suite"
-            ": OpenShift ignores it without an error"
-        ),
+        f"7:46: ciphers[1]: 'ECDHE-RSA-AES128-GCM-SHA265' {IGNORED}",
         "did you mean 'ECDHE-RSA-AES128-GCM-SHA256'?",
     ),
     "case": (
         flow("VersionTLS12", HTTP2.lower()),
-        f"p.yaml:7:17: {WAY}.ciphers[0]: '{HTTP2.lower()}' is no cipher suite: OpenShift ignores it without an error",
+        f"7:17: ciphers[0]: '{HTTP2.lower()}' {IGNORED}",
         f"did you mean '{HTTP2}'?",
     ),
-    "a number": (
-        flow("VersionTLS12", "'0x1301'"),
-        f"p.yaml:7:17: {WAY}.ciphers[0]: '0x1301' is no cipher suite: OpenShift ignores it without an error",
-        "",
-    ),
-    "a signal": (
-        flow("VersionTLS12", "TLS_FALLBACK_SCSV"),
-        f"p.yaml:7:17: {WAY}.ciphers[0]: 'TLS_FALLBACK_SCSV' is no cipher suite: OpenShift ignores it without an error",
-        "",
-    ),
+    "a number": (flow("VersionTLS12", "'0x1301'"), f"7:17: ciphers[0]: '0x1301' {IGNORED}"),
+    "a signal": (flow("VersionTLS12", "TLS_FALLBACK_SCSV"), f"7:17: ciphers[0]: 'TLS_FALLBACK_SCSV' {IGNORED}"),
     "an exclusion": (
         flow("VersionTLS12", "'!AES128-SHA'"),
-        f"p.yaml:7:17: {WAY}.ciphers[0]: '!AES128-SHA' is no cipher suite: OpenShift ignores it without an error",
+        f"7:17: ciphers[0]: '!AES128-SHA' {IGNORED}",
         "did you mean 'AES128-SHA'?",
     ),
-    "nonsense": (
-        flow("VersionTLS12", "HIGH"),
-        f"p.yaml:7:17: {WAY}.ciphers[0]: 'HIGH' is no cipher suite: OpenShift ignores it without an error",
-        "remove it",
-    ),
-    "not a list": (
-        f"minTLSVersion: VersionTLS12\nciphers: {HTTP2}",
-        f"p.yaml:7:16: {WAY}.ciphers: must be a list, not '{HTTP2}'",
-        "",
-    ),
-    "not text": (
-        flow("VersionTLS12", "17"),
-        f"p.yaml:7:17: {WAY}.ciphers[0]: 17 is not the name of a cipher suite",
-        "",
-    ),
-    "too many": (
-        flow("VersionTLS12", *["AES128-SHA"] * 501),
-        f"p.yaml:7:16: {WAY}.ciphers: has 501 items, more than 500",
-        "",
-    ),
+    "nonsense": (flow("VersionTLS12", "HIGH"), f"7:17: ciphers[0]: 'HIGH' {IGNORED}", "remove it"),
+    "not a list": (f"minTLSVersion: VersionTLS12\nciphers: {HTTP2}", f"7:16: ciphers: must be a list, not '{HTTP2}'"),
+    "not text": (flow("VersionTLS12", "17"), "7:17: ciphers[0]: 17 is not the name of a cipher suite"),
+    "too many": (flow("VersionTLS12", *["AES128-SHA"] * 501), "7:16: ciphers: has 501 items, more than 500"),
     "unknown version": (
         flow("VersionTLS14", HTTP2),
-        f"p.yaml:6:22: {WAY}.minTLSVersion: Unsupported value: 'VersionTLS14': " + SUPPORTED,
+        f"6:22: minTLSVersion: Unsupported value: 'VersionTLS14': {SUPPORTED}",
         "did you mean 'VersionTLS13'?",
     ),
     "another spelling": (
         flow("TLSv1.2", HTTP2),
-        f"p.yaml:6:22: {WAY}.minTLSVersion: Unsupported value: 'TLSv1.2': " + SUPPORTED,
+        f"6:22: minTLSVersion: Unsupported value: 'TLSv1.2': {SUPPORTED}",
         "write VersionTLS12",
     ),
     "a number as version": (
         flow("1.3", HTTP2),
-        f"p.yaml:6:22: {WAY}.minTLSVersion: Unsupported value: 1.3: " + SUPPORTED,
+        f"6:22: minTLSVersion: Unsupported value: 1.3: {SUPPORTED}",
         "write VersionTLS13",
     ),
     "SSL 3": (
         flow("VersionSSL30", HTTP2),
-        f"p.yaml:6:22: {WAY}.minTLSVersion: Unsupported value: 'VersionSSL30': " + SUPPORTED,
+        f"6:22: minTLSVersion: Unsupported value: 'VersionSSL30': {SUPPORTED}",
         "did you mean 'VersionTLS13'?",
     ),
     "unknown field": (
         flow("VersionTLS12", HTTP2, more="cipherSuites: []"),
-        f"p.yaml:8:7: {WAY}.cipherSuites: unknown field 'cipherSuites'",
+        "8:7: cipherSuites: unknown field 'cipherSuites'",
         "did you mean 'ciphers'?",
     ),
     "curves": (
         flow("VersionTLS12", HTTP2, more="curves: [X25519]"),
-        f"p.yaml:8:7: {WAY}.curves: unknown field 'curves'",
+        "8:7: curves: unknown field 'curves'",
         "the field is called groups",
     ),
     "no groups": (
         "minTLSVersion: VersionTLS13\ngroups: []",
-        f"p.yaml:7:15: {WAY}.groups: it has 0 groups, but 1 to 7 are allowed",
+        "7:15: groups: it has 0 groups, but 1 to 7 are allowed",
         "remove groups",
     ),
     "unknown group": (
         "minTLSVersion: VersionTLS13\ngroups: [X25519, X448]",
-        f"p.yaml:7:24: {WAY}.groups[1]: unknown group 'X448'",
+        "7:24: groups[1]: unknown group 'X448'",
         "use one of: X25519, secp256r1",
     ),
     "misspelt group": (
         "minTLSVersion: VersionTLS13\ngroups: [secp265r1]",
-        f"p.yaml:7:16: {WAY}.groups[0]: unknown group 'secp265r1'",
+        "7:16: groups[0]: unknown group 'secp265r1'",
         "did you mean 'secp256r1'?",
     ),
     "another name of a group": (
         "minTLSVersion: VersionTLS13\ngroups: [prime256v1]",
-        f"p.yaml:7:16: {WAY}.groups[0]: unknown group 'prime256v1'",
+        "7:16: groups[0]: unknown group 'prime256v1'",
         "write secp256r1",
     ),
     "a group twice": (
         "minTLSVersion: VersionTLS13\ngroups: [X25519, X25519]",
-        f"p.yaml:7:24: {WAY}.groups[1]: Duplicate value: 'X25519'",
+        "7:24: groups[1]: Duplicate value: 'X25519'",
         "remove it",
     ),
-    "groups is no list": (
-        "minTLSVersion: VersionTLS13\ngroups: X25519",
-        f"p.yaml:7:15: {WAY}.groups: must be a list, not 'X25519'",
-        "",
-    ),
+    "groups is no list": ("minTLSVersion: VersionTLS13\ngroups: X25519", "7:15: groups: must be a list, not 'X25519'"),
     "all at once": (
         flow("1.2", "AES", more="groups: [P-256]\nnonsense: 1"),
         (
-            f"p.yaml:6:22: {WAY}.minTLSVersion: Unsupported value: 1.2: {SUPPORTED} (write VersionTLS12)\n"
-            f"p.yaml:7:17: {WAY}.ciphers[0]: 'AES' is no cipher suite: OpenShift ignores it"
-            " without an error (remove it)\n"
-            f"p.yaml:8:16: {WAY}.groups[0]: unknown group 'P-256' (write secp256r1)\n"
-            f"p.yaml:9:7: {WAY}.nonsense: unknown field 'nonsense' (use one of: ciphers, minTLSVersion, groups)"
+            f"6:22: minTLSVersion: Unsupported value: 1.2: {SUPPORTED} (write VersionTLS12)\n"
+            f"7:17: ciphers[0]: 'AES' {IGNORED} (remove it)\n"
+            "8:16: groups[0]: unknown group 'P-256' (write secp256r1)\n"
+            "9:7: nonsense: unknown field 'nonsense' (use one of: ciphers, minTLSVersion, groups)"
         ),
-        "",
     ),
 }
 
 
-@pytest.mark.parametrize(("body", "message", "hint"), REFUSED.values(), ids=REFUSED)
-def test_refused(body: str, message: str, hint: str) -> None:
+@pytest.mark.parametrize("what", REFUSED)
+def test_refused(what: str) -> None:
+    body, said, *hints = REFUSED[what]
     with pytest.raises(InputError) as caught:
         custom(body)
-    assert caught.value.message == message
-    assert hint in caught.value.hint
+    assert caught.value.message == re.sub(r"^(\d+:\d+: )", rf"p.yaml:\1{WAY}.", said, flags=re.MULTILINE)
+    assert all(hint in caught.value.hint for hint in hints)
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from scanner.cluster.manifest_documents import Manifests
 from scanner.kube.snapshot import Origin, Snapshot
 from scanner.lint import READS, Linted, lint
 from scanner.linting import declared
+from scanner.model.finding import Finding
 from scanner.model.object_rule import ObjectRule
 from scanner.model.rule import AnyRule
 from tests.certs import Authority, Credential
@@ -76,6 +77,13 @@ def linted(
     given = manifests(directory, text)
     known = cluster or (empty() if text.startswith(WHOLE) else None)
     return list(lint(declared(given, known, user_of(text)), rules)), given
+
+
+def findings_of(rule: ObjectRule, directory: Path, *texts: str) -> list[Finding]:
+    """What a rule finds in objects, all of which can be read."""
+    found, given = linted(directory, "\n---\n".join(texts), [rule])
+    assert not given.bad
+    return [each.finding for one in found for each in one.findings]
 
 
 def empty() -> Snapshot:

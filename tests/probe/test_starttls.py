@@ -145,8 +145,10 @@ def ldap_response(result: int, text: bytes = b"", number: int = 1) -> bytes:
     return bytes.fromhex(EXTENDED_RESPONSE.format(12 + len(text), number, 7 + len(text), result, len(text))) + text
 
 
+SSL_REQUEST = HAPPY["postgres"][1][0][0]
+XMPP_OFFER = (XMPP_OPEN, XMPP_HEADER + b"<stream:features>" + XMPP_TLS + b"</stream:features>")
 REFUSALS: list[tuple[Transport, Script, str]] = [
-    ("postgres", ((HAPPY["postgres"][1][0][0], b"N"),), "SSLRequest: N"),
+    ("postgres", ((SSL_REQUEST, b"N"),), "SSLRequest: N"),
     ("mysql", ((b"", MYSQL.replace(b"\xff\xff", b"\xff\xf7")),), "CLIENT_SSL"),
     ("smtp", ((b"", b"220 x\r\n"), (EHLO, b"250-x\r\n250 SIZE\r\n")), "not offered"),
     ("smtp", ((b"", b"220 x\r\n"), (EHLO, b"250 STARTTLS\r\n")), "not offered"),
@@ -162,14 +164,7 @@ REFUSALS: list[tuple[Transport, Script, str]] = [
     ("ldap", ((LDAP_REQUEST, ldap_response(52, b"bye", number=0)),), "unavailable"),
     ("ftp", ((b"", b"220 x\r\n"), (b"AUTH TLS\r\n", b"530 login first\r\n")), "530 login first"),
     ("xmpp", ((XMPP_OPEN, XMPP_HEADER + b"<stream:features><bind/></stream:features>"),), "without STARTTLS"),
-    (
-        "xmpp",
-        (
-            (XMPP_OPEN, XMPP_HEADER + b"<stream:features>" + XMPP_TLS + b"</stream:features>"),
-            (XMPP_TLS, b"<failure xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>"),
-        ),
-        "failure",
-    ),
+    ("xmpp", (XMPP_OFFER, (XMPP_TLS, b"<failure xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>")), "failure"),
 ]
 
 
@@ -182,7 +177,7 @@ def test_a_no_is_refused_with_the_peers_words(transport: Transport, script: Scri
 
 # Not with us, or not now: whether TLS would have begun is not known.
 DECLINED: list[tuple[Transport, Script, str]] = [
-    ("postgres", ((HAPPY["postgres"][1][0][0], b"EFATAL: too many\x00"),), r"error FATAL: too many\\x00"),
+    ("postgres", ((SSL_REQUEST, b"EFATAL: too many\x00"),), r"error FATAL: too many\\x00"),
     ("mysql", ((b"", mysql_packet(b"\xff\x6a\x04Host is blocked")),), "error 1130 Host is blocked"),
     ("smtp", ((b"", b"554 no service\r\n"),), "greeting: 554 no service"),
     ("imap", ((b"", b"* BYE\r\n"),), "BYE"),
@@ -191,14 +186,7 @@ DECLINED: list[tuple[Transport, Script, str]] = [
     ("ftp", ((b"", b"421 too many connections\r\n"),), "greeting: 421"),
     ("ldap", ((LDAP_REQUEST, ldap_response(51, b"later")),), "result 51 busy"),
     ("xmpp", ((XMPP_OPEN, XMPP_HEADER + b"<stream:error><policy-violation/></stream:error>"),), "policy-violation"),
-    (
-        "xmpp",
-        (
-            (XMPP_OPEN, XMPP_HEADER + b"<stream:features>" + XMPP_TLS + b"</stream:features>"),
-            (XMPP_TLS, b"<stream:error><system-shutdown/></stream:error>"),
-        ),
-        "system-shutdown",
-    ),
+    ("xmpp", (XMPP_OFFER, (XMPP_TLS, b"<stream:error><system-shutdown/></stream:error>")), "system-shutdown"),
 ]
 
 
@@ -211,7 +199,7 @@ def test_who_ends_the_conversation_says_nothing_of_tls(transport: Transport, scr
 
 
 NONSENSE: list[tuple[Transport, Script, str]] = [
-    ("postgres", ((HAPPY["postgres"][1][0][0], b"H"),), "neither S, N nor E"),
+    ("postgres", ((SSL_REQUEST, b"H"),), "neither S, N nor E"),
     ("mysql", ((b"", mysql_packet(b"\x09old")),), "protocol version 9"),
     ("mysql", ((b"", mysql_packet(b"\x0a8.0")),), "expected"),
     ("mysql", ((b"", b"\xff\xff\xff\x00"),), "16777215"),

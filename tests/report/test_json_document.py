@@ -13,14 +13,7 @@ import pytest
 
 from scanner.model.component_tally import ComponentRow
 from scanner.model.finding import SEVERITIES
-from scanner.model.inventory import (
-    CATEGORIES,
-    EndsRow,
-    InventoryRow,
-    InventorySummary,
-    KeyCountRow,
-    RenewalRow,
-)
+from scanner.model.inventory import CATEGORIES, EndsRow, InventoryRow, InventorySummary, KeyCountRow, RenewalRow
 from scanner.model.observation import Reach
 from scanner.model.report import (
     BRIEF_SCHEMA,

@@ -129,10 +129,7 @@ def test_colours_are_only_there_when_they_are_asked_for() -> None:
             report(judged(finding(), finding(), undecided(), verdict="fail")),
             "exit 1: 3 findings (2 high, 1 undecided) on 1 object in 2 files (1 other document)",
         ),
-        (
-            report(findings=(unreadable(),)),
-            "exit 1: 1 finding (1 high) on 0 objects in 2 files (1 other document)",
-        ),
+        (report(findings=(unreadable(),)), "exit 1: 1 finding (1 high) on 0 objects in 2 files (1 other document)"),
     ],
 )
 def test_the_last_line_counts(made: LintReport, line: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from scanner.model.object_rule import ObjectRule
-from tests.lint.examples import linted
+from tests.lint.examples import findings_of
 
 PROXY = """
 apiVersion: projectcontour.io/v1
@@ -72,6 +72,4 @@ PAIR = secret("CERTIFICATE(*.example.com)", "KEY(*.example.com)")
 
 
 def found(directory: Path, rule: ObjectRule, *texts: str) -> list[tuple[str, str]]:
-    every, given = linted(directory, "\n---\n".join(texts), [rule])
-    assert not given.bad
-    return [(each.finding.verdict, each.finding.severity) for one in every for each in one.findings]
+    return [(each.verdict, each.severity) for each in findings_of(rule, directory, *texts)]

@@ -11,7 +11,7 @@ import pytest
 from scanner.lint.contour import revocation_lists
 from scanner.lint.contour.revocation_lists import REVOCATION
 from tests.certs import Authority
-from tests.lint.examples import WHOLE, authority, linted, revocation_list
+from tests.lint.examples import WHOLE, authority, findings_of, linted, revocation_list
 
 pytestmark = pytest.mark.crypto
 
@@ -127,9 +127,7 @@ CASES: dict[str, tuple[list[str], list[tuple[str, str]], str]] = {
 
 @pytest.mark.parametrize(("texts", "expected", "said"), CASES.values(), ids=CASES)
 def test_findings(tmp_path: Path, texts: list[str], expected: list[tuple[str, str]], said: str) -> None:
-    found, given = linted(tmp_path, "\n---\n".join(texts), [REVOCATION])
-    assert not given.bad
-    findings = [each.finding for one in found for each in one.findings]
+    findings = findings_of(REVOCATION, tmp_path, *texts)
     assert [(each.verdict, each.severity) for each in findings] == expected
     assert said in (findings[0].message if findings else "")
 

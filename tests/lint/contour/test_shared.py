@@ -32,23 +32,26 @@ NAMESPACES = "\n---\n".join(
 )
 USED = [PAIR, NAMESPACES]
 TOP = (PROXY % "{}").replace("web,", "top,")
+MEDIUM, LOW = ("fail", "medium"), ("fail", "low")
+INCLUDES = "spec: {", "spec: {includes: [{name: web}], "
+PLAIN = ", tls: {}", ""
+
+
+def roots_in(namespaces: str) -> str:
+    return CONFIGURED.replace("httpproxy: {", f"httpproxy: {{rootNamespaces: {namespaces}, ")
 
 
 CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
     "a pair": (SECRET_OF_DELEGATION, [delegation(), PAIR], []),
     "Opaque is taken": (SECRET_OF_DELEGATION, [delegation(), PAIR.replace("kubernetes.io/tls", "Opaque")], []),
-    "another type": (
-        SECRET_OF_DELEGATION,
-        [delegation(), PAIR.replace("kubernetes.io/tls", "any")],
-        [("fail", "medium")],
-    ),
+    "another type": (SECRET_OF_DELEGATION, [delegation(), PAIR.replace("kubernetes.io/tls", "any")], [MEDIUM]),
     "a CA": (SECRET_OF_DELEGATION, [delegation(), secret(ca="CA(clients)", type_="Opaque")], []),
     "a revocation list": (SECRET_OF_DELEGATION, [delegation(), secret(crl=f'"{CRL}"', type_="Opaque")], []),
-    "nothing": (SECRET_OF_DELEGATION, [delegation(), secret(type_="Opaque")], [("fail", "medium")]),
+    "nothing": (SECRET_OF_DELEGATION, [delegation(), secret(type_="Opaque")], [MEDIUM]),
     "no Secret given": (SECRET_OF_DELEGATION, [delegation()], [("inconclusive", "medium")]),
-    "no Secret": (SECRET_OF_DELEGATION, [WHOLE + "\n" + delegation()], [("fail", "medium")]),
+    "no Secret": (SECRET_OF_DELEGATION, [WHOLE + "\n" + delegation()], [MEDIUM]),
     "a wildcard for all": (BROAD, [delegation(targets=ALL), PAIR], []),
-    "one host for all": (BROAD, [delegation(targets=ALL), SINGLE], [("fail", "medium")]),
+    "one host for all": (BROAD, [delegation(targets=ALL), SINGLE], [MEDIUM]),
     "one host for one": (BROAD, [delegation(), SINGLE], []),
     "a CA for all": (BROAD, [delegation(targets=ALL), secret(ca="CA(clients)")], []),
     "unknown for all": (BROAD, [delegation(targets=ALL)], [("inconclusive", "medium")]),
@@ -60,40 +63,33 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
     "used at home only": (
         TARGET,
         [WHOLE + REFERENCE.replace("namespace: shop", "namespace: certs"), delegation(targets=ALL), *USED],
-        [("fail", "low")],
+        [LOW],
     ),
-    "one of two is used": (TARGET, [WHOLE + REFERENCE, delegation(targets="[shop, blog]"), *USED], [("fail", "low")]),
+    "one of two is used": (TARGET, [WHOLE + REFERENCE, delegation(targets="[shop, blog]"), *USED], [LOW]),
     "used, and nothing more is known": (TARGET, [REFERENCE, delegation(), NAMESPACES], []),
     "unused, but not all is known": (TARGET, [delegation(), NAMESPACES], [("inconclusive", "info")]),
     "a star beside others is no namespace": (
         TARGET,
         [WHOLE + REFERENCE, delegation(targets='[shop, "*"]'), *USED],
-        [("fail", "medium")],
+        [MEDIUM],
     ),
     "namespaces that are not known": (TARGET, [delegation()], [("inconclusive", "info")] * 2),
     "a namespace of other manifests": (TARGET, [REFERENCE, delegation()], []),
-    "namespaces that do not exist": (TARGET, [WHOLE, delegation(targets="[shop, blog]")], [("fail", "low")] * 2),
+    "namespaces that do not exist": (TARGET, [WHOLE, delegation(targets="[shop, blog]")], [LOW] * 2),
     "a Secret that does not exist": (TARGET, [WHOLE, delegation(targets="[shop, blog]"), NAMESPACES], []),
     "all namespaces": (TARGET, [WHOLE, delegation(targets=ALL)], []),
-    "a former delegation": (FORMER_API, [delegation(group="contour.heptio.com/v1beta1")], [("fail", "medium")]),
-    "the design document's": (FORMER_API, [delegation(group="contour.vmware.com/v1")], [("fail", "medium")]),
+    "a former delegation": (FORMER_API, [delegation(group="contour.heptio.com/v1beta1")], [MEDIUM]),
+    "the design document's": (FORMER_API, [delegation(group="contour.vmware.com/v1")], [MEDIUM]),
     "a former route with TLS": (FORMER_API, [ROUTE], [("fail", "high")]),
-    "a former route without": (FORMER_API, [ROUTE.replace("tls:", "other:")], [("fail", "medium")]),
+    "a former route without": (FORMER_API, [ROUTE.replace("tls:", "other:")], [MEDIUM]),
     "the present one": (FORMER_API, [REFERENCE, delegation()], []),
     "a root": (ROOT, [REFERENCE], []),
-    "tls in the wrong place": (ROOT, [REFERENCE.replace("spec: {", "spec: {tls: {}, ")], [("fail", "medium")]),
-    "no fqdn": (ROOT, [REFERENCE.replace("fqdn: web.example.com, ", "")], [("fail", "medium")]),
-    "a root without TLS that includes one with": (
-        ROOT,
-        [REFERENCE, TOP.replace("spec: {", "spec: {includes: [{name: web}], ").replace(", tls: {}", "")],
-        [("fail", "medium")],
-    ),
+    "tls in the wrong place": (ROOT, [REFERENCE.replace("spec: {", "spec: {tls: {}, ")], [MEDIUM]),
+    "no fqdn": (ROOT, [REFERENCE.replace("fqdn: web.example.com, ", "")], [MEDIUM]),
+    "a root without TLS that includes one with": (ROOT, [REFERENCE, TOP.replace(*INCLUDES).replace(*PLAIN)], [MEDIUM]),
     "a root that includes another, both without TLS": (
         ROOT,
-        [
-            (PROXY % "{}").replace(", tls: {}", ""),
-            TOP.replace("spec: {", "spec: {includes: [{name: web}], ").replace(", tls: {}", ""),
-        ],
+        [(PROXY % "{}").replace(*PLAIN), TOP.replace(*INCLUDES).replace(*PLAIN)],
         [],
     ),
     "an object that is no root includes one": (
@@ -109,28 +105,20 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
     "included by a TCP proxy": (
         ROOT,
         [REFERENCE, TOP.replace("spec: {", "spec: {tcpproxy: {include: {name: web}}, ")],
-        [("fail", "medium")],
+        [MEDIUM],
     ),
     "delegated to by an IngressRoute": (
         ROOT,
         [ROUTE, ROUTE.replace("web,", "top,").replace("spec: {", "spec: {routes: [{delegate: {name: web}}], ")],
-        [("fail", "medium")],
+        [MEDIUM],
     ),
     "another namespace's of that name is included": (
         ROOT,
-        [REFERENCE, (PROXY % "{}").replace("shop", "blog").replace("spec: {", "spec: {includes: [{name: web}], ")],
+        [REFERENCE, (PROXY % "{}").replace("shop", "blog").replace(*INCLUDES)],
         [],
     ),
-    "no namespace for roots": (
-        ROOT,
-        [REFERENCE, CONFIGURED.replace("httpproxy: {", "httpproxy: {rootNamespaces: [edge], ")],
-        [("fail", "medium")],
-    ),
-    "a namespace for roots": (
-        ROOT,
-        [REFERENCE, CONFIGURED.replace("httpproxy: {", "httpproxy: {rootNamespaces: [edge, shop], ")],
-        [],
-    ),
+    "no namespace for roots": (ROOT, [REFERENCE, roots_in("[edge]")], [MEDIUM]),
+    "a namespace for roots": (ROOT, [REFERENCE, roots_in("[edge, shop]")], []),
 }
 
 

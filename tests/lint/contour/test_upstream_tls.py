@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scanner.lint.contour.upstream_tls import EXTENSION
-from tests.lint.examples import WHOLE, linted
+from tests.lint.examples import WHOLE, findings_of
 
 HIGH, MEDIUM, LOW, UNKNOWN = ("fail", "high"), ("fail", "medium"), ("fail", "low"), ("inconclusive", "high")
 GOOD = "validation: {caSecret: ca, subjectName: a}"
@@ -52,8 +52,6 @@ CASES: dict[str, tuple[list[str], list[tuple[str, str]], str]] = {
 
 @pytest.mark.parametrize(("texts", "expected", "said"), CASES.values(), ids=CASES)
 def test_findings(tmp_path: Path, texts: list[str], expected: list[tuple[str, str]], said: str) -> None:
-    found, given = linted(tmp_path, "\n---\n".join(texts), [EXTENSION])
-    assert not given.bad
-    findings = [each.finding for one in found for each in one.findings]
+    findings = findings_of(EXTENSION, tmp_path, *texts)
     assert [(each.verdict, each.severity) for each in findings] == expected
     assert said in (findings[0].message if findings else "")

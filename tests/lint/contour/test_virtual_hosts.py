@@ -20,6 +20,7 @@ from tests.lint.contour.proxies import (
     ANNOTATED,
     CONFIGURED,
     CRL,
+    FALLBACK,
     FILE,
     INGRESS,
     PAIR,
@@ -75,6 +76,22 @@ def including(spec: str, name: str = "root", included: str = "web") -> str:
     return proxy(", ".join(filter(None, [spec, f"includes: [{{name: {included}}}]"])), name)
 
 
+def of_ingress(annotations: str = "", name: str = "contour") -> str:
+    return INGRESS % (annotations, name, "a")
+
+
+def at_least(version: str) -> str:
+    return tls(f'minimumProtocolVersion: "{version}"')
+
+
+def all_at_least(version: str) -> str:
+    return configured(f'minimumProtocolVersion: "{version}"')
+
+
+def in_a_file(text: str) -> str:
+    return f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c, namespace: p}}\ndata:\n  contour.yaml: {text}\n"
+
+
 OPEN_END = ("inconclusive", "medium")
 OPEN = "routes: [{permitInsecure: true}, {}]"
 WITH_TLS = "virtualhost: {fqdn: a.example.com, tls: {secretName: own}}"
@@ -84,15 +101,19 @@ UNREAD = (
 )
 OFF = CONFIGURED.replace("httpproxy: {", "httpproxy: {disablePermitInsecure: true, ")
 MINIMUM = "projectcontour.io/tls-minimum-protocol-version"
-UPSIDE_DOWN = (
-    'projectcontour.io/tls-minimum-protocol-version: "1.3", projectcontour.io/tls-maximum-protocol-version: "1.2"'
-)
+UPSIDE_DOWN = f'{MINIMUM}: "1.3", projectcontour.io/tls-maximum-protocol-version: "1.2"'
 THROUGH = PROXY.replace("spec: {", "spec: {tcpproxy: {services: []}, ")
 ROOTS = CONFIGURED.replace(
     "{fallbackCertificate: {namespace: certs", "{rootNamespaces: [shop], fallbackCertificate: {namespace: fall"
 )
 VALIDATED = "validation: {caSecret: ca, subjectName: web}"
 TO_HTTPS = 'projectcontour.io/upstream-protocol.tls: "https"'
+CLIENTS = tls("clientValidation: {caSecret: certs/wild}"), delegation()
+REVOKED = tls("clientValidation: {crlSecret: certs/wild}"), delegation()
+OPEN_ALONE, OPEN_ROOT = f"{WHOLE}\n" + proxy(OPEN), proxy(f"{WITH_TLS}, {OPEN}")
+A_HOST, WITHOUT_TLS = "virtualhost: {fqdn: a.example.com}", "virtualhost: {fqdn: a}"
+TOKENS = "fqdn:", "jwtProviders: [{name: a}], fqdn:"
+CLAIMED = "spec: {", "spec: {rules: [{host: web.example.com}], "
 
 CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
     "a good certificate": (CERTIFICATE, [REFERENCE, delegation(), PAIR], []),
@@ -132,34 +153,18 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
         [INGRESS % ("", "contour", "own"), ROOTS.replace("[shop]", "[certs]")],
         [HIGH, UNKNOWN],
     ),
-    "a CA outside of the roots' namespaces": (
-        AUTHORITY,
-        [tls("clientValidation: {caSecret: certs/wild}"), delegation(), secret(ca="CA(clients)"), ROOTS],
-        [HIGH],
-    ),
-    "a CA": (
-        AUTHORITY,
-        [tls("clientValidation: {caSecret: certs/wild}"), delegation(), secret(ca="CA(clients)")],
-        [],
-    ),
-    "no CA": (AUTHORITY, [tls("clientValidation: {caSecret: certs/wild}"), delegation(), PAIR], [HIGH]),
-    "a leaf as CA": (
-        AUTHORITY,
-        [tls("clientValidation: {caSecret: certs/wild}"), delegation(), secret(ca="PEM(web.example.com)")],
-        [HIGH],
-    ),
+    "a CA outside of the roots' namespaces": (AUTHORITY, [*CLIENTS, secret(ca="CA(clients)"), ROOTS], [HIGH]),
+    "a CA": (AUTHORITY, [*CLIENTS, secret(ca="CA(clients)")], []),
+    "no CA": (AUTHORITY, [*CLIENTS, PAIR], [HIGH]),
+    "a leaf as CA": (AUTHORITY, [*CLIENTS, secret(ca="PEM(web.example.com)")], [HIGH]),
     "a CA that was not given": (AUTHORITY, [tls("clientValidation: {caSecret: ca}")], [UNKNOWN]),
-    "a revocation list": (
-        AUTHORITY,
-        [tls("clientValidation: {crlSecret: certs/wild}"), delegation(), secret(crl=f'"{CRL}"')],
-        [],
-    ),
-    "no revocation list": (AUTHORITY, [tls("clientValidation: {crlSecret: certs/wild}"), delegation(), PAIR], [HIGH]),
+    "a revocation list": (AUTHORITY, [*REVOKED, secret(crl=f'"{CRL}"')], []),
+    "no revocation list": (AUTHORITY, [*REVOKED, PAIR], [HIGH]),
     "the CA of a service": (AUTHORITY, [WHOLE + "\n" + behind(VALIDATED)], [HIGH]),
     "one of two": (SETTINGS, [REFERENCE], []),
     "both": (SETTINGS, [tls("passthrough: true")], [HIGH]),
     "neither": (SETTINGS, [PROXY % "{}"], [HIGH]),
-    "no tls": (SETTINGS, [proxy("virtualhost: {fqdn: a.example.com}")], []),
+    "no tls": (SETTINGS, [proxy(A_HOST)], []),
     "passthrough with clients": (SETTINGS, [THROUGH % "{passthrough: true, clientValidation: {caSecret: a}}"], [HIGH]),
     "passthrough to nothing": (SETTINGS, [PROXY % "{passthrough: true}"], [HIGH]),
     "passthrough": (SETTINGS, [THROUGH % "{passthrough: true}"], []),
@@ -168,48 +173,20 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
         [tls("enableFallbackCertificate: true, clientValidation: {caSecret: a}")],
         [HIGH],
     ),
-    "fallback with tokens": (
-        SETTINGS,
-        [tls("enableFallbackCertificate: true").replace("fqdn:", "jwtProviders: [{name: a}], fqdn:")],
-        [HIGH],
-    ),
+    "fallback with tokens": (SETTINGS, [FALLBACK.replace(*TOKENS)], [HIGH]),
     "fallback passed through": (SETTINGS, [THROUGH % "{passthrough: true, enableFallbackCertificate: true}"], [HIGH]),
     "TCP without TLS": (SETTINGS, [proxy("virtualhost: {fqdn: a}, tcpproxy: {services: []}")], [HIGH]),
     "TCP of an included object": (SETTINGS, [proxy("tcpproxy: {services: []}")], []),
-    "1.3": (VERSION, [tls('minimumProtocolVersion: "1.3"')], []),
+    "1.3": (VERSION, [at_least("1.3")], []),
     "not in quotes": (VERSION, [tls("minimumProtocolVersion: 1.3")], [MEDIUM]),
     "1.1": (VERSION, [tls('minimumProtocolVersion: "1.1", maximumProtocolVersion: TLSv1.2')], [MEDIUM, MEDIUM]),
-    "annotated upside down": (
-        VERSION,
-        [INGRESS % (UPSIDE_DOWN, "contour", "a")],
-        [HIGH],
-    ),
+    "annotated upside down": (VERSION, [of_ingress(UPSIDE_DOWN)], [HIGH]),
     "upside down": (VERSION, [tls('minimumProtocolVersion: "1.3", maximumProtocolVersion: "1.2"')], [HIGH]),
-    "looser than all": (
-        VERSION,
-        [tls('minimumProtocolVersion: "1.2"'), configured('minimumProtocolVersion: "1.3"')],
-        [LOW],
-    ),
-    "looser than one of two": (
-        VERSION,
-        [tls('minimumProtocolVersion: "1.2"'), configured('minimumProtocolVersion: "1.3"'), CONFIGURED],
-        [],
-    ),
-    "stricter than all": (
-        VERSION,
-        [tls('minimumProtocolVersion: "1.3"'), configured('minimumProtocolVersion: "1.2"')],
-        [],
-    ),
-    "annotated": (
-        VERSION,
-        [INGRESS % ('projectcontour.io/tls-minimum-protocol-version: "1.4"', "contour", "a")],
-        [MEDIUM],
-    ),
-    "annotated well": (
-        VERSION,
-        [INGRESS % ('projectcontour.io/tls-minimum-protocol-version: "1.3"', "contour", "a")],
-        [],
-    ),
+    "looser than all": (VERSION, [at_least("1.2"), all_at_least("1.3")], [LOW]),
+    "looser than one of two": (VERSION, [at_least("1.2"), all_at_least("1.3"), CONFIGURED], []),
+    "stricter than all": (VERSION, [at_least("1.3"), all_at_least("1.2")], []),
+    "annotated": (VERSION, [of_ingress(f'{MINIMUM}: "1.4"')], [MEDIUM]),
+    "annotated well": (VERSION, [of_ingress(f'{MINIMUM}: "1.3"')], []),
     "enforced": (CLIENT_VALIDATION, [tls("clientValidation: {caSecret: a}")], []),
     "skipped": (CLIENT_VALIDATION, [tls("clientValidation: {caSecret: a, skipClientCertValidation: true}")], [HIGH]),
     "skipped for an authorizer": (
@@ -223,116 +200,53 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
         [tls("clientValidation: {caSecret: a, optionalClientCertificate: true}")],
         [MEDIUM],
     ),
-    "one with the fallback": (FALLS_BACK, [tls("enableFallbackCertificate: true"), CONFIGURED], [MEDIUM]),
-    "the fallback, perhaps": (
-        FALLS_BACK,
-        [tls("enableFallbackCertificate: true")],
-        [MEDIUM, ("inconclusive", "medium")],
-    ),
-    "the fallback, which is not there": (
-        FALLS_BACK,
-        [WHOLE + tls("enableFallbackCertificate: true")],
-        [MEDIUM, HIGH],
-    ),
-    "the fallback with tokens": (
-        FALLS_BACK,
-        [tls("enableFallbackCertificate: true").replace("fqdn:", "jwtProviders: [{name: a}], fqdn:"), CONFIGURED],
-        [HIGH],
-    ),
-    "two proxies": (
-        FQDN,
-        [proxy("virtualhost: {fqdn: a.example.com}"), proxy("virtualhost: {fqdn: A.example.com}", "b", "blog")],
-        [HIGH, HIGH],
-    ),
-    "two classes": (
-        FQDN,
-        [
-            proxy("virtualhost: {fqdn: a.example.com}"),
-            proxy("virtualhost: {fqdn: a.example.com}, ingressClassName: inner", "b"),
-        ],
-        [],
-    ),
-    "a proxy and an Ingress": (
-        FQDN,
-        [REFERENCE, (INGRESS % ("", "contour", "a")).replace("spec: {", "spec: {rules: [{host: web.example.com}], ")],
-        [MEDIUM],
-    ),
-    "a proxy and somebody else's Ingress": (
-        FQDN,
-        [REFERENCE, (INGRESS % ("", "nginx", "a")).replace("spec: {", "spec: {rules: [{host: web.example.com}], ")],
-        [],
-    ),
+    "one with the fallback": (FALLS_BACK, [FALLBACK, CONFIGURED], [MEDIUM]),
+    "the fallback, perhaps": (FALLS_BACK, [FALLBACK], [MEDIUM, ("inconclusive", "medium")]),
+    "the fallback, which is not there": (FALLS_BACK, [WHOLE + FALLBACK], [MEDIUM, HIGH]),
+    "the fallback with tokens": (FALLS_BACK, [FALLBACK.replace(*TOKENS), CONFIGURED], [HIGH]),
+    "two proxies": (FQDN, [proxy(A_HOST), proxy(A_HOST.replace("a.", "A."), "b", "blog")], [HIGH, HIGH]),
+    "two classes": (FQDN, [proxy(A_HOST), proxy(f"{A_HOST}, ingressClassName: inner", "b")], []),
+    "a proxy and an Ingress": (FQDN, [REFERENCE, of_ingress().replace(*CLAIMED)], [MEDIUM]),
+    "a proxy and somebody else's Ingress": (FQDN, [REFERENCE, of_ingress(name="nginx").replace(*CLAIMED)], []),
     "no fqdn": (FQDN, [proxy(""), proxy("", "b")], []),
-    "permitted": (PLAINTEXT, [proxy(f"{WITH_TLS}, {OPEN}")], [MEDIUM]),
+    "permitted": (PLAINTEXT, [OPEN_ROOT], [MEDIUM]),
     "permitted, and nobody knows who includes it": (PLAINTEXT, [proxy(OPEN)], [OPEN_END]),
-    "permitted, and nobody includes it": (PLAINTEXT, [f"{WHOLE}\n" + proxy(OPEN)], []),
+    "permitted, and nobody includes it": (PLAINTEXT, [OPEN_ALONE], []),
     "permitted, and a root with TLS includes it": (PLAINTEXT, [proxy(OPEN), including(WITH_TLS)], [MEDIUM]),
-    "permitted, and a root without TLS includes it": (
-        PLAINTEXT,
-        [f"{WHOLE}\n" + proxy(OPEN), including("virtualhost: {fqdn: a}")],
-        [LOW],
-    ),
+    "permitted, and a root without TLS includes it": (PLAINTEXT, [OPEN_ALONE, including(WITHOUT_TLS)], [LOW]),
     "permitted, and a root includes what includes it": (
         PLAINTEXT,
-        [f"{WHOLE}\n" + proxy(OPEN), including("", "b"), including(WITH_TLS, "c", "b")],
+        [OPEN_ALONE, including("", "b"), including(WITH_TLS, "c", "b")],
         [MEDIUM],
     ),
-    "permitted, in a circle": (
-        PLAINTEXT,
-        [f"{WHOLE}\n" + proxy(OPEN), including("", "b"), including("", "web", "b")],
-        [],
-    ),
+    "permitted, in a circle": (PLAINTEXT, [OPEN_ALONE, including("", "b"), including("", "web", "b")], []),
     "permitted, below a root that a root with TLS includes": (
         PLAINTEXT,
-        [f"{WHOLE}\n" + proxy(OPEN), including("virtualhost: {fqdn: a}", "b"), including(WITH_TLS, "c", "b")],
+        [OPEN_ALONE, including(WITHOUT_TLS, "b"), including(WITH_TLS, "c", "b")],
         [LOW],
     ),
     "permitted, and a root includes another of its name": (
         PLAINTEXT,
-        [f"{WHOLE}\n" + proxy(OPEN), including(WITH_TLS, "b").replace("name: web}]", "name: web, namespace: other}]")],
+        [OPEN_ALONE, including(WITH_TLS, "b").replace("name: web}]", "name: web, namespace: other}]")],
         [],
     ),
     "included and not given": (PLAINTEXT, [including(WITH_TLS)], [OPEN_END]),
     "included and not there": (PLAINTEXT, [f"{WHOLE}\n" + including(WITH_TLS)], []),
-    "included and not given, by a root without TLS": (PLAINTEXT, [including("virtualhost: {fqdn: a}")], [LOW]),
+    "included and not given, by a root without TLS": (PLAINTEXT, [including(WITHOUT_TLS)], [LOW]),
     "permitted and switched off below a root": (PLAINTEXT, [proxy(OPEN), including(WITH_TLS), OFF], []),
-    "permitted where there is no TLS": (
-        PLAINTEXT,
-        [proxy(f"virtualhost: {{fqdn: a}}, {OPEN}")],
-        [LOW],
-    ),
+    "permitted where there is no TLS": (PLAINTEXT, [proxy(f"virtualhost: {{fqdn: a}}, {OPEN}")], [LOW]),
     "no TLS at all": (PLAINTEXT, [proxy("virtualhost: {fqdn: a}, routes: []")], [LOW]),
     "no TLS, where a rule on TCP says it": (PLAINTEXT, [proxy("virtualhost: {fqdn: a}, tcpproxy: {}")], []),
-    "permitted and switched off": (
-        PLAINTEXT,
-        [proxy(f"{WITH_TLS}, {OPEN}"), OFF],
-        [],
-    ),
-    "permitted, and a file of Contour cannot be read": (PLAINTEXT, [proxy(f"{WITH_TLS}, {OPEN}"), UNREAD], [OPEN_END]),
-    "switched off, and a file of Contour cannot be read": (
-        PLAINTEXT,
-        [proxy(f"{WITH_TLS}, {OPEN}"), OFF, UNREAD],
-        [OPEN_END],
-    ),
-    "switched on, and a file of Contour cannot be read": (
-        PLAINTEXT,
-        [proxy(f"{WITH_TLS}, {OPEN}"), CONFIGURED, UNREAD],
-        [MEDIUM],
-    ),
-    "an Ingress": (PLAINTEXT, [INGRESS % ("", "contour", "a")], [MEDIUM]),
-    "an Ingress that redirects": (
-        PLAINTEXT,
-        [INGRESS % ('ingress.kubernetes.io/force-ssl-redirect: "true"', "contour", "a")],
-        [],
-    ),
-    "an Ingress that closes": (
-        PLAINTEXT,
-        [INGRESS % ('kubernetes.io/ingress.allow-http: "false"', "contour", "a")],
-        [],
-    ),
-    "an Ingress of somebody else": (PLAINTEXT, [INGRESS % ("", "nginx", "a")], []),
+    "permitted and switched off": (PLAINTEXT, [OPEN_ROOT, OFF], []),
+    "permitted, and a file of Contour cannot be read": (PLAINTEXT, [OPEN_ROOT, UNREAD], [OPEN_END]),
+    "switched off, and a file of Contour cannot be read": (PLAINTEXT, [OPEN_ROOT, OFF, UNREAD], [OPEN_END]),
+    "switched on, and a file of Contour cannot be read": (PLAINTEXT, [OPEN_ROOT, CONFIGURED, UNREAD], [MEDIUM]),
+    "an Ingress": (PLAINTEXT, [of_ingress()], [MEDIUM]),
+    "an Ingress that redirects": (PLAINTEXT, [of_ingress('ingress.kubernetes.io/force-ssl-redirect: "true"')], []),
+    "an Ingress that closes": (PLAINTEXT, [of_ingress('kubernetes.io/ingress.allow-http: "false"')], []),
+    "an Ingress of somebody else": (PLAINTEXT, [of_ingress(name="nginx")], []),
     "a slash": (SLASH, [INGRESS % ("", "contour", "certs/a")], [HIGH]),
-    "no slash": (SLASH, [INGRESS % ("", "contour", "a")], []),
+    "no slash": (SLASH, [of_ingress()], []),
     "verified": (IGNORED, [behind(f"protocol: h2, {VALIDATED}")], []),
     "verified in vain": (IGNORED, [behind(VALIDATED), service()], [HIGH]),
     "verified in clear": (IGNORED, [behind(f"protocol: h2c, {VALIDATED}"), service(TO_HTTPS)], [HIGH]),
@@ -362,32 +276,18 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
     "of a deployment": (LIMITS, [configured("cipherSuites: [AES128-SHA]", "ContourDeployment")], [MEDIUM]),
     "of a file": (
         LIMITS,
-        [
-            (
-                "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: p}\n"
-                "data:\n  contour.yaml: |\n    tls: {minimum-protocol-version: 1.1, cipher-suites: [AES256-SHA]}\n"
-            )
-        ],
+        [in_a_file("|\n    tls: {minimum-protocol-version: 1.1, cipher-suites: [AES256-SHA]}")],
         [HIGH, MEDIUM],
     ),
     **{
         f"of a file that nobody can read: {text}": (
             LIMITS,
-            [
-                (
-                    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: p}\n"
-                    f"data: {{contour.yaml: '{text}'}}\n"
-                )
-            ],
+            [in_a_file(f"'{text}'")],
             [UNKNOWN],
         )
         for text in ("[}", "tls: &a {cipher-suites: [AES128-SHA]}")
     },
-    "of an empty file": (
-        LIMITS,
-        ["apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: p}\ndata: {contour.yaml: ''}\n"],
-        [],
-    ),
+    "of an empty file": (LIMITS, [in_a_file("''")], []),
     "no status": (STATUS, [proxy("")], []),
     "valid": (STATUS, [judged("{currentStatus: valid, conditions: [{type: Valid, status: 'True'}]}")], []),
     "invalid": (
@@ -398,11 +298,7 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
     "warned": (STATUS, [judged("{conditions: [{type: Valid, status: 'True', warnings: [{reason: Any}]}]}")], [LOW]),
     "orphaned": (STATUS, [judged("{currentStatus: orphaned, description: no root}")], [LOW]),
     "invalid without errors": (STATUS, [judged("{conditions: [{type: Valid, status: 'False'}]}")], [HIGH]),
-    "stale": (
-        STATUS,
-        [judged("{conditions: [{type: Valid, status: 'True', observedGeneration: 1}]}", generation=2)],
-        [UNKNOWN],
-    ),
+    "stale": (STATUS, [judged("{conditions: [{type: Valid, status: 'True', observedGeneration: 1}]}", 2)], [UNKNOWN]),
 }
 
 

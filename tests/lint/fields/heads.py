@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 HEADS = {
     "APIServer": "apiVersion: config.openshift.io/v1\nkind: APIServer\nmetadata: {name: cluster}\n",
     "Gateway": "apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: a}\n",
@@ -35,3 +38,14 @@ HEADS = {
     "ReferenceGrant": "apiVersion: gateway.networking.k8s.io/v1\nkind: ReferenceGrant\nmetadata: {name: a}\n",
     "ConfigMap": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
 }
+
+
+def holding(field: str, value: str) -> str:
+    """The YAML of an object, without its head, that has this text at a field; empty items stand before an indexed one.
+
+    ``"1, name: a"`` for a value has a neighbour after it.
+    """
+    text = value
+    for number, quoted, name in reversed(re.findall(r"\[(\d+)\]|\['([^']*)'\]|([^.\[]+)", field)):
+        text = f"[{'{}, ' * int(number)}{text}]" if number else f"{{{name or json.dumps(quoted)}: {text}}}"
+    return text.removeprefix("{").removesuffix("}")

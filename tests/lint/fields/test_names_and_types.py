@@ -11,82 +11,47 @@ from scanner.lint.fields.field_values import TYPES
 from scanner.lint.fields.schemas import KINDS
 from scanner.lint.fields.unknown_fields import UNKNOWN as UNKNOWN_FIELDS
 from tests.lint.examples import linted
-from tests.lint.fields.heads import HEADS
+from tests.lint.fields.heads import HEADS, holding
 
 RULES = (UNKNOWN_FIELDS, TYPES)
 
 UNKNOWN: list[tuple[str, str, str, str | None]] = [
-    ("APIServer", "spec: {tlsSecurityProfil: {type: Modern}}", "spec.tlsSecurityProfil", "tlsSecurityProfile"),
-    ("APIServer", "spec: {TLSSecurityProfile: {}}", "spec.TLSSecurityProfile", "tlsSecurityProfile"),
-    (
-        "APIServer",
-        "spec: {tlsSecurityProfile: {custom: {cipher: []}}}",
-        "spec.tlsSecurityProfile.custom.cipher",
-        "ciphers",
-    ),
-    ("APIServer", "spec: {flavour: sweet}", "spec.flavour", None),
-    ("APIServer", "Spec: {}", "Spec", "spec"),
-    (
-        "HostedCluster",
-        "spec: {configuration: {apiServer: {tlsSecurityProfil: {type: Modern}}}}",
-        "spec.configuration.apiServer.tlsSecurityProfil",
-        "tlsSecurityProfile",
-    ),
-    ("HostedCluster", "spec: {configuration: {apiserver: {}}}", "spec.configuration.apiserver", "apiServer"),
-    ("HostedCluster", "spec: {configurations: {}}", "spec.configurations", "configuration"),
-    ("Console", "spec: {route: {secrets: {name: a}}}", "spec.route.secrets", "secret"),
-    ("KubeletConfig", "spec: {tlsSecurityprofile: {}}", "spec.tlsSecurityprofile", "tlsSecurityProfile"),
-    (
-        "Gateway",
-        "spec: {listeners: [{}, {tls: {certificateRef: {}}}]}",
-        "spec.listeners[1].tls.certificateRef",
-        "certificateRefs",
-    ),
-    ("Gateway", "spec: {tls: {frontEnd: {}}}", "spec.tls.frontEnd", "frontend"),
-    ("Gateway", "spec: {tls: {frontend: {defaults: {}}}}", "spec.tls.frontend.defaults", "default"),
-    ("BackendTLSPolicy", "spec: {validation: {hostName: a}}", "spec.validation.hostName", "hostname"),
-    ("Route", "spec: {tls: {externalCertificates: {name: a}}}", "spec.tls.externalCertificates", "externalCertificate"),
-    (
-        "HTTPProxy",
-        "spec: {virtualhost: {tls: {clientValidaton: {}}}}",
-        "spec.virtualhost.tls.clientValidaton",
-        "clientValidation",
-    ),
-    ("Ingress", "spec: {tls: [{secret: a}]}", "spec.tls[0].secret", "secretName"),
-    (
-        "ValidatingWebhookConfiguration",
-        "webhooks: [{clientConfig: {cabundle: a}}]",
-        "webhooks[0].clientConfig.cabundle",
-        "caBundle",
-    ),
-    ("APIService", "spec: {insecureSkipTlsVerify: true}", "spec.insecureSkipTlsVerify", "insecureSkipTLSVerify"),
-    ("HTTPRoute", "spec: {Hostnames: [a.example]}", "spec.Hostnames", "hostnames"),
-    ("HTTPRoute", "spec: {rules: [{backendRef: []}]}", "spec.rules[0].backendRef", "backendRefs"),
-    ("OAuth", "spec: {identityProvider: []}", "spec.identityProvider", "identityProviders"),
-    ("ContourConfiguration", "spec: {envoy: {listeners: {}}}", "spec.envoy.listeners", "listener"),
-    ("ServiceMonitor", "spec: {endpoints: [{tlsConfg: {}}]}", "spec.endpoints[0].tlsConfg", "tlsConfig"),
-    ("ClusterRoleBinding", "subject: []", "subject", "subjects"),
-    ("Service", "spec: {ports: [{appProtcol: https}]}", "spec.ports[0].appProtcol", "appProtocol"),
-    (
-        "Deployment",
-        "spec: {template: {spec: {containers: [{name: a, readinesProbe: {}}]}}}",
-        "spec.template.spec.containers[0].readinesProbe",
-        "readinessProbe",
-    ),
-    ("CustomResourceDefinition", "spec: {conversion: {webhooks: {}}}", "spec.conversion.webhooks", "webhook"),
-    ("Role", "rules: [{verb: [get]}]", "rules[0].verb", "verbs"),
-    (
-        "Gateway",
-        "spec: {listeners: [{allowedRoutes: {namespace: {}}}]}",
-        "spec.listeners[0].allowedRoutes.namespace",
-        "namespaces",
-    ),
+    ("APIServer", "spec.tlsSecurityProfil", "{type: Modern}", "tlsSecurityProfile"),
+    ("APIServer", "spec.TLSSecurityProfile", "{}", "tlsSecurityProfile"),
+    ("APIServer", "spec.tlsSecurityProfile.custom.cipher", "[]", "ciphers"),
+    ("APIServer", "spec.flavour", "sweet", None),
+    ("APIServer", "Spec", "{}", "spec"),
+    ("HostedCluster", "spec.configuration.apiServer.tlsSecurityProfil", "{type: Modern}", "tlsSecurityProfile"),
+    ("HostedCluster", "spec.configuration.apiserver", "{}", "apiServer"),
+    ("HostedCluster", "spec.configurations", "{}", "configuration"),
+    ("Console", "spec.route.secrets", "{name: a}", "secret"),
+    ("KubeletConfig", "spec.tlsSecurityprofile", "{}", "tlsSecurityProfile"),
+    ("Gateway", "spec.listeners[1].tls.certificateRef", "{}", "certificateRefs"),
+    ("Gateway", "spec.tls.frontEnd", "{}", "frontend"),
+    ("Gateway", "spec.tls.frontend.defaults", "{}", "default"),
+    ("BackendTLSPolicy", "spec.validation.hostName", "a", "hostname"),
+    ("Route", "spec.tls.externalCertificates", "{name: a}", "externalCertificate"),
+    ("HTTPProxy", "spec.virtualhost.tls.clientValidaton", "{}", "clientValidation"),
+    ("Ingress", "spec.tls[0].secret", "a", "secretName"),
+    ("ValidatingWebhookConfiguration", "webhooks[0].clientConfig.cabundle", "a", "caBundle"),
+    ("APIService", "spec.insecureSkipTlsVerify", "true", "insecureSkipTLSVerify"),
+    ("HTTPRoute", "spec.Hostnames", "[a.example]", "hostnames"),
+    ("HTTPRoute", "spec.rules[0].backendRef", "[]", "backendRefs"),
+    ("OAuth", "spec.identityProvider", "[]", "identityProviders"),
+    ("ContourConfiguration", "spec.envoy.listeners", "{}", "listener"),
+    ("ServiceMonitor", "spec.endpoints[0].tlsConfg", "{}", "tlsConfig"),
+    ("ClusterRoleBinding", "subject", "[]", "subjects"),
+    ("Service", "spec.ports[0].appProtcol", "https", "appProtocol"),
+    ("Deployment", "spec.template.spec.containers[0].readinesProbe", "{}, name: a", "readinessProbe"),
+    ("CustomResourceDefinition", "spec.conversion.webhooks", "{}", "webhook"),
+    ("Role", "rules[0].verb", "[get]", "verbs"),
+    ("Gateway", "spec.listeners[0].allowedRoutes.namespace", "{}", "namespaces"),
 ]
 
 
-@pytest.mark.parametrize(("kind", "text", "field", "meant"), UNKNOWN)
-def test_a_field_that_nobody_reads(tmp_path: Path, kind: str, text: str, field: str, meant: str | None) -> None:
-    (one,) = linted(tmp_path, HEADS[kind] + text, RULES)[0]
+@pytest.mark.parametrize(("kind", "field", "value", "meant"), UNKNOWN)
+def test_a_field_that_nobody_reads(tmp_path: Path, kind: str, field: str, value: str, meant: str | None) -> None:
+    (one,) = linted(tmp_path, HEADS[kind] + holding(field, value), RULES)[0]
     (each,) = one.findings
     assert (each.finding.rule, each.field) == ("field-unknown", field)
     assert each.finding.severity == ("medium" if meant else "low")
@@ -169,133 +134,79 @@ def test_a_hosted_cluster_of_the_former_version_has_whole_objects(
 
 NINES = "9" * 19
 MISTYPED: list[tuple[str, str, str, str, str | None]] = [
-    ("APIServer", "spec: []", "spec", "must be a mapping, not a list", None),
-    ("APIServer", "spec: {tlsSecurityProfile: Modern}", "spec.tlsSecurityProfile", "a mapping, not 'Modern'", None),
-    ("APIServer", "spec: {tlsAdherence: true}", "spec.tlsAdherence", "text, not True", 'tlsAdherence: "true"'),
-    ("Route", f"spec: {{to: {{name: {NINES}}}}}", "spec.to.name", "must be text, not 999", f'name: "{NINES}"'),
-    ("Route", f"spec: {{to: {{name: {'1' * 25}}}}}", "spec.to.name", "must be text, not 1.1", None),
+    ("APIServer", "spec", "[]", "must be a mapping, not a list", None),
+    ("APIServer", "spec.tlsSecurityProfile", "Modern", "a mapping, not 'Modern'", None),
+    ("APIServer", "spec.tlsAdherence", "true", "text, not True", 'tlsAdherence: "true"'),
+    ("Route", "spec.to.name", NINES, "must be text, not 999", f'name: "{NINES}"'),
+    ("Route", "spec.to.name", "1" * 25, "must be text, not 1.1", None),
+    ("Gateway", "spec.listeners[0].port", str(1 << 63), "a whole number, not 92", None),
+    ("Gateway", "spec.listeners[0].port", "1e300", "a whole number, not 1e+300", None),
+    ("Gateway", "spec.listeners", "{}", "a list, not a mapping", None),
+    ("Gateway", "spec.listeners[0]", "1", "a mapping, not 1", None),
+    ("Gateway", "spec.listeners[0].port", '"443"', "a whole number, not '443'", None),
+    ("Gateway", "spec.listeners[0].port", "true", "a whole number, not True", None),
+    ("Gateway", "spec.listeners[0].port", "443.5", "a whole number, not 443.5", None),
+    ("Gateway", "spec.listeners[0].tls.certificateRefs", "a", "a list", None),
+    ("HTTPProxy", "spec.virtualhost.tls.passthrough", "1", "true or false", None),
+    ("Ingress", "spec.tls[0].hosts", "a.example", "a list, not 'a.example'", "hosts: [a.example]"),
+    ("Gateway", "spec.listeners[0]", "null", "must be a mapping, not null:", None),
     (
         "Gateway",
-        f"spec: {{listeners: [{{port: {1 << 63}}}]}}",
-        "spec.listeners[0].port",
-        "a whole number, not 92",
-        None,
-    ),
-    ("Gateway", "spec: {listeners: [{port: 1e300}]}", "spec.listeners[0].port", "a whole number, not 1e+300", None),
-    ("Gateway", "spec: {listeners: {}}", "spec.listeners", "a list, not a mapping", None),
-    ("Gateway", "spec: {listeners: [1]}", "spec.listeners[0]", "a mapping, not 1", None),
-    ("Gateway", 'spec: {listeners: [{port: "443"}]}', "spec.listeners[0].port", "a whole number, not '443'", None),
-    ("Gateway", "spec: {listeners: [{port: true}]}", "spec.listeners[0].port", "a whole number, not True", None),
-    ("Gateway", "spec: {listeners: [{port: 443.5}]}", "spec.listeners[0].port", "a whole number, not 443.5", None),
-    (
-        "Gateway",
-        "spec: {listeners: [{tls: {certificateRefs: a}}]}",
-        "spec.listeners[0].tls.certificateRefs",
-        "a list",
-        None,
-    ),
-    (
-        "HTTPProxy",
-        "spec: {virtualhost: {tls: {passthrough: 1}}}",
-        "spec.virtualhost.tls.passthrough",
-        "true or false",
-        None,
-    ),
-    (
-        "Ingress",
-        "spec: {tls: [{hosts: a.example}]}",
-        "spec.tls[0].hosts",
-        "a list, not 'a.example'",
-        "hosts: [a.example]",
-    ),
-    ("Gateway", "spec: {listeners: [null]}", "spec.listeners[0]", "must be a mapping, not null:", None),
-    (
-        "Gateway",
-        "spec: {listeners: [{tls: {options: {example.com/fast: true}}}]}",
         "spec.listeners[0].tls.options['example.com/fast']",
+        "true",
         "must be text, not True",
         'example.com/fast: "true"',
     ),
-    (
-        "Gateway",
-        'spec: {listeners: [{tls: {options: {"a: [b": 1}}}]}',
-        "spec.listeners[0].tls.options['a: [b']",
-        "must be text, not 1",
-        None,
-    ),
-    (
-        "HTTPRoute",
-        "spec: {hostnames: a.example}",
-        "spec.hostnames",
-        "a list, not 'a.example'",
-        "hostnames: [a.example]",
-    ),
-    ("HTTPRoute", "spec: {parentRefs: {name: edge}}", "spec.parentRefs", "must be a list, not a mapping", None),
-    ("XBackend", "spec: {tls: None}", "spec.tls", "must be a mapping, not 'None'", None),
-    (
-        "OAuth",
-        'spec: {identityProviders: [{ldap: {insecure: "true"}}]}',
-        "spec.identityProviders[0].ldap.insecure",
-        "must be true or false, not 'true'",
-        None,
-    ),
+    ("Gateway", "spec.listeners[0].tls.options['a: [b']", "1", "must be text, not 1", None),
+    ("HTTPRoute", "spec.hostnames", "a.example", "a list, not 'a.example'", "hostnames: [a.example]"),
+    ("HTTPRoute", "spec.parentRefs", "{name: edge}", "must be a list, not a mapping", None),
+    ("XBackend", "spec.tls", "None", "must be a mapping, not 'None'", None),
+    ("OAuth", "spec.identityProviders[0].ldap.insecure", '"true"', "must be true or false, not 'true'", None),
     (
         "ServiceMonitor",
-        'spec: {endpoints: [{tlsConfig: {insecureSkipVerify: "true"}}]}',
         "spec.endpoints[0].tlsConfig.insecureSkipVerify",
+        '"true"',
         "must be true or false, not 'true'",
         None,
     ),
-    ("ScrapeConfig", "spec: {scheme: [https]}", "spec.scheme", "must be text, not a list", None),
+    ("ScrapeConfig", "spec.scheme", "[https]", "must be text, not a list", None),
     (
         "ContourConfiguration",
-        "spec: {envoy: {listener: {tls: {minimumProtocolVersion: 1.2}}}}",
         "spec.envoy.listener.tls.minimumProtocolVersion",
+        "1.2",
         "must be text, not 1.2",
         'minimumProtocolVersion: "1.2"',
     ),
     (
         "KubeletConfig",
-        "spec: {kubeletConfig: {tlsCipherSuites: TLS_AES_128_GCM_SHA256, maxPods: 9}}",
         "spec.kubeletConfig.tlsCipherSuites",
+        "TLS_AES_128_GCM_SHA256, maxPods: 9",
         "must be a list",
         "tlsCipherSuites: [TLS_AES_128_GCM_SHA256]",
     ),
-    ("Role", "rules: [{verbs: get}]", "rules[0].verbs", "a list, not 'get'", "verbs: [get]"),
-    ("ClusterRoleBinding", "subjects: {kind: User}", "subjects", "must be a list, not a mapping", None),
-    ("Service", "spec: {selector: [a]}", "spec.selector", "must be a mapping, not a list", None),
-    (
-        "Service",
-        "spec: {ports: [{port: 1, targetPort: true}]}",
-        "spec.ports[0].targetPort",
-        "must be a whole number or text, not True",
-        None,
-    ),
-    (
-        "Deployment",
-        "spec: {template: {spec: {containers: {name: a}}}}",
-        "spec.template.spec.containers",
-        "must be a list, not a mapping",
-        None,
-    ),
+    ("Role", "rules[0].verbs", "get", "a list, not 'get'", "verbs: [get]"),
+    ("ClusterRoleBinding", "subjects", "{kind: User}", "must be a list, not a mapping", None),
+    ("Service", "spec.selector", "[a]", "must be a mapping, not a list", None),
+    ("Service", "spec.ports[0].targetPort", "true, port: 1", "must be a whole number or text, not True", None),
+    ("Deployment", "spec.template.spec.containers", "{name: a}", "must be a list, not a mapping", None),
     (
         "CustomResourceDefinition",
-        "spec: {conversion: {webhook: {conversionReviewVersions: v1}}}",
         "spec.conversion.webhook.conversionReviewVersions",
+        "v1",
         "must be a list, not 'v1'",
         "conversionReviewVersions: [v1]",
     ),
-    ("ConfigMap", "data: {fips: true}", "data.fips", "must be text, not True", 'fips: "true"'),
-    ("Route", "spec: {tls: {key: [BEGIN]}}", "spec.tls.key", "must be text, not a list:", None),
-    ("Route", "spec: {tls: {key: 12345}}", "spec.tls.key", "must be text, not something else:", None),
+    ("ConfigMap", "data.fips", "true", "must be text, not True", 'fips: "true"'),
+    ("Route", "spec.tls.key", "[BEGIN]", "must be text, not a list:", None),
+    ("Route", "spec.tls.key", "12345", "must be text, not something else:", None),
 ]
 
 
-@pytest.mark.parametrize(("kind", "text", "field", "message", "correction"), MISTYPED)
+@pytest.mark.parametrize(("kind", "field", "value", "message", "correction"), MISTYPED)
 def test_a_value_of_another_type(
-    tmp_path: Path, kind: str, text: str, field: str, message: str, correction: str | None
+    tmp_path: Path, kind: str, field: str, value: str, message: str, correction: str | None
 ) -> None:
-    (one,) = linted(tmp_path, HEADS[kind] + text, RULES)[0]
+    (one,) = linted(tmp_path, HEADS[kind] + holding(field, value), RULES)[0]
     (each,) = one.findings
     assert (each.finding.rule, each.field) == ("field-type", field)
     assert message in each.finding.message

@@ -259,10 +259,7 @@ spec:
 )
 SLIPS = {
     "a port that the Service does not have": (POLICED.replace("sectionName: https", "sectionName: htps"), "medium"),
-    "two kinds of CAs": (
-        POLICED.replace("validation: {", "validation: {wellKnownCACertificates: System, "),
-        "high",
-    ),
+    "two kinds of CAs": (POLICED.replace("validation: {", "validation: {wellKnownCACertificates: System, "), "high"),
     "a name of another type": (
         POLICED.replace("validation: {", "validation: {subjectAltNames: [{type: URI, hostname: web.shop.svc}], "),
         "high",

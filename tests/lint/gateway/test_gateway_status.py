@@ -20,51 +20,43 @@ def of_gateway(condition: str, of_listener: str = "") -> str:
     )
 
 
+OF_GATEWAY = {
+    "Accepted": ("ListenersNotValid", "Invalid", "InvalidParameters", "UnsupportedAddress"),
+    "Programmed": ("Invalid", "Pending", "NoResources", "AddressNotAssigned", "AddressNotUsable"),
+    "ResolvedRefs": ("RefNotPermitted", "InvalidClientCertificateRef", "ListenersNotResolved"),
+}
+OF_LISTENER = {
+    "Accepted": (
+        *("PortUnavailable", "UnsupportedProtocol", "NoValidCACertificate"),
+        *("UnsupportedValue", "Pending", "TooManyListeners"),
+    ),
+    "ResolvedRefs": (
+        *("InvalidCertificateRef", "InvalidRouteKinds", "RefNotPermitted"),
+        *("InvalidCACertificateRef", "InvalidCACertificateKind"),
+    ),
+    "Programmed": ("Invalid", "Pending"),
+    "Conflicted": ("HostnameConflict", "ProtocolConflict", "ListenerConflict"),
+}
+
+
 @pytest.mark.parametrize(
-    ("condition", "reason"),
-    [
-        *(("Accepted", each) for each in ("ListenersNotValid", "Invalid", "InvalidParameters", "UnsupportedAddress")),
-        *(("Programmed", each) for each in ("Invalid", "Pending", "NoResources", "AddressNotAssigned")),
-        ("Programmed", "AddressNotUsable"),
-        *(
-            ("ResolvedRefs", each)
-            for each in ("RefNotPermitted", "InvalidClientCertificateRef", "ListenersNotResolved")
-        ),
-    ],
+    ("condition", "reason"), [(each, reason) for each in OF_GATEWAY for reason in OF_GATEWAY[each]]
 )
 def test_of_a_gateway(condition: str, reason: str) -> None:
-    ((_, _, message),) = said(
-        gateway_status.STATUS, of_gateway(f"type: {condition}, status: 'False', reason: {reason}")
-    )
+    text = of_gateway(f"type: {condition}, status: 'False', reason: {reason}")
+    ((_, _, message),) = said(gateway_status.STATUS, text)
     assert message == f"{condition} is 'False': '{reason}'"
 
 
 @pytest.mark.parametrize(
-    ("condition", "reason"),
-    [
-        *(("Accepted", each) for each in ("PortUnavailable", "UnsupportedProtocol", "NoValidCACertificate")),
-        *(("Accepted", each) for each in ("UnsupportedValue", "Pending", "TooManyListeners")),
-        *(("ResolvedRefs", each) for each in ("InvalidCertificateRef", "InvalidRouteKinds", "RefNotPermitted")),
-        *(("ResolvedRefs", each) for each in ("InvalidCACertificateRef", "InvalidCACertificateKind")),
-        *(("Programmed", each) for each in ("Invalid", "Pending")),
-    ],
+    ("condition", "reason"), [(each, reason) for each in OF_LISTENER for reason in OF_LISTENER[each]]
 )
 def test_of_a_listener(condition: str, reason: str) -> None:
-    ((_, field, message),) = said(
-        gateway_status.STATUS, of_gateway("", f"type: {condition}, status: 'False', reason: {reason}")
-    )
-    assert (field, message) == (
-        "status.listeners[0].conditions",
-        f"listener 'a': {condition} is 'False': '{reason}'",
-    )
-
-
-@pytest.mark.parametrize("reason", ["HostnameConflict", "ProtocolConflict", "ListenerConflict"])
-def test_of_listeners_in_conflict(reason: str) -> None:
-    ((_, _, message),) = said(
-        gateway_status.STATUS, of_gateway("", f"type: Conflicted, status: 'True', reason: {reason}")
-    )
-    assert message == f"listener 'a': Conflicted is 'True': '{reason}'"
+    status = condition == "Conflicted"
+    text = of_gateway("", f"type: {condition}, status: '{status}', reason: {reason}")
+    ((_, field, message),) = said(gateway_status.STATUS, text)
+    assert field == "status.listeners[0].conditions"
+    assert message == f"listener 'a': {condition} is '{status}': '{reason}'"
 
 
 @pytest.mark.parametrize("reason", ["NotAllowed", "ParentNotAccepted", "ListenersNotValid", "ParentNotProgrammed"])

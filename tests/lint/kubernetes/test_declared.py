@@ -13,7 +13,7 @@ from scanner.lint.kubernetes.probes import PROBES, PROTOCOL
 from scanner.lint.kubernetes.secret_rules import REUSE
 from scanner.lint.kubernetes.webhooks import API, BUNDLE
 from scanner.model.object_rule import ObjectRule
-from tests.lint.examples import WHOLE, linted
+from tests.lint.examples import WHOLE, findings_of, linted
 from tests.lint.kubernetes.declared_objects import (
     ENTRY,
     HIGH,
@@ -51,26 +51,44 @@ SERVED = "service: {name: a, namespace: b}"
 GOOD, EXPIRED = 'caBundle: "CA_DATA(a)"', 'caBundle: "EXPIRED(a.b.svc)"'
 SECURE, PLAIN = "readinessProbe: {httpGet: {port: 8443, scheme: HTTPS}}", "readinessProbe: {httpGet: {port: 8443}}"
 TLS = "tlsConfig: {serverName: a}"
+SKIPS = "tlsConfig: {insecureSkipVerify: true}"
+SCRAPED = "v1\nkind: Probe", "v1alpha1\nkind: ScrapeConfig"
+API_PORT = ", ports: [{name: api, containerPort: 8443}]"
+BY_HTTPS, NAMED_HTTPS = service("port: 8443, appProtocol: https"), service("name: https, port: 1")
+METRICS = service("name: metrics, port: 1, appProtocol: https")
+
+
+def annotated(annotation: str) -> str:
+    return ingress(ENTRY, annotations=annotation)
+
+
+def filled(annotation: str, metadata: str = "") -> str:
+    return webhook(SERVED, f"{metadata}, annotations: {{{annotation}}}")
+
+
+def ready(get: str, more: str = "") -> str:
+    return workload(f"readinessProbe: {{httpGet: {{{get}}}}}{more}")
+
+
+def probed(get: str) -> str:
+    return workload(f"{SECURE}, livenessProbe: {{httpGet: {{{get}}}}}")
+
+
+def relabelled(how: str) -> str:
+    return monitor(f"port: a, {TLS}, relabelings: [{{{how}}}]")
+
 
 CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
     "a certificate": (CERTIFICATE, [ingress(ENTRY), PAIR], []),
     "a Secret that was not given": (CERTIFICATE, [ingress(ENTRY)], [UNKNOWN]),
     "a Secret that does not exist": (CERTIFICATE, [WHOLE, ingress(ENTRY)], [HIGH]),
-    "a Secret that cert-manager makes": (
-        CERTIFICATE,
-        [WHOLE, ingress(ENTRY, annotations="cert-manager.io/cluster-issuer: any")],
-        [],
-    ),
+    "a Secret that cert-manager makes": (CERTIFICATE, [WHOLE, annotated("cert-manager.io/cluster-issuer: any")], []),
     "a Secret in Contour's other namespace": (
         CERTIFICATE,
-        [WHOLE, ingress(ENTRY, annotations="projectcontour.io/tls-cert-namespace: any")],
+        [WHOLE, annotated("projectcontour.io/tls-cert-namespace: any")],
         [],
     ),
-    "a Secret of another controller, with an annotation of Contour": (
-        CERTIFICATE,
-        [WHOLE, OF_NGINX, NGINX],
-        [HIGH],
-    ),
+    "a Secret of another controller, with an annotation of Contour": (CERTIFICATE, [WHOLE, OF_NGINX, NGINX], [HIGH]),
     "an annotation of Contour, and another's class": (CERTIFICATE, [OF_NGINX, PAIR], []),
     "an annotation of Contour, and a class that was not read": (
         CERTIFICATE,
@@ -108,31 +126,11 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
     "a number": (BUNDLE, [webhook(f"{SERVED}, caBundle: 7")], [HIGH]),
     "no PEM": (BUNDLE, [webhook(f"{SERVED}, caBundle: {NO_PEM}")], [HIGH]),
     "an old bundle": (BUNDLE, [webhook(f"{SERVED}, {EXPIRED}")], [HIGH]),
-    "filled by cert-manager": (
-        BUNDLE,
-        [webhook(SERVED, ", annotations: {cert-manager.io/inject-ca-from: b/a}")],
-        [INFO],
-    ),
-    "filled by the service CA": (
-        BUNDLE,
-        [webhook(SERVED, ', annotations: {service.beta.openshift.io/inject-cabundle: "true"}')],
-        [INFO],
-    ),
-    "not to be filled": (
-        BUNDLE,
-        [webhook(SERVED, ', annotations: {service.beta.openshift.io/inject-cabundle: "false"}')],
-        [UNKNOWN],
-    ),
-    "not filled in the cluster": (
-        BUNDLE,
-        [webhook(SERVED, ", uid: a, annotations: {cert-manager.io/inject-ca-from: b/a}")],
-        [HIGH],
-    ),
-    "a conversion": (
-        BUNDLE,
-        [conversion(f"strategy: Webhook, webhook: {{clientConfig: {{{SERVED}}}}}")],
-        [UNKNOWN],
-    ),
+    "filled by cert-manager": (BUNDLE, [filled("cert-manager.io/inject-ca-from: b/a")], [INFO]),
+    "filled by the service CA": (BUNDLE, [filled('service.beta.openshift.io/inject-cabundle: "true"')], [INFO]),
+    "not to be filled": (BUNDLE, [filled('service.beta.openshift.io/inject-cabundle: "false"')], [UNKNOWN]),
+    "not filled in the cluster": (BUNDLE, [filled("cert-manager.io/inject-ca-from: b/a", ", uid: a")], [HIGH]),
+    "a conversion": (BUNDLE, [conversion(f"strategy: Webhook, webhook: {{clientConfig: {{{SERVED}}}}}")], [UNKNOWN]),
     "no conversion": (BUNDLE, [conversion("strategy: None")], []),
     "an API": (BUNDLE, [api_service(f"{SERVED}, {GOOD}")], []),
     "an API without": (BUNDLE, [api_service(SERVED)], [UNKNOWN]),
@@ -140,43 +138,28 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
     "a local API": (BUNDLE, [api_service("group: a")], []),
     "unverified": (API, [api_service(f"{SERVED}, insecureSkipTLSVerify: true")], [HIGH]),
     "verified": (API, [api_service(f"{SERVED}, {GOOD}")], []),
-    "an unverified service": (MONITOR, [monitor("tlsConfig: {insecureSkipVerify: true}")], [MEDIUM]),
-    "unverified pods": (MONITOR, [monitor("tlsConfig: {insecureSkipVerify: true}", "PodMonitor")], [MEDIUM]),
-    "an unverified prober": (MONITOR, [probe("tlsConfig: {insecureSkipVerify: true}")], [MEDIUM]),
-    "an unverified target": (
-        MONITOR,
-        [probe("tlsConfig: {insecureSkipVerify: true}").replace("v1\nkind: Probe", "v1alpha1\nkind: ScrapeConfig")],
-        [MEDIUM],
-    ),
+    "an unverified service": (MONITOR, [monitor(SKIPS)], [MEDIUM]),
+    "unverified pods": (MONITOR, [monitor(SKIPS, "PodMonitor")], [MEDIUM]),
+    "an unverified prober": (MONITOR, [probe(SKIPS)], [MEDIUM]),
+    "an unverified target": (MONITOR, [probe(SKIPS).replace(*SCRAPED)], [MEDIUM]),
     "a verified service": (MONITOR, [monitor(f"scheme: https, {TLS}")], []),
-    "two probes": (PROBES, [workload(f"{SECURE}, livenessProbe: {{httpGet: {{port: 8443}}}}")], [MEDIUM]),
+    "two probes": (PROBES, [probed("port: 8443")], [MEDIUM]),
     "a hook": (PROBES, [workload(f"{SECURE}, lifecycle: {{preStop: {{httpGet: {{port: 8443}}}}}}")], [MEDIUM]),
-    "two ports": (PROBES, [workload(f"{SECURE}, livenessProbe: {{httpGet: {{port: 8080}}}}")], []),
-    "small letters": (PROBES, [workload("readinessProbe: {httpGet: {port: 8443, scheme: https}}")], [HIGH]),
-    "no scheme that there is": (PROBES, [workload("readinessProbe: {httpGet: {port: 8443, scheme: tls}}")], [HIGH]),
-    "small letters beside capitals": (
-        PROBES,
-        [workload(f"{SECURE}, livenessProbe: {{httpGet: {{port: 8443, scheme: https}}}}")],
-        [HIGH],
-    ),
-    "a name that the container has": (
-        PROBES,
-        [workload("readinessProbe: {httpGet: {port: api, scheme: HTTPS}}, ports: [{name: api, containerPort: 8443}]")],
-        [],
-    ),
-    "a name that it has not": (PROBES, [workload("readinessProbe: {httpGet: {port: api, scheme: HTTPS}}")], [MEDIUM]),
-    "a number in quotes": (PROBES, [workload("readinessProbe: {httpGet: {port: '8443'}}")], [MEDIUM]),
+    "two ports": (PROBES, [probed("port: 8080")], []),
+    "small letters": (PROBES, [ready("port: 8443, scheme: https")], [HIGH]),
+    "no scheme that there is": (PROBES, [ready("port: 8443, scheme: tls")], [HIGH]),
+    "small letters beside capitals": (PROBES, [probed("port: 8443, scheme: https")], [HIGH]),
+    "a name that the container has": (PROBES, [ready("port: api, scheme: HTTPS", API_PORT)], []),
+    "a name that it has not": (PROBES, [ready("port: api, scheme: HTTPS")], [MEDIUM]),
+    "a number in quotes": (PROBES, [ready("port: '8443'")], [MEDIUM]),
     "by gRPC": (PROBES, [workload(f"{SECURE}, livenessProbe: {{grpc: {{port: 8443}}}}")], []),
-    "another host": (PROBES, [workload(f"{SECURE}, livenessProbe: {{httpGet: {{port: 8443, host: a}}}}")], []),
+    "another host": (PROBES, [probed("port: 8443, host: a")], []),
     "a name": (PROBES, [workload(f"{PLAIN}, ports: [{{name: https, containerPort: 8443}}]")], [LOW]),
-    "a name that says nothing": (PROBES, [workload(f"{PLAIN}, ports: [{{name: api, containerPort: 8443}}]")], []),
+    "a name that says nothing": (PROBES, [workload(PLAIN + API_PORT)], []),
     "by a Service": (PROBES, [workload(PLAIN), service("port: 443, targetPort: 8443, appProtocol: https")], [MEDIUM]),
     "by a Service's named target": (
         PROBES,
-        [
-            workload(f"{SECURE}, ports: [{{name: api, containerPort: 8443}}]", "StatefulSet"),
-            service("port: 80, targetPort: api, appProtocol: http"),
-        ],
+        [workload(SECURE + API_PORT, "StatefulSet"), service("port: 80, targetPort: api, appProtocol: http")],
         [MEDIUM],
     ),
     "by a Service's own port": (PROBES, [workload(PLAIN, "DaemonSet"), service("name: https, port: 8443")], [LOW]),
@@ -185,34 +168,18 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
         [workload(PLAIN), service("port: 8443, appProtocol: https", "app: web, tier: one")],
         [],
     ),
-    "a pod": (PROBES, [pod(PLAIN), service("port: 8443, appProtocol: https")], [MEDIUM]),
-    "a replica beside what made it": (
-        PROBES,
-        [WHOLE, pod(PLAIN, "ReplicaSet"), workload(PLAIN), service("port: 8443, appProtocol: https")],
-        [MEDIUM],
-    ),
-    "a replica alone": (PROBES, [pod(PLAIN, "ReplicaSet"), service("port: 8443, appProtocol: https")], [MEDIUM]),
+    "a pod": (PROBES, [pod(PLAIN), BY_HTTPS], [MEDIUM]),
+    "a replica beside what made it": (PROBES, [WHOLE, pod(PLAIN, "ReplicaSet"), workload(PLAIN), BY_HTTPS], [MEDIUM]),
+    "a replica alone": (PROBES, [pod(PLAIN, "ReplicaSet"), BY_HTTPS], [MEDIUM]),
     "a name against a protocol": (PROTOCOL, [service("name: http, port: 1, appProtocol: https")], [("fail", "info")]),
     "a name beside a protocol": (PROTOCOL, [service("name: web, port: 1, appProtocol: https")], []),
     "tls for nothing": (MONITOR_SCHEME, [monitor(f"port: metrics, {TLS}")], [MEDIUM]),
     "tls for nothing in a probe": (MONITOR_SCHEME, [probe(f"prober: {{url: a}}, {TLS}")], [MEDIUM]),
-    "tls for nothing in a ScrapeConfig": (
-        MONITOR_SCHEME,
-        [probe(f"scheme: HTTP, {TLS}").replace("v1\nkind: Probe", "v1alpha1\nkind: ScrapeConfig")],
-        [MEDIUM],
-    ),
+    "tls for nothing in a ScrapeConfig": (MONITOR_SCHEME, [probe(f"scheme: HTTP, {TLS}").replace(*SCRAPED)], [MEDIUM]),
     "tls in a probe": (MONITOR_SCHEME, [probe(f"prober: {{url: a, scheme: https}}, {TLS}")], []),
     "upper case": (MONITOR_SCHEME, [monitor(f"port: metrics, scheme: HTTPS, {TLS}")], []),
-    "relabelled by the target": (
-        MONITOR_SCHEME,
-        [monitor(f"port: a, {TLS}, relabelings: [{{sourceLabels: [a], targetLabel: __scheme__}}]")],
-        [INFO],
-    ),
-    "relabelled for all": (
-        MONITOR_SCHEME,
-        [monitor(f"port: a, {TLS}, relabelings: [{{targetLabel: __scheme__, replacement: https}}]")],
-        [],
-    ),
+    "relabelled by the target": (MONITOR_SCHEME, [relabelled("sourceLabels: [a], targetLabel: __scheme__")], [INFO]),
+    "relabelled for all": (MONITOR_SCHEME, [relabelled("targetLabel: __scheme__, replacement: https")], []),
     "relabelled to plain text": (
         MONITOR_SCHEME,
         [monitor(f"port: a, scheme: https, {TLS}, relabelings: [{{targetLabel: __scheme__, replacement: http}}]")],
@@ -223,7 +190,7 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
         MONITOR_SCHEME,
         [
             monitor("port: https", namespaces="namespaceSelector: {any: true},").replace("shop", "monitoring"),
-            service("name: https, port: 1"),
+            NAMED_HTTPS,
         ],
         [LOW],
     ),
@@ -232,27 +199,15 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
         [monitor("targetPort: 8443"), service("name: a, port: 443, targetPort: 8443, appProtocol: https")],
         [MEDIUM],
     ),
-    "a Service's protocol": (
-        MONITOR_SCHEME,
-        [monitor("port: metrics"), service("name: metrics, port: 1, appProtocol: https")],
-        [MEDIUM],
-    ),
-    "a Service's name": (MONITOR_SCHEME, [monitor("port: https"), service("name: https, port: 1")], [LOW]),
-    "another port": (
-        MONITOR_SCHEME,
-        [monitor("port: web"), service("name: metrics, port: 1, appProtocol: https")],
-        [],
-    ),
+    "a Service's protocol": (MONITOR_SCHEME, [monitor("port: metrics"), METRICS], [MEDIUM]),
+    "a Service's name": (MONITOR_SCHEME, [monitor("port: https"), NAMED_HTTPS], [LOW]),
+    "another port": (MONITOR_SCHEME, [monitor("port: web"), METRICS], []),
     "another namespace": (
         MONITOR_SCHEME,
-        [monitor("port: https", namespaces="namespaceSelector: {matchNames: [b]},"), service("name: https, port: 1")],
+        [monitor("port: https", namespaces="namespaceSelector: {matchNames: [b]},"), NAMED_HTTPS],
         [],
     ),
-    "pods' probes": (
-        MONITOR_SCHEME,
-        [monitor("port: api", "PodMonitor"), workload(f"{SECURE}, ports: [{{name: api, containerPort: 8443}}]")],
-        [MEDIUM],
-    ),
+    "pods' probes": (MONITOR_SCHEME, [monitor("port: api", "PodMonitor"), workload(SECURE + API_PORT)], [MEDIUM]),
     "pods' number": (MONITOR_SCHEME, [monitor("portNumber: 8443", "PodMonitor"), workload(SECURE)], [MEDIUM]),
     "pods that agree": (
         MONITOR_SCHEME,
@@ -272,9 +227,7 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
 
 @pytest.mark.parametrize(("rule", "texts", "expected"), CASES.values(), ids=CASES)
 def test_findings(tmp_path: Path, rule: ObjectRule, texts: list[str], expected: list[tuple[str, str]]) -> None:
-    found, given = linted(tmp_path, "\n---\n".join(texts), [rule])
-    assert not given.bad
-    assert [(each.finding.verdict, each.finding.severity) for one in found for each in one.findings] == expected
+    assert [(each.verdict, each.severity) for each in findings_of(rule, tmp_path, *texts)] == expected
 
 
 def test_a_key_is_named_by_its_public_half(tmp_path: Path) -> None:

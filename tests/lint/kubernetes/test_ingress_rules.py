@@ -8,7 +8,7 @@ import pytest
 
 from scanner.lint.kubernetes.ingress_rules import CLASS, HOSTS, ONE_CERTIFICATE
 from scanner.model.object_rule import ObjectRule
-from tests.lint.examples import WHOLE, linted
+from tests.lint.examples import WHOLE, findings_of, linted
 from tests.lint.kubernetes.declared_objects import HIGH, INFO, MEDIUM
 
 CLASSES = "apiVersion: networking.k8s.io/v1\nkind: IngressClass\nmetadata: {name: public}\nspec: {controller: a.b/c}\n"
@@ -82,9 +82,7 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
 
 @pytest.mark.parametrize(("rule", "texts", "expected"), CASES.values(), ids=CASES)
 def test_findings(tmp_path: Path, rule: ObjectRule, texts: list[str], expected: list[tuple[str, str]]) -> None:
-    found, given = linted(tmp_path, "\n---\n".join(texts), [rule])
-    assert not given.bad
-    assert [(each.finding.verdict, each.finding.severity) for one in found for each in one.findings] == expected
+    assert [(each.verdict, each.severity) for each in findings_of(rule, tmp_path, *texts)] == expected
 
 
 def test_both_are_named(tmp_path: Path) -> None:

@@ -91,11 +91,7 @@ CASES: dict[str, tuple[ObjectRule, list[str], list[tuple[str, str]]]] = {
     ),
     "Opaque with a certificate alone": (SECRET_CERTIFICATE, [opaque("tls.crt: EXPIRED(a.example)")], []),
     "of another program": (SECRET_CERTIFICATE, [secret(CODED, "''", type_="example.com/own")], []),
-    "text over data": (
-        SECRET_CERTIFICATE,
-        [f"{PAIR}stringData: {{tls.key: PEM_KEY(other.example.com)}}\n"],
-        [HIGH],
-    ),
+    "text over data": (SECRET_CERTIFICATE, [f"{PAIR}stringData: {{tls.key: PEM_KEY(other.example.com)}}\n"], [HIGH]),
     "text alone": (
         SECRET_CERTIFICATE,
         [opaque("tls.crt: PEM(a.example), tls.key: PEM_KEY(a.example)", "stringData")],

@@ -9,7 +9,7 @@ import pytest
 
 from scanner.lint.kubernetes.webhooks import BUNDLE, TARGET
 from scanner.model.object_rule import ObjectRule
-from tests.lint.examples import WHOLE, authority, leaf, linted
+from tests.lint.examples import WHOLE, authority, findings_of, leaf
 from tests.lint.kubernetes.declared_objects import HIGH, LOW, MEDIUM, api_service, conversion, webhook
 
 UNKNOWN, INFO, UNSAID = ("inconclusive", "high"), ("inconclusive", "info"), ("inconclusive", "medium")
@@ -116,9 +116,7 @@ CASES = [(BUNDLE, *each) for each in BUNDLES.values()] + [(TARGET, *each) for ea
 
 @pytest.mark.parametrize(("rule", "text", "expected", "said"), CASES, ids=[*BUNDLES, *TARGETS])
 def test_findings(tmp_path: Path, rule: ObjectRule, text: str, expected: list[tuple[str, str]], said: str) -> None:
-    found, given = linted(tmp_path, text, [rule])
-    assert not given.bad
-    findings = [each.finding for one in found for each in one.findings]
+    findings = findings_of(rule, tmp_path, text)
     assert [(each.verdict, each.severity) for each in findings] == expected
     assert said in (findings[-1].message if findings else "")
     assert "PRIVATE KEY" not in str(findings)

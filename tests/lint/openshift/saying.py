@@ -34,6 +34,11 @@ def said(directory: Path, rule: str, text: str, cluster: Snapshot | None = None)
     ]
 
 
+def severities(directory: Path, rule: str, text: str, cluster: Snapshot | None = None) -> list[str]:
+    """The first of what is ``said`` of each finding."""
+    return [severity for severity, _, _ in said(directory, rule, text, cluster)]
+
+
 def route(spec: str = "", tls: str = "", *, name: str = "web", namespace: str = "shop", more: str = "") -> str:
     """A Route for web.shop.example to the Service web; ``tls`` empty: without."""
     parts = ["host: web.shop.example", "to: {kind: Service, name: web}", *filter(None, (spec, tls and f"tls: {tls}"))]

@@ -40,8 +40,21 @@ def bundle(data: str, namespace: str = "openshift-config") -> str:
     )
 
 
-NAMES = "domain: apps.cluster.example, defaultCertificate: {name: apps}"
+BY_NAME = controller("domain: apps.cluster.example, defaultCertificate: {name: apps}")
+NO_DOMAIN = controller("defaultCertificate: {name: apps}")
 ROUTER = "openshift-ingress"
+
+
+def apps(names: str = WILD, **more: str) -> str:
+    return secret("apps", ROUTER, pair(names, **more))
+
+
+def web(names: str) -> str:
+    return secret("web", "openshift-config", pair(names))
+
+
+def asking(policy: str) -> str:
+    return controller(f"clientTLS: {{clientCertificatePolicy: {policy}, clientCA: {{name: clients}}}}")
 
 
 @pytest.mark.parametrize(
@@ -51,42 +64,23 @@ ROUTER = "openshift-ingress"
         (controller("defaultCertificate: null"), []),
         (controller("defaultCertificate: {}"), ["high: names no Secret"]),
         (controller("defaultCertificate: {name: ''}"), ["high: names no Secret"]),
-        (controller(NAMES), ["inconclusive: whether it contains a certificate and its private key"]),
-        (WHOLE + controller(NAMES), ["high: Secret/openshift-ingress/apps does not exist"]),
-        (controller(NAMES) + secret("apps", ROUTER, pair(WILD)), []),
-        (controller(NAMES) + secret("apps", ROUTER, pair(WILD), "Opaque"), []),
+        (BY_NAME, ["inconclusive: whether it contains a certificate and its private key"]),
+        (WHOLE + BY_NAME, ["high: Secret/openshift-ingress/apps does not exist"]),
+        (BY_NAME + apps(), []),
+        (BY_NAME + secret("apps", ROUTER, pair(WILD), "Opaque"), []),
         (
-            controller(NAMES) + secret("apps", "openshift-config", pair(WILD)),
+            BY_NAME + secret("apps", "openshift-config", pair(WILD)),
             ["inconclusive: whether it contains a certificate and its private key"],
         ),
-        (controller(NAMES) + secret("apps", ROUTER, pair("a.example")), [f"high: is not valid for {WILD}"]),
-        (controller(NAMES) + secret("apps", ROUTER, pair(WILD, key="b.example")), ["high: key that does not belong"]),
+        (BY_NAME + apps("a.example"), [f"high: is not valid for {WILD}"]),
+        (BY_NAME + apps(key="b.example"), ["high: key that does not belong"]),
+        (BY_NAME + apps(certificate="EXPIRED"), ["high: key", "high: expired on"]),
+        (BY_NAME + apps(certificate="CLIENT"), ["high: key that does not belong", "medium: is not for serverAuth"]),
+        (NO_DOMAIN + apps(), ["inconclusive: so it is unknown whether the certificate covers the domain"]),
+        (WHOLE + NO_DOMAIN + apps(), ["inconclusive: no object sets the domain"]),
+        (NO_DOMAIN + apps() + configuration("domain: apps.cluster.example"), []),
         (
-            controller(NAMES) + secret("apps", ROUTER, pair(WILD, certificate="EXPIRED")),
-            ["high: key", "high: expired on"],
-        ),
-        (
-            controller(NAMES) + secret("apps", ROUTER, pair(WILD, certificate="CLIENT")),
-            ["high: key that does not belong", "medium: is not for serverAuth"],
-        ),
-        (
-            controller("defaultCertificate: {name: apps}") + secret("apps", ROUTER, pair(WILD)),
-            ["inconclusive: so it is unknown whether the certificate covers the domain"],
-        ),
-        (
-            WHOLE + controller("defaultCertificate: {name: apps}") + secret("apps", ROUTER, pair(WILD)),
-            ["inconclusive: no object sets the domain"],
-        ),
-        (
-            controller("defaultCertificate: {name: apps}")
-            + secret("apps", ROUTER, pair(WILD))
-            + configuration("domain: apps.cluster.example"),
-            [],
-        ),
-        (
-            controller("defaultCertificate: {name: apps}")
-            + secret("apps", ROUTER, pair(WILD))
-            + configuration("domain: apps.other.example"),
+            NO_DOMAIN + apps() + configuration("domain: apps.other.example"),
             ["high: is not valid for *.apps.other.example"],
         ),
     ],
@@ -100,7 +94,7 @@ def test_a_chain_that_is_out_of_order(tmp_path: Path) -> None:
     good = base64.b64encode(made.pem + authority().pem).decode()
     bad = base64.b64encode(made.pem + other.pem).decode()
     for chain, expected in ((good, []), (bad, ["medium: which did not issue it"])):
-        text = controller(NAMES) + secret("apps", ROUTER, f'tls.crt: {chain}, tls.key: "KEY({WILD})"')
+        text = BY_NAME + secret("apps", ROUTER, f'tls.crt: {chain}, tls.key: "KEY({WILD})"')
         told(tmp_path, "ingress-default-certificate", text, expected)
 
 
@@ -121,18 +115,9 @@ CAS = bundle("ca-bundle.pem: CA(clients)")
             controller(ASKS % "") + bundle("ca-bundle.pem: CA(clients)", "openshift-ingress"),
             ["inconclusive: whether there are CAs"],
         ),
-        (
-            controller("clientTLS: {clientCertificatePolicy: Required, clientCA: {name: ''}}"),
-            ["high: is not set"],
-        ),
-        (
-            controller("clientTLS: {clientCertificatePolicy: '', clientCA: {name: clients}}") + CAS,
-            ["medium: clients need no certificate"],
-        ),
-        (
-            controller("clientTLS: {clientCertificatePolicy: Optional, clientCA: {name: clients}}") + CAS,
-            ["info: accepts clients without a certificate"],
-        ),
+        (controller("clientTLS: {clientCertificatePolicy: Required, clientCA: {name: ''}}"), ["high: is not set"]),
+        (asking("''") + CAS, ["medium: clients need no certificate"]),
+        (asking("Optional") + CAS, ["info: accepts clients without a certificate"]),
         (controller(ASKS % ", allowedSubjectPatterns: ['^/CN=web$']") + CAS, []),
         (controller(ASKS % ", allowedSubjectPatterns: []") + CAS, ["medium: filters nothing"]),
         (controller(ASKS % ", allowedSubjectPatterns: ['.*']") + CAS, ["medium: matches every subject"]),
@@ -276,21 +261,15 @@ APPS = configuration("domain: apps.cluster.example, appsDomain: apps.other.examp
         (route("a.web.apps.cluster.example"), ["high: no certificate is set for a.web.apps.cluster.example"]),
         (route("web.example"), ["high: no certificate is set for web.example"]),
         (route("web.example", WEB), ["inconclusive: whether it contains a certificate"]),
-        (route("web.example", WEB) + secret("web", "openshift-config", pair("web.example")), []),
-        (
-            route("web.example", WEB) + secret("web", "openshift-config", pair("other.example")),
-            ["high: is not valid for web.example"],
-        ),
+        (route("web.example", WEB) + web("web.example"), []),
+        (route("web.example", WEB) + web("other.example"), ["high: is not valid for web.example"]),
         (WHOLE + route("web.example", WEB), ["high: Secret/openshift-config/web does not exist"]),
         (APPS, ["inconclusive: whether a default certificate covers *.apps.other.example"]),
         (APPS + controller("domain: apps.other.example", "other"), []),
         (APPS + controller("replicas: 2"), ["inconclusive: whether a default certificate covers"]),
         (WHOLE + APPS + controller("replicas: 2"), ["medium: no IngressController has a default certificate"]),
-        (
-            WHOLE + APPS + controller(NAMES) + secret("apps", ROUTER, pair("*.apps.other.example")),
-            [],
-        ),
-        (WHOLE + APPS + controller(NAMES) + secret("apps", ROUTER, "a: b"), ["medium: no IngressController has a"]),
+        (WHOLE + APPS + BY_NAME + apps("*.apps.other.example"), []),
+        (WHOLE + APPS + BY_NAME + secret("apps", ROUTER, "a: b"), ["medium: no IngressController has a"]),
     ],
 )
 def test_hosts_of_the_platform(tmp_path: Path, text: str, expected: list[str]) -> None:
@@ -304,16 +283,19 @@ def console(more: str) -> str:
     )
 
 
+OWN_CONSOLE = console(", secret: {name: web}")
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         (console(""), ["inconclusive: whether the default certificate covers web.example"]),
         (console("") + configuration("domain: example"), []),
         (console("") + configuration("domain: apps.example"), ["high: no certificate is set for web.example"]),
-        (console(", secret: {name: web}"), ["inconclusive: whether it contains a certificate"]),
-        (console(", secret: {name: web}") + secret("web", "openshift-config", pair("web.example"), "Opaque"), []),
+        (OWN_CONSOLE, ["inconclusive: whether it contains a certificate"]),
+        (OWN_CONSOLE + secret("web", "openshift-config", pair("web.example"), "Opaque"), []),
         (
-            console(", secret: {name: web}") + secret("web", "openshift-config", pair("b.example")),
+            OWN_CONSOLE + web("b.example"),
             ["high: is not valid for web.example"],
         ),
     ],
@@ -354,7 +336,7 @@ OF_CLIENT = "tls.crt: CLIENT(web), tls.key: CLIENT_KEY(web)"
         (oauth(BASIC % ", tlsClientCert: {name: web}"), ["high: without tlsClientKey"]),
         (oauth(BASIC % CLIENT), ["inconclusive: whether it contains a certificate and its private key"]),
         (oauth(BASIC % CLIENT) + secret("web", "openshift-config", OF_CLIENT), []),
-        (oauth(BASIC % CLIENT) + secret("web", "openshift-config", pair("web")), ["medium: is not for clientAuth"]),
+        (oauth(BASIC % CLIENT) + web("web"), ["medium: is not for clientAuth"]),
         (oauth(BASIC % CLIENT.replace("Key: {name: web", "Key: {name: key")), ["inconclusive: belong together"]),
     ],
 )

@@ -15,7 +15,7 @@ from scanner.lint.openshift.route_access import custom_host_reviews, identity
 from scanner.linting import LINT_READS, declared, reviewed
 from scanner.values import replace
 from tests.lint.examples import empty, manifests
-from tests.lint.openshift.saying import route, said
+from tests.lint.openshift.saying import route, said, severities
 
 AS = "# adhere lint --as eve\n"
 EXTERNAL = "{termination: edge, externalCertificate: {name: web}}"
@@ -120,7 +120,7 @@ def asked_cluster(*, gaps: bool = False, **answers: bool) -> Snapshot:
     ],
 )
 def test_the_api_servers_answer_counts(tmp_path: Path, text: str, known: Snapshot, expected: list[str]) -> None:
-    assert [severity for severity, *_ in said(tmp_path, "route-custom-host", AS + text, known)] == expected
+    assert severities(tmp_path, "route-custom-host", AS + text, known) == expected
 
 
 def test_an_answer_about_another_is_none(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lint.openshift.saying import said
+from tests.lint.openshift.saying import said, severities
 
 OK = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
 TO_WORKERS = "machineConfigPoolSelector: {matchLabels: {pool: worker}}"
@@ -80,10 +80,7 @@ def raw(fields: str, *parts: str) -> str:
             [("high", "tlsCipherSuites[1]", "Go has no suite with that name")],
         ),
         (raw(f"tlsCipherSuites: [{OK}, 3]"), [("high", "tlsCipherSuites[1]", "no kubelet starts with 3")]),
-        (
-            raw(f"tlsCipherSuites: [{OK}, TLS_RSA_WITH_RC4_128_SHA]"),
-            [("high", "tlsCipherSuites[1]", "has RC4")],
-        ),
+        (raw(f"tlsCipherSuites: [{OK}, TLS_RSA_WITH_RC4_128_SHA]"), [("high", "tlsCipherSuites[1]", "has RC4")]),
         (
             raw(f"tlsCipherSuites: [{OK}, TLS_RSA_WITH_AES_128_GCM_SHA256]"),
             [("low", "tlsCipherSuites[1]", "no forward secrecy")],
@@ -137,8 +134,7 @@ def test_what_a_kubelet_is_told(tmp_path: Path, text: str, expected: list[tuple[
     ],
 )
 def test_pools(tmp_path: Path, text: str, expected: list[str]) -> None:
-    found = said(tmp_path, "kubelet-config-pool", text)
-    assert [severity for severity, _, _ in found] == expected
+    assert severities(tmp_path, "kubelet-config-pool", text) == expected
 
 
 PODS = "kubeletConfig: {maxPods: 500}"

@@ -8,7 +8,7 @@ import pytest
 
 from scanner.cluster.snapshot_directory import load
 from scanner.linting import LINT_READS
-from tests.lint.openshift.saying import holder, said
+from tests.lint.openshift.saying import holder, said, severities
 
 H2 = "ECDHE-RSA-AES128-GCM-SHA256"
 
@@ -175,8 +175,7 @@ EC = "ECDHE-ECDSA-AES128-GCM-SHA256"
     ],
 )
 def test_suites_for_one_kind_of_key(tmp_path: Path, kind: str, profile: str, expected: str | None) -> None:
-    found = said(tmp_path, "tls-profile-key-types", holder(kind, profile))
-    assert [severity for severity, _, _ in found] == ([expected] if expected else [])
+    assert severities(tmp_path, "tls-profile-key-types", holder(kind, profile)) == ([expected] if expected else [])
 
 
 @pytest.mark.parametrize(("state", "expected"), [("enabled", []), ("disabled", ["low"])])
@@ -186,7 +185,7 @@ def test_groups_behind_their_gate(tmp_path: Path, state: str, expected: list[str
         f"status: {{featureGates: [{{version: 4.23.0, {state}: [{{name: TLSGroupPreferences}}]}}]}}\n"
     )
     text = holder("APIServer", custom(H2, more=", groups: [X25519]")) + gates
-    assert [severity for severity, _, _ in said(tmp_path, "tls-profile-custom", text)] == expected
+    assert severities(tmp_path, "tls-profile-custom", text) == expected
 
 
 @pytest.mark.parametrize(
@@ -296,8 +295,7 @@ HEIR = (
     ],
 )
 def test_what_an_ingress_controller_inherits(tmp_path: Path, text: str, expected: list[str]) -> None:
-    found = said(tmp_path, "ingress-profile-inherited", text)
-    assert [severity for severity, _, _ in found] == expected
+    assert severities(tmp_path, "ingress-profile-inherited", text) == expected
 
 
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cluster-config-v1, namespace: kube-system}\ndata: {%s}\n"
@@ -318,12 +316,7 @@ OLDER = custom("ECDHE-RSA-CHACHA20-POLY1305, TLS_AES_128_GCM_SHA256")
         ("IngressController", CHACHA, NOT_IN_FIPS, []),
         ("IngressController", CHACHA, "", [("inconclusive", "ciphers", "is unknown: not among the manifests")]),
         ("IngressController", CHACHA, CONFIG % "install-config: '{'", [("inconclusive", "ciphers", "is unknown")]),
-        (
-            "IngressController",
-            custom("TLS_AES_128_CCM_SHA256", "VersionTLS13"),
-            IN_FIPS,
-            [("high", "ciphers", "none")],
-        ),
+        ("IngressController", custom("TLS_AES_128_CCM_SHA256", "VersionTLS13"), IN_FIPS, [("high", "ciphers", "none")]),
         ("IngressController", custom(H2), IN_FIPS, []),
         ("IngressController", custom(H2), "", []),
         ("IngressController", OLDER, IN_FIPS, [("high", "ciphers", "none of the listed TLS 1.2 suites is allowed")]),
@@ -344,8 +337,7 @@ def test_fips(tmp_path: Path, kind: str, profile: str, config: str, expected: li
 def test_fips_of_a_hosted_cluster_is_its_own(tmp_path: Path) -> None:
     hosted = holder("HostedCluster", OLDER)
     assert said(tmp_path, "tls-profile-fips", hosted + IN_FIPS) == []
-    found = said(tmp_path, "tls-profile-fips", hosted.replace("spec: {", "spec: {fips: true, "))
-    assert [severity for severity, _, _ in found] == ["high"]
+    assert severities(tmp_path, "tls-profile-fips", hosted.replace("spec: {", "spec: {fips: true, ")) == ["high"]
 
 
 SERVER = "apiVersion: config.openshift.io/v1\nkind: APIServer\nmetadata: {name: cluster}\nspec: {%s}\n"
@@ -385,8 +377,8 @@ def test_adherence_against_what_a_cluster_has(tmp_path: Path, before: str, now: 
     saved = tmp_path / "cluster"
     saved.mkdir()
     (saved / "apiserver.yaml").write_text(SERVER % before)
-    found = said(tmp_path, "adherence-removed", SERVER % now, load(saved, LINT_READS))
-    assert [severity for severity, _, _ in found] == ([expected] if expected else [])
+    wanted = [expected] if expected else []
+    assert severities(tmp_path, "adherence-removed", SERVER % now, load(saved, LINT_READS)) == wanted
 
 
 def test_a_namespace_that_does_not_belong_there_changes_nothing(tmp_path: Path) -> None:
@@ -394,8 +386,7 @@ def test_a_namespace_that_does_not_belong_there_changes_nothing(tmp_path: Path) 
     saved.mkdir()
     (saved / "apiserver.yaml").write_text(SERVER % "tlsAdherence: StrictAllComponents")
     text = (SERVER % "").replace("name: cluster", "name: cluster, namespace: default")
-    found = said(tmp_path, "adherence-removed", text, load(saved, LINT_READS))
-    assert [severity for severity, _, _ in found] == ["high"]
+    assert severities(tmp_path, "adherence-removed", text, load(saved, LINT_READS)) == ["high"]
 
 
 @pytest.mark.parametrize(("state", "expected"), [("enabled", []), ("disabled", ["low"])])
@@ -404,5 +395,4 @@ def test_adherence_behind_its_gate(tmp_path: Path, state: str, expected: list[st
         "---\napiVersion: config.openshift.io/v1\nkind: FeatureGate\nmetadata: {name: cluster}\n"
         f"status: {{featureGates: [{{version: 4.22.0, {state}: [{{name: TLSAdherence}}]}}]}}\n"
     )
-    found = said(tmp_path, "adherence-value", SERVER % "tlsAdherence: StrictAllComponents" + gates)
-    assert [severity for severity, _, _ in found] == expected
+    assert severities(tmp_path, "adherence-value", SERVER % "tlsAdherence: StrictAllComponents" + gates) == expected

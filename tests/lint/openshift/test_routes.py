@@ -14,7 +14,7 @@ from scanner.linting import declared
 from tests.certs import Authority, weakly_signed
 from tests.lint.examples import WHOLE, authority, leaf, linted
 from tests.lint.openshift.saying import RULES as ROUTE_RULES
-from tests.lint.openshift.saying import route, said, secret
+from tests.lint.openshift.saying import route, said, secret, severities
 
 EDGE = "{termination: edge, externalCertificate: {name: web}}"
 PAIR = "tls.crt: CERTIFICATE(web.shop.example), tls.key: KEY(web.shop.example)"
@@ -34,11 +34,7 @@ WITHOUT = "passthrough termination does not support certificates"
         ("", "{termination: passthrough, certificate: x}", ("spec.tls.certificate", WITHOUT)),
         ("", "{termination: passthrough, key: x}", ("spec.tls.key", WITHOUT)),
         ("", "{termination: passthrough, caCertificate: x}", ("spec.tls.caCertificate", WITHOUT)),
-        (
-            "",
-            "{termination: passthrough, destinationCACertificate: x}",
-            ("spec.tls.destinationCACertificate", WITHOUT),
-        ),
+        ("", "{termination: passthrough, destinationCACertificate: x}", ("spec.tls.destinationCACertificate", WITHOUT)),
         ("", "{termination: passthrough, externalCertificate: {name: x}}", ("spec.tls.externalCertificate", WITHOUT)),
         ("path: /a", "{termination: passthrough}", ("spec.path", "passthrough termination does not support paths")),
         ("path: /a", "{termination: edge}", None),
@@ -205,16 +201,9 @@ def test_what_the_router_takes_in_no_ca(tmp_path: Path) -> None:
         ]
 
 
-@pytest.mark.parametrize(
-    ("data", "expected"),
-    [
-        (PAIR, []),
-        (PAIR + ", ca.crt: CERTIFICATE(ca)", ["info"]),
-    ],
-)
+@pytest.mark.parametrize(("data", "expected"), [(PAIR, []), (PAIR + ", ca.crt: CERTIFICATE(ca)", ["info"])])
 def test_what_else_the_secret_holds(tmp_path: Path, data: str, expected: list[str]) -> None:
-    found = said(tmp_path, "route-external-chain", route(tls=EDGE) + secret(data))
-    assert [severity for severity, _, _ in found] == expected
+    assert severities(tmp_path, "route-external-chain", route(tls=EDGE) + secret(data)) == expected
 
 
 def test_a_second_certificate(tmp_path: Path) -> None:
@@ -245,8 +234,8 @@ def test_a_second_certificate(tmp_path: Path) -> None:
 )
 def test_the_host(tmp_path: Path, spec: str, names: str, *, covered: bool) -> None:
     data = f"tls.crt: CERTIFICATE({names}), tls.key: KEY({names})"
-    found = said(tmp_path, "route-certificate-host", route(spec, EDGE) + secret(data))
-    assert [severity for severity, _, _ in found] == ([] if covered else ["medium"])
+    expected = [] if covered else ["medium"]
+    assert severities(tmp_path, "route-certificate-host", route(spec, EDGE) + secret(data)) == expected
     inline = route(spec, f"{{termination: edge, certificate: PEM({names}), key: PEM_KEY({names})}}")
     found = said(tmp_path, "route-certificate-host", inline)
     assert [(severity, field) for severity, field, _ in found] == (
@@ -292,14 +281,10 @@ def test_the_router_may_read_it(tmp_path: Path, others: str, expected: list[tupl
 
 @pytest.mark.parametrize(
     ("rule", "expected"),
-    [
-        ("resourceNames: [web], verbs: [get, list, watch]}", []),
-        ("verbs: [get, list, watch]}", ["low"]),
-    ],
+    [("resourceNames: [web], verbs: [get, list, watch]}", []), ("verbs: [get, list, watch]}", ["low"])],
 )
 def test_wide_grants(tmp_path: Path, rule: str, expected: list[str]) -> None:
-    found = said(tmp_path, "route-router-access-wide", route(tls=EDGE) + grant(SECRETS + rule))
-    assert [severity for severity, _, _ in found] == expected
+    assert severities(tmp_path, "route-router-access-wide", route(tls=EDGE) + grant(SECRETS + rule)) == expected
 
 
 HOSTS = ", {apiGroups: [route.openshift.io], resources: [routes/custom-host], verbs: [create]}"
@@ -317,8 +302,7 @@ HOSTS = ", {apiGroups: [route.openshift.io], resources: [routes/custom-host], ve
 )
 def test_who_may_replace_the_certificate(tmp_path: Path, rule: str, expected: list[str]) -> None:
     text = route(tls=EDGE) + grant(rule, "{kind: User, name: eve}")
-    found = said(tmp_path, "route-secret-writers", text)
-    assert [severity for severity, _, _ in found] == expected
+    assert severities(tmp_path, "route-secret-writers", text) == expected
 
 
 @pytest.mark.parametrize(
@@ -376,8 +360,7 @@ ANNOTATED = SERVICE.replace(
     ],
 )
 def test_the_backend(tmp_path: Path, tls: str, others: str, expected: list[str]) -> None:
-    found = said(tmp_path, "route-backend-trust", route(tls=tls) + others)
-    assert [severity for severity, _, _ in found] == expected
+    assert severities(tmp_path, "route-backend-trust", route(tls=tls) + others) == expected
 
 
 def other(spec: str, tls: str, namespace: str = "shop") -> str:
@@ -444,8 +427,7 @@ NAMED = CONTROLLER + "spec: {defaultCertificate: {name: web}}\n---\n"
     ],
 )
 def test_the_default_certificate(tmp_path: Path, text: str, others: str, expected: list[str]) -> None:
-    found = said(tmp_path, "route-default-certificate", text + others)
-    assert [severity for severity, _, _ in found] == expected
+    assert severities(tmp_path, "route-default-certificate", text + others) == expected
 
 
 def test_without_any_ingress_controller_the_default_certificate_is_no_question(tmp_path: Path) -> None:
@@ -523,8 +505,7 @@ def release(version: str, gate: str = "") -> str:
     ],
 )
 def test_releases_that_ignore_the_field(tmp_path: Path, others: str, expected: list[str]) -> None:
-    found = said(tmp_path, "route-external-unsupported", route(tls=EDGE) + others)
-    assert [severity for severity, _, _ in found] == expected
+    assert severities(tmp_path, "route-external-unsupported", route(tls=EDGE) + others) == expected
 
 
 INGRESS = (
@@ -547,8 +528,7 @@ DESTINATION = "route.openshift.io/destination-ca-certificate-secret: web"
     ],
 )
 def test_ingresses_that_become_routes(tmp_path: Path, annotations: str, others: str, expected: list[str]) -> None:
-    found = said(tmp_path, "route-from-ingress", INGRESS % annotations + others)
-    assert [severity for severity, _, _ in found] == expected
+    assert severities(tmp_path, "route-from-ingress", INGRESS % annotations + others) == expected
 
 
 def controller(spec: str, name: str = "default") -> str:
@@ -597,8 +577,7 @@ def test_client_certificates(tmp_path: Path, text: str, others: str, expected: l
     ],
 )
 def test_wildcards(tmp_path: Path, spec: str, others: str, expected: list[str]) -> None:
-    found = said(tmp_path, "route-wildcard", others + route(spec, "{termination: edge}"))
-    assert [severity for severity, _, _ in found] == expected
+    assert severities(tmp_path, "route-wildcard", others + route(spec, "{termination: edge}")) == expected
 
 
 @pytest.mark.parametrize(("path", "count"), [("path: /a", 0), ("path: /", 2)])
@@ -612,8 +591,7 @@ def test_namespaces_may_share_a_host(tmp_path: Path, path: str, count: int) -> N
 def test_the_ca_of_a_backend_that_is_known(tmp_path: Path, name: str, expected: list[str]) -> None:
     service = ANNOTATED.replace("secret-name: t", "secret-name: web")
     tls = f"{{termination: reencrypt, destinationCACertificate: CA({name})}}"
-    found = said(tmp_path, "route-backend-trust", route(tls=tls) + service + secret(PAIR))
-    assert [severity for severity, _, _ in found] == expected
+    assert severities(tmp_path, "route-backend-trust", route(tls=tls) + service + secret(PAIR)) == expected
 
 
 @pytest.mark.parametrize(
