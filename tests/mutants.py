@@ -138,7 +138,11 @@ _COMPARED: Final[Sequence[tuple[type[ast.cmpop], type[ast.cmpop]]]] = (
 """Each becomes the other."""
 _OPPOSITE: Final = {"any": "all", "all": "any", "min": "max", "max": "min"}
 _EMPTY: Final = {"bool": "True False", "Mapping": "{}", "Sequence": "()", "Iterable": "()", "Iterator": "iter(())"} | {
-    name: f"{name}()" for name in ("list", "dict", "set", "frozenset", "tuple")
+    "list": "[]",
+    "dict": "{}",
+    "set": "set()",
+    "frozenset": "frozenset()",
+    "tuple": "()",
 }
 _TYPES: Final = ("annotation", "returns", "decorator_list", "bases", "pattern")
 _SHOWN: Final = ("message", "text", "fix", "detail", "reproduce", "remarks", "strict")
@@ -381,9 +385,11 @@ def _run(arguments: Sequence[str], most: float) -> Run:
     child = os.fork()
     if not child:
         _run_tests(arguments, output, int(most))
-    _, status, usage = os.wait4(child, 0)
-    with suppress(ProcessLookupError):
-        os.killpg(child, signal.SIGKILL)
+    try:
+        _, status, usage = os.wait4(child, 0)
+    finally:  # also after Ctrl-C, and what the tests started
+        with suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)
     code, text = os.waitstatus_to_exitcode(status), output.read_text(errors="replace")[-5000:]
     failed = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", text, re.MULTILINE)
     state = {0: "alive", 5: "alive", -signal.SIGALRM: "timed out"}.get(code, "killed")  # 5: no test of this lane

@@ -36,6 +36,7 @@ UNCHANGED = '''
 x: A | B
 Names: TypeAlias = A | B
 def f(a: Literal[1]) -> A | B: ...
+def empty() -> list[int]: return []
 def __repr__(self) -> str: return self.a == 1
 class A(Struct, frozen=True): ...
 x = f'{a == 1}' if a > 1 else ''
