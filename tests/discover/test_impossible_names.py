@@ -41,6 +41,11 @@ CASES = {
     "Node": (NODE, "name: worker-0, labels", "name"),
 }
 BAD = '"im\\tpossible"'
+NAMED_BY_LABELS = {
+    "IngressController": "deployment-ingresscontroller: default",
+    "Gateway": "gateway.networking.k8s.io/gateway-name: edge",
+}
+"""Labels through which the places of an object are found: an edited snapshot may have changed them, too."""
 
 
 def shown(text: str) -> list[str]:
@@ -64,7 +69,11 @@ def test_an_impossible_name_is_in_no_endpoint(kind: str, field: str) -> None:
     before, _, after = where.rpartition(f"{field}: ")
     value = re.split("[,}]", after)[0]
     spoilt = text.replace(where, f"{before}{field}: {BAD}{after.removeprefix(value)}")
-    assert not [part for part in shown(spoilt) if "\t" in part or "%09" in part]
+    if kind in NAMED_BY_LABELS and field == "name":
+        label = NAMED_BY_LABELS[kind]
+        assert spoilt.count(label) == 1
+        spoilt = spoilt.replace(label, f"{label.partition(': ')[0]}: {BAD}")
+    assert not [part for part in shown(spoilt) if "possible" in part]
     assert shown(spoilt) != shown(text)
 
 
