@@ -140,7 +140,7 @@ CA_AS_LEAF = Rule(id="cert-ca-as-leaf", check=check_ca_as_leaf)
 def check_expired(rule: Rule, case: Case) -> Iterator[Finding]:
     """No served certificate is expired."""
     certificates = served.signed(case)
-    past = _ending(certificates, lambda each: each.not_after is not None and each.not_after < case.now)
+    past = _ending(certificates, lambda _, end: end < case.now)
     reading = served.field("not_after", lambda end: expiry_text(end, case.now) if end < case.now else None)
     yield served.finding(
         rule,
@@ -168,8 +168,11 @@ def _renewal(case: Case, certificates: served.Served) -> str:
     return f"renew the certificate{where} and reload the listener"
 
 
-def _ending(certificates: served.Served, counts: Callable[[CertificateFacts], bool]) -> tuple[str, datetime] | None:
-    """The first to expire of the certificates for which ``counts`` is true: its description and its expiry date."""
+def _ending(
+    certificates: served.Served, counts: Callable[[CertificateFacts, datetime], bool]
+) -> tuple[str, datetime] | None:
+    """The first to expire of the certificates for which ``counts`` is true: its description and its expiry date.
+    ``counts``: of a certificate and its expiry date."""
     if isinstance(certificates, Unknown):
         return None
     ends = [
@@ -178,7 +181,7 @@ def _ending(certificates: served.Served, counts: Callable[[CertificateFacts], bo
             "certificate" if place == 0 else f"issuer certificate {served.short(each.subject or '')}".rstrip(),
         )
         for place, each in enumerate(certificates)
-        if each.not_after is not None and counts(each)
+        if each.not_after is not None and counts(each, each.not_after)
     ]
     return next(((what, end) for end, what in sorted(ends)), None)
 
@@ -205,8 +208,8 @@ def check_expiring(rule: Rule, case: Case) -> Iterator[Finding]:
     certificates = served.signed(case)
     days = case.policy.expires_within_days
     until = case.now + timedelta(days=days)
-    soon = _ending(certificates, lambda each: expiry_severity(each, case.now, case.policy) is not None)
-    later = _ending(certificates, lambda each: each.not_after is not None and case.now <= each.not_after < until)
+    soon = _ending(certificates, lambda each, _: expiry_severity(each, case.now, case.policy) is not None)
+    later = _ending(certificates, lambda _, end: case.now <= end < until)
     yield served.finding(
         rule,
         case,

@@ -17,6 +17,10 @@ def test_a_proxy_is_asked_by_its_name_only(status: str) -> None:
     assert (str(endpoints[ID].subject), endpoints[ID].segment) == ("HTTPProxy/shop/shop", "Frontend")
 
 
+def test_a_proxy_without_tls_is_not_asked_with_tls() -> None:
+    assert not [each for each in by_id(found(ENVOY + proxy("").replace(", tls: {}", ""))) if "shop.ex.com" in each]
+
+
 def test_with_the_fallback_certificate_it_answers_without_a_name_too() -> None:
     endpoints = by_id(found(ENVOY + proxy("secretName: a, enableFallbackCertificate: true")))
     assert {ID, "DaemonSet/projectcontour/envoy:8443"} <= set(endpoints)

@@ -202,6 +202,25 @@ def test_what_is_included_in_a_circle_again_and_again_is_among_what_is_looked_at
     assert port.owed is None
 
 
+@pytest.mark.parametrize(
+    ("parts", "looked_at"),
+    [
+        ([part("part", includes=[{"name": "part"}])], 2),
+        ([part("part", includes=[{"name": "b"}]), part("b", includes=[{"name": "part"}])], 3),
+        ([part("part", includes=[{"name": "web"}])], 2),
+    ],
+    ids=["itself", "the one above", "the root"],
+)
+def test_a_cycle_is_not_followed_a_second_time(
+    parts: list[dict[str, Any]], looked_at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise it fills the limit, and what the other routes permit is unknown."""
+    monkeypatch.setattr("scanner.expect.http_redirect._MOST_ROUTES", looked_at + 1)
+    port = found("HTTPProxy/shop/web", root(), *parts, *BALANCED)
+    assert port is not None
+    assert port.owed == "redirect"
+
+
 def test_an_httpproxy_without_routes_has_no_such_port() -> None:
     assert found("HTTPProxy/shop/web", proxied(), *BALANCED) is None
 

@@ -8,8 +8,10 @@ import pytest
 
 from scanner.expect import Expectations, passthrough
 from scanner.kube.maybe import Unknown
+from scanner.kube.objects import Reference
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import PassedOn
+from scanner.values import replace
 from tests.expect.declared_objects import GATEWAY_API, made
 from tests.expect.stories import endpoint, resolved, snapshot_of
 
@@ -252,8 +254,9 @@ def a_route(**more: object) -> dict[str, Any]:
     return made("Route", "shop", "any", "route.openshift.io/v1", spec=spec)
 
 
-def a_proxy() -> dict[str, Any]:
+def a_proxy(*more: dict[str, Any]) -> dict[str, Any]:
     services = [{"name": name, "port": 443, "weight": weight} for name, weight in WEIGHTS.items()]
+    services += more
     spec = {"virtualhost": {"fqdn": "web.example", "tls": {"passthrough": True}}, "tcpproxy": {"services": services}}
     return made("HTTPProxy", "shop", "any", "projectcontour.io/v1", spec=spec)
 
@@ -262,6 +265,26 @@ def a_proxy() -> dict[str, Any]:
 def test_a_weight_of_zero_means_no_connections(subject: str, item: dict[str, Any]) -> None:
     """Judged as a backend, a Service without connections would decide what the others must accept."""
     assert backends_of(subject, item) == ["heavy", "light", "unset"]
+
+
+def test_a_backend_without_a_name_does_not_count_to_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What leads nowhere must not make the expectation unknown."""
+    monkeypatch.setattr(passthrough, "_MOST", 3)
+    unnamed = {"kind": "Service", "name": "", "weight": 1}
+    route = a_route(alternateBackends=[unnamed, {"kind": "Service", "name": "light", "weight": 1}, unnamed])
+    assert backends_of("Route/shop/any", route) == ["heavy", "light"]
+    assert backends_of("HTTPProxy/shop/any", a_proxy({"name": "", "port": 443})) == ["heavy", "light", "unset"]
+
+
+@pytest.mark.parametrize(("subject", "item"), [("Route/shop/any", a_route()), ("HTTPProxy/shop/any", a_proxy())])
+def test_an_object_without_a_namespace_leads_to_no_backend(subject: str, item: dict[str, Any]) -> None:
+    """The API has none, but an edited snapshot may."""
+    item = {**item, "metadata": {"name": "any"}}
+    kind = subject.partition("/")[0]
+    near = endpoint(NEAR, {"subject": f"{kind}/any", "segment": "Frontend", "address": "10.1.0.1"})
+    found = resolved(snapshot_of([item]), endpoints=(near,)).of(near).profile
+    assert isinstance(found, Unknown)
+    assert found.reason.endswith("is a known listener (Service//heavy, Service//light, Service//unset)")
 
 
 def test_a_route_has_only_services_for_backends() -> None:
@@ -284,6 +307,10 @@ def test_only_a_passthrough_route_or_proxy_passes_on() -> None:
     for termination in ("edge", "reencrypt"):
         item = a_route(tls={"termination": termination})
         assert resolved(snapshot_of([item]), endpoints=(near,)).of(near).passed_on is None
+    item = a_proxy()
+    item["spec"]["virtualhost"]["tls"] = {"secretName": "web"}
+    near = replace(near, subject=Reference(kind="HTTPProxy", namespace="shop", name="any"))
+    assert resolved(snapshot_of([item]), endpoints=(near,)).of(near).passed_on is None
 
 
 def test_the_own_profile_of_the_passing_listener_is_named_as_overridden() -> None:

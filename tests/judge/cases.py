@@ -168,9 +168,18 @@ def case(
 
 
 def findings(rule_id: str, of: Case) -> list[Finding]:
-    """What one rule says."""
+    """What one rule says. A failure has all that a user needs to correct it."""
     each = rule(rule_id)
-    return list(each.check(each, of))
+    found = list(each.check(each, of))
+    for one in found:
+        if one.verdict == "fail":
+            assert all((one.message, one.expected, one.fix)), one
+            assert one.reproduce or rule_id in _OF_OBJECTS or of.policy.post_quantum, one
+    return found
+
+
+_OF_OBJECTS = ("policy-override", "backend-fail-open")
+"""No connection shows what these rules say."""
 
 
 def finding(rule_id: str, of: Case) -> Finding:

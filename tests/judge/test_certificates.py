@@ -201,6 +201,19 @@ def test_a_violation_stands_beside_a_date_that_cannot_be_read() -> None:
     assert "not_after" in found.evidence[0]
 
 
+@pytest.mark.parametrize("rule", ["cert-expired", "cert-expiring"])
+@pytest.mark.parametrize("others", [timedelta(days=3650), None])
+def test_the_message_names_the_certificate_that_fails_and_no_other(rule: str, others: timedelta | None) -> None:
+    """One that expired does not expire soon, and of one whose date cannot be read nothing is said."""
+    past, soon = replace(LEAF, not_after=NOW - SECOND), replace(ISSUER, not_after=NOW + timedelta(hours=1))
+    third = replace(ISSUER, subject="CN=Third", not_after=others and NOW + others)
+    expected = {
+        "cert-expired": "certificate expired 1 second ago",
+        "cert-expiring": "issuer certificate CN=Some CA expires",
+    }
+    assert judged(rule, past, soon, third).message.startswith(expected[rule])
+
+
 def test_a_start_in_the_future_fails() -> None:
     found = judged("cert-not-yet-valid", replace(LEAF, not_before=NOW + SECOND))
     assert (found.verdict, found.severity) == ("fail", "high")

@@ -47,6 +47,7 @@ def said(*leaves: DeclaredLeaf, sent: tuple[CertificateFacts, ...], exact: bool 
 def test_what_is_stored_and_in_its_order_passes(behind: tuple[CertificateFacts, ...]) -> None:
     found = said(stored(*behind), sent=behind)
     assert (found.verdict, found.status) == ("pass", "ok")
+    assert found.message == "it sends the chain of Secret/shop/web-tls data[tls.crt]"
 
 
 @pytest.mark.parametrize(
@@ -63,6 +64,8 @@ def test_an_intermediate_that_is_not_sent_fails(
     found = said(stored(*behind), sent=sent)
     assert (found.verdict, found.severity, found.status) == ("fail", "medium", "violation")
     assert f"does not send the intermediate {missing} of" in found.message
+    assert found.expected == tuple(f"{each.subject} {each.sha256}" for each in behind)
+    assert found.observed == tuple(f"{each.subject} {each.sha256}" for each in sent)
 
 
 @pytest.mark.parametrize(

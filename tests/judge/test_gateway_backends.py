@@ -77,7 +77,10 @@ def test_contour_is_not_taken_to_apply_a_policy() -> None:
     found = finding("backend-fail-open", case(expectation={"upstreams": (open_, bad)}))
     assert (found.verdict, found.severity) == ("fail", "high")
     assert "connects to this backend in plaintext" in found.message
-    assert found.observed[0].endswith("BackendTLSPolicy/shop/web: its status says Accepted is False, Invalid")
+    assert found.observed == (
+        "Gateway/edge/gw does not apply BackendTLSPolicy/shop/web: its status says Accepted is False, Invalid",
+        "Gateway/edge/gw uses plaintext if it cannot apply BackendTLSPolicy/shop/web",
+    )
 
 
 def test_that_it_speaks_plaintext_is_said_whatever_the_backend_answers() -> None:

@@ -66,6 +66,18 @@ def test_a_key_that_cannot_be_read_is_counted_as_such() -> None:
     assert collect(inventory(), [broken]).counts() == {("serving", "unreadable"): 1}
 
 
+@pytest.mark.parametrize(("algorithm", "complete"), [("ECDSA", True), (None, False)])
+def test_coverage_is_complete_only_if_each_required_name_was_judged(algorithm: str | None, *, complete: bool) -> None:
+    only = Names(all=tuple(each for each in NAMES.all if each.name == "kube-apiserver-localhost-server"))
+    certificate = HeldCertificate(
+        facts=replace(LEAF, key_algorithm=algorithm), place=Place(role="leaf", reference=SECRET)
+    )
+    row = collect(inventory(PKI_OBJECT, only), [certificate]).name_coverage()
+    assert row is not None
+    assert (row["complete"], row["why"] == "", row["unknown"] == []) == (complete, complete, complete)
+    assert row["never_seen"] == row["elsewhere"] == []
+
+
 # --- Signers that were signed across ----------------------------------------------------------------------------------
 
 OLD, NEW = datetime(2025, 1, 1, tzinfo=UTC), datetime(2026, 10, 1, tzinfo=UTC)
