@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 from scanner.kube.maybe import Known, Unknown
-from scanner.model.observation import ClientCertificate, Negotiated, Observation, Reach
+from scanner.model.observation import (
+    Answered,
+    Attempt,
+    ClientCertificate,
+    Negotiated,
+    Observation,
+    Reach,
+    Stray,
+)
 from scanner.probe.evidence import CHAINS_LENGTH, OTHER_CHAINS, Evidence
-from scanner.probe.offers import Reply
+from scanner.probe.offers import Ending, Reply
 from scanner.probe.suite_enumeration import Tally
 from scanner.tls.codepoints import SSL2, TLS10, TLS12, TLS13
 
@@ -60,6 +69,122 @@ def conclude(evidence: Evidence) -> Observation:
 def test_reach(replies: list[Reply], reach: Reach, detail: str) -> None:
     seen = conclude(noted(*replies))
     assert (seen.reach, seen.detail) == (reach, detail)
+
+
+ORDER = [
+    Reply("plaintext", text="HTTP/1.1 400", protocol="http"),
+    NO,
+    Reply("unnamed"),
+    Reply("declined"),
+    Reply("unoffered"),
+    Reply("malformed"),
+    Reply("rst"),
+    FIN,
+    Reply("silence"),
+    Reply("hello", version=TLS12, suite=0xC02F),
+    Reply("closed"),
+    Reply("filtered"),
+    Reply("unreachable"),
+]
+
+
+@pytest.mark.parametrize("place", range(len(ORDER)))
+def test_of_several_failures_the_one_that_says_most_is_the_reach(place: int) -> None:
+    """Whatever came first: a port that answered plaintext once must not be called closed."""
+    alone, rest = conclude(noted(ORDER[place])), ORDER[place:]
+    for replies in (rest, rest[::-1]):
+        seen = conclude(noted(*replies))
+        assert (seen.reach, seen.detail, seen.protocol) == (alone.reach, alone.detail, alone.protocol)
+        assert seen.protocol == ORDER[place].protocol
+
+
+def test_everything_that_was_recorded_is_in_the_observation() -> None:
+    """What is lost here no rule can judge."""
+    evidence = noted(YES)
+    recorded: dict[str, Any] = {
+        "preference": {TLS12: "client"},
+        "client_certificate": "requested",
+        "alpn": "h2",
+        "ocsp_stapled": True,
+        "negotiated": Negotiated(version=TLS12, suite=0xC02F, group=0x001D),
+        "untrusted_client": "refused",
+        "request_without_certificate": "HTTP/1.1 200",
+        "request_untrusted": "HTTP/1.1 403",
+        "cleartext": "HTTP/1.1 301",
+        "plain_port": None,
+    }
+    for name, value in recorded.items():
+        setattr(evidence, name, value)
+    evidence.answered = [Answered(server_name="a", authority="b", answer="200")]
+    evidence.strays = [Stray(name=None, answer="served")]
+    evidence.attempts = [Attempt(offer="TLSv1.2", reply="fin", seconds=0.1)]
+    seen = conclude(evidence)
+    assert {name: getattr(seen, name) for name in recorded} == recorded
+    assert [*seen.answered, *seen.strays, *seen.attempts] == [*evidence.answered, *evidence.strays, *evidence.attempts]
+
+
+def test_a_full_handshake_alone_is_tls() -> None:
+    """All other offers may have been refused."""
+    evidence = noted(NO)
+    evidence.negotiated = Negotiated(version=TLS12, suite=0xC02F, group=None)
+    assert (conclude(evidence).reach, conclude(evidence).detail) == (Reach.TLS, "")
+
+
+@pytest.mark.parametrize("state", ["refused", "unknown"])
+def test_nothing_is_hidden_by_a_tls13_that_was_never_accepted(state: str) -> None:
+    """Without any accepted version the reason is that no handshake was made."""
+    evidence = noted(NO, unfinished="the full handshake failed: no answer in time")
+    if state == "refused":
+        evidence.versions.refuse([TLS13], NO)
+    seen = conclude(evidence)
+    assert seen.chain == Unknown("no certificate was seen")
+    assert seen.alpn == seen.ocsp_stapled == Unknown("no full handshake was made")
+
+
+def test_a_request_for_a_certificate_is_not_certain_while_tls13_hides_its_own() -> None:
+    in_clear = Reply("hello", version=TLS12, suite=0xC02F, done=True, certificate_requested=True)
+    evidence = noted(in_clear, Reply("hello", version=TLS13, suite=0x1301), unfinished="it broke off")
+    assert conclude(evidence).certificate_requested is False
+    evidence.unfinished = None
+    assert conclude(evidence).certificate_requested is True
+
+
+@pytest.mark.parametrize("ending", ["fin", "malformed"])
+def test_only_a_selected_suite_is_a_dead_end(ending: Ending) -> None:
+    """Else a refusal of it would be taken back, and a compliant listener stay unknown."""
+    evidence = noted(YES, Reply(ending, version=TLS10, suite=0x000A), Reply("hello"), Reply("hello", version=TLS10))
+    evidence.versions.refuse([TLS10], NO)
+    evidence.versions.complete = True
+    seen = conclude(evidence).versions
+    assert (seen.refused, seen.unasked) == ({TLS10}, None)
+
+
+def test_what_was_not_asked_has_that_as_its_reason() -> None:
+    seen = conclude(noted(YES))
+    assert (seen.versions.unasked, seen.suites[TLS12].unasked, seen.groups[TLS12].unasked) == ("not asked",) * 3
+
+
+def test_a_version_without_a_group_has_no_groups() -> None:
+    seen = conclude(noted(Reply("hello", version=TLS12, suite=0x002F, done=True)))
+    assert seen.groups == {}
+
+
+def test_the_conclusions_of_equal_replies_are_adopted_whole_and_stay_apart() -> None:
+    """Listeners share plans: what is lost would stay unknown for the second, and what is shared would leak."""
+    first = noted(YES, Reply("hello", version=TLS10, suite=0x000A))
+    first.preference[TLS12], first.interrupted, first.asked = "server", "cut", True
+    first.refusals.doubt(FIN)
+    second = Evidence(unfinished=None)
+    second.adopt(first)
+    for name in ("versions", "suites", "groups", "preference", "refusals", "dead_ends", "interrupted", "asked"):
+        assert getattr(second, name) == getattr(first, name) != getattr(Evidence(), name), name
+    before = conclude(first)
+    second.add_reply(Reply("hello", version=TLS12, suite=0x002F, group=0x0017, done=True))
+    second.add_reply(Reply("hello", version=TLS10, suite=0x0005))
+    second.preference[TLS12] = "client"
+    second.refusals.doubt(NO)
+    assert conclude(first) == before
+    assert (first.refusals.doubtful, first.dead_ends) == ({"fin"}, {TLS10: {0x000A}})
 
 
 def test_a_required_client_certificate_is_its_own_reach() -> None:
