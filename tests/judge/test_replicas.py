@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from scanner.judge.replicas import Replicas
+from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Binding, Expectation, Lever
 from scanner.model.finding import Finding
 from scanner.model.observation import Answers, Observation, Reach
@@ -71,6 +72,8 @@ def test_suites_and_groups_are_compared_by_version() -> None:
         replace(CONFORMING, versions=Answers(accepted=(TLS12,), unasked="the deadline came")),
         replace(CONFORMING, suites={}, groups={}),
         replace(OPEN, reach=Reach.CLOSED),
+        replace(CONFORMING, chain=Unknown("it broke off")),
+        replace(CONFORMING, chain=()),
         leaf("b", dns_names=("b.example",)),
         leaf("b", dns_names=None),
     ],

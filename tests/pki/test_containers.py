@@ -245,6 +245,18 @@ def test_a_kubeconfig_with_its_certificates_inside() -> None:
     assert "PRIVATE" not in repr(found)
 
 
+@pytest.mark.parametrize("left_out", ["certificate-authority", "client-certificate"])
+def test_a_kubeconfig_with_only_one_sort_of_certificates_is_read(left_out: str) -> None:
+    """A client that trusts the system's authorities has none of its own, and one with a token no certificate."""
+    data = base64.b64encode(LEAF.pem).decode()
+    lines = kubeconfig(client_certificate_data=data).splitlines(keepends=True)
+    found = contents(b"".join(each for each in lines if left_out.encode() not in each))
+    assert found.format == "kubeconfig"
+    assert {each.role for each in found.certificates} >= (
+        {"client"} if left_out == "certificate-authority" else {"trusted"}
+    )
+
+
 def test_a_kubeconfig_that_names_files() -> None:
     found = contents(kubeconfig(client_certificate="pki/client.crt", client_key="pki/client.key"))
     assert [(each.path, each.label, each.role) for each in found.files] == [

@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
 from time import monotonic
+from types import SimpleNamespace
 from typing import Any, get_args
 
 import pytest
@@ -25,6 +26,7 @@ from scanner.model.endpoint import Endpoint, Owner, Transport
 from scanner.model.observation import Flaw, Inquiry
 from scanner.probe import sslyze_pool
 from scanner.probe.sslyze_pool import ANSWER_LIMIT, RECYCLE, STARTTLS, SUITE_COMMANDS, WORKER, SslyzePool, available
+from scanner.probe.sslyze_worker import _answer
 from scanner.tls.codepoints import TLS12, TLS13
 from scanner.values import replace
 from tests.servers import listening, ordinary, silent, smtp, tls_handler, tls_listener
@@ -323,6 +325,19 @@ async def test_a_request_that_it_cannot_carry_out_is_answered_all_the_same() -> 
         opinion = await bench.ask(replace(ENDPOINT, server_name="a" * 64), Inquiry(flaws=True))
     assert opinion.failure is not None
     assert opinion.failure.startswith("UnicodeError")
+
+
+def test_what_is_installed_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else no scan has a second opinion, and the other tests are skipped."""
+    monkeypatch.setattr("importlib.metadata.version", lambda name: f"{name} 6.0")
+    assert available() == "sslyze 6.0"
+
+
+@pytest.mark.parametrize("missing", ["scan_result", "connectivity_result"])
+def test_a_server_that_sslyze_does_not_reach_or_finish_is_a_failure(missing: str) -> None:
+    result: Any = SimpleNamespace(scan_result=object(), connectivity_result=object(), connectivity_error_trace=None)
+    setattr(result, missing, None)
+    assert _answer(result, []) == {"failure": "no connection"}
 
 
 def test_the_extra_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -134,6 +134,8 @@ def test_tls_from_the_first_byte_has_nothing_to_say() -> None:
 def test_every_transport_has_a_port_and_all_but_tls_a_dialog() -> None:
     transports = get_args(Transport)
     assert set(DEFAULT_PORTS) == set(transports)
+    assert [DEFAULT_PORTS[each] for each in ("tls", "smtp", "imap", "pop3", "ldap")] == [443, 25, 143, 110, 389]
+    assert [DEFAULT_PORTS[each] for each in ("ftp", "xmpp", "postgres", "mysql")] == [21, 5222, 5432, 3306]
     assert {t for t in transports if upgrades(t)} == set(transports) - {"tls"} == {t for t, _ in HAPPY.values()}
     assert not upgrades("ssh")
 
