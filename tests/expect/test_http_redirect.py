@@ -171,14 +171,26 @@ def test_an_httpproxy_permits_what_those_permit_that_it_includes(
     assert (port.owed, port.path, port.conditional) == (owed, path, conditional)
 
 
+@pytest.mark.parametrize(("namespace", "owed"), [("team", "served"), ("", "redirect")])
+def test_an_included_object_may_be_in_another_namespace(namespace: str, owed: str) -> None:
+    proxy, included = root(), part("part", INCLUDED)
+    proxy["spec"]["includes"][0]["namespace"] = namespace
+    included["metadata"]["namespace"] = "team"
+    port = found("HTTPProxy/shop/web", proxy, included, *BALANCED)
+    assert port is not None
+    assert port.owed == owed
+
+
 def test_what_an_httpproxy_permits_is_open_where_not_all_was_seen() -> None:
     read = snapshot_of([root(), *BALANCED])
-    port = found_in(
-        replace(read, unreadable={HTTP_PROXY: Unreadable(kind=HTTP_PROXY, gap="forbidden", reason="forbidden")}),
-        "HTTPProxy/shop/web",
-    )
+    gap = {HTTP_PROXY: Unreadable(kind=HTTP_PROXY, gap="forbidden", reason="forbidden")}
+    port = found_in(replace(read, unreadable=gap), "HTTPProxy/shop/web")
     assert port is not None
     assert port.owed is None
+    read = snapshot_of([root(name=""), *BALANCED])
+    port = found_in(replace(read, unreadable=gap), "HTTPProxy/shop/web")
+    assert port is not None
+    assert port.owed == "redirect", "an include without a name has no object that could be missing"
 
 
 def test_what_an_httpproxy_permits_is_open_where_not_all_was_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:

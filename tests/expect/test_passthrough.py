@@ -267,24 +267,24 @@ def test_a_weight_of_zero_means_no_connections(subject: str, item: dict[str, Any
     assert backends_of(subject, item) == ["heavy", "light", "unset"]
 
 
-def test_a_backend_without_a_name_does_not_count_to_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What leads nowhere must not make the expectation unknown."""
-    monkeypatch.setattr(passthrough, "_MOST", 3)
-    unnamed = {"kind": "Service", "name": "", "weight": 1}
-    route = a_route(alternateBackends=[unnamed, {"kind": "Service", "name": "light", "weight": 1}, unnamed])
-    assert backends_of("Route/shop/any", route) == ["heavy", "light"]
-    assert backends_of("HTTPProxy/shop/any", a_proxy({"name": "", "port": 443})) == ["heavy", "light", "unset"]
+UNNAMED = {"kind": "Service", "name": "", "weight": 1, "port": 443}
+NO_NAMES = [a_route(alternateBackends=[UNNAMED, UNNAMED]), a_proxy(UNNAMED)]
 
 
-@pytest.mark.parametrize(("subject", "item"), [("Route/shop/any", a_route()), ("HTTPProxy/shop/any", a_proxy())])
-def test_an_object_without_a_namespace_leads_to_no_backend(subject: str, item: dict[str, Any]) -> None:
-    """The API has none, but an edited snapshot may."""
-    item = {**item, "metadata": {"name": "any"}}
-    kind = subject.partition("/")[0]
-    near = endpoint(NEAR, {"subject": f"{kind}/any", "segment": "Frontend", "address": "10.1.0.1"})
+@pytest.mark.parametrize("item", NO_NAMES, ids=["Route", "HTTPProxy"])
+@pytest.mark.parametrize("namespace", ["shop", None])
+def test_the_reason_names_the_services_that_are_not_known_and_no_other(
+    item: dict[str, Any], namespace: str | None
+) -> None:
+    """A backend without a name is none. The API has no object without a namespace, but an edited snapshot may."""
+    place = f"{item['kind']}/{namespace}/any" if namespace else f"{item['kind']}/any"
+    item = {**item, "metadata": {"name": "any", **({"namespace": namespace} if namespace else {})}}
+    near = endpoint(NEAR, {"subject": place, "segment": "Frontend", "address": "10.1.0.1"})
     found = resolved(snapshot_of([item]), endpoints=(near,)).of(near).profile
     assert isinstance(found, Unknown)
-    assert found.reason.endswith("is a known listener (Service//heavy, Service//light, Service//unset)")
+    names = ["heavy"] if item["kind"] == "Route" else ["heavy", "light", "unset"]
+    listed = ", ".join(f"Service/{namespace or ''}/{name}" for name in names)
+    assert found.reason == f"none of the backends of {place} is a known listener ({listed})"
 
 
 def test_a_route_has_only_services_for_backends() -> None:

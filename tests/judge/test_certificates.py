@@ -214,6 +214,16 @@ def test_the_message_names_the_certificate_that_fails_and_no_other(rule: str, ot
     assert judged(rule, past, soon, third).message.startswith(expected[rule])
 
 
+def test_a_pass_says_which_certificate_of_a_short_lifetime_expires_first() -> None:
+    """Up to the policy's number of days; after that none does."""
+    short = {"not_before": NOW - timedelta(hours=1), "not_after": NOW + timedelta(days=5)}
+    found = judged("cert-expiring", replace(LEAF, **short), ISSUER)  # type: ignore[arg-type]
+    assert found.message.startswith("certificate expires in 5 days")
+    assert found.message.endswith(": not due for renewal, because its lifetime is short")
+    found = judged("cert-expiring", replace(LEAF, not_after=NOW + timedelta(days=30)))
+    assert (found.verdict, found.message) == ("pass", "no served certificate expires within 30 days")
+
+
 def test_a_start_in_the_future_fails() -> None:
     found = judged("cert-not-yet-valid", replace(LEAF, not_before=NOW + SECOND))
     assert (found.verdict, found.severity) == ("fail", "high")
