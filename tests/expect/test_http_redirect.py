@@ -191,6 +191,18 @@ def test_what_an_httpproxy_permits_is_open_where_not_all_was_seen() -> None:
     port = found_in(replace(read, unreadable=gap), "HTTPProxy/shop/web")
     assert port is not None
     assert port.owed == "redirect", "an include without a name has no object that could be missing"
+    read = snapshot_of([root(), part("part", INCLUDED), *BALANCED])
+    port = found_in(replace(read, unreadable=gap), "HTTPProxy/shop/web")
+    assert port is not None
+    assert port.owed == "served", "the included object was read"
+
+
+def test_what_an_httpproxy_permits_is_open_below_the_depth_that_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scanner.expect.http_redirect._DEEPEST", 1)
+    objects = (root(), part("part", includes=[{"name": "deep"}]), part("deep", {}))
+    port = found("HTTPProxy/shop/web", *objects, *BALANCED)
+    assert port is not None
+    assert port.owed is None
 
 
 def test_what_an_httpproxy_permits_is_open_where_not_all_was_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -206,7 +206,7 @@ def test_a_violation_stands_beside_a_date_that_cannot_be_read() -> None:
 def test_the_message_names_the_certificate_that_fails_and_no_other(rule: str, others: timedelta | None) -> None:
     """One that expired does not expire soon, and of one whose date cannot be read nothing is said."""
     past, soon = replace(LEAF, not_after=NOW - SECOND), replace(ISSUER, not_after=NOW + timedelta(hours=1))
-    third = replace(ISSUER, subject="CN=Third", not_after=others and NOW + others)
+    third = replace(ISSUER, subject="CN=Third", not_after=None if others is None else NOW + others)
     expected = {
         "cert-expired": "certificate expired 1 second ago",
         "cert-expiring": "issuer certificate CN=Some CA expires",

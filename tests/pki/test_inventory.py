@@ -66,16 +66,31 @@ def test_a_key_that_cannot_be_read_is_counted_as_such() -> None:
     assert collect(inventory(), [broken]).counts() == {("serving", "unreadable"): 1}
 
 
-@pytest.mark.parametrize(("algorithm", "complete"), [("ECDSA", True), (None, False)])
-def test_coverage_is_complete_only_if_each_required_name_was_judged(algorithm: str | None, *, complete: bool) -> None:
-    only = Names(all=tuple(each for each in NAMES.all if each.name == "kube-apiserver-localhost-server"))
+SERVING, ON_NODES, MISSING = "kube-apiserver-localhost-server", "kubelet-node-client", "service-ca"
+
+
+@pytest.mark.parametrize(
+    ("names", "algorithm", "expected"),
+    [
+        ((SERVING,), "ECDSA", ([SERVING], [], [], [])),
+        ((SERVING,), None, ([], [SERVING], [], [])),
+        ((SERVING, ON_NODES), "ECDSA", ([SERVING], [], [], [ON_NODES])),
+        ((SERVING, MISSING), "ECDSA", ([SERVING], [], [MISSING], [])),
+    ],
+    ids=["judged", "unknown", "elsewhere", "never seen"],
+)
+def test_coverage_is_complete_only_if_each_required_name_was_judged_or_is_elsewhere(
+    names: tuple[str, ...], algorithm: str | None, expected: tuple[list[str], ...]
+) -> None:
+    only = Names(all=tuple(each for each in NAMES.all if each.name in names))
     certificate = HeldCertificate(
         facts=replace(LEAF, key_algorithm=algorithm), place=Place(role="leaf", reference=SECRET)
     )
     row = collect(inventory(PKI_OBJECT, only), [certificate]).name_coverage()
     assert row is not None
-    assert (row["complete"], row["why"] == "", row["unknown"] == []) == (complete, complete, complete)
-    assert row["never_seen"] == row["elsewhere"] == []
+    assert (row["judged"], row["unknown"], row["never_seen"], row["elsewhere"]) == expected
+    complete = not (row["unknown"] or row["never_seen"])
+    assert (row["complete"], row["why"] == "") == (complete, complete)
 
 
 # --- Signers that were signed across ----------------------------------------------------------------------------------

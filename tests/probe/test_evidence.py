@@ -156,7 +156,7 @@ def test_only_a_selected_suite_is_a_dead_end(ending: Ending) -> None:
     evidence.versions.refuse([TLS10], NO)
     evidence.versions.complete = True
     seen = conclude(evidence).versions
-    assert (seen.refused, seen.unasked) == ({TLS10}, None)
+    assert (seen.refused, seen.unasked) == (frozenset({TLS10}), None)
 
 
 def test_what_was_not_asked_has_that_as_its_reason() -> None:
