@@ -42,7 +42,10 @@ ABOVE: Final[Mapping[str, tuple[str, ...]]] = {
     "judge": ("test_assessment.py", "test_certificate_rules.py"),
     "expect": ("judge",),
     "probe": ("judge",),
-    "pki": ("test_certificates.py", "test_certs.py", "test_certificate_rules.py", "lint/openshift"),
+    "pki": (
+        *("test_certificates.py", "test_certs.py", "test_certificate_rules.py", "test_certificate_answers.py"),
+        "lint/openshift",
+    ),
     "discover": ("expect", "test_every_origin.py", "test_jobs.py"),
     "kube": ("expect", "judge", "lint/openshift"),
 }
