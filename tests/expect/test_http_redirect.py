@@ -152,6 +152,12 @@ def root(*conditions: dict[str, Any], name: str = "part") -> dict[str, Any]:
         ((root({"header": {"name": "x"}}), part("part", INCLUDED)), "served", "/open", True),
         ((root(), part("part", {})), "redirect", "/", False),
         ((root(), part("part", includes=[{"name": "deep"}]), part("deep", INCLUDED)), "served", "/open", False),
+        (
+            (root({"prefix": "/team"}), part("part", includes=[{"name": "deep"}]), part("deep", INCLUDED)),
+            "served",
+            "/team/open",
+            False,
+        ),
         ((root(), part("part", includes=[{"name": "part"}])), "redirect", "/", False),
         (
             (root(), part("part", includes=[{"name": "b"}]), part("b", includes=[{"name": "part"}])),
@@ -162,7 +168,18 @@ def root(*conditions: dict[str, Any], name: str = "part") -> dict[str, Any]:
         ((root(), part("part", INCLUDED, virtualhost={"fqdn": "b.example"})), "redirect", "/", False),
         ((root(name="nobody"), part("part", INCLUDED)), "redirect", "/", False),
     ],
-    ids=["whole", "path", "header", "not permitted", "deep", "circle", "circle of two", "another root", "not there"],
+    ids=[
+        "whole",
+        "path",
+        "header",
+        "not permitted",
+        "deep",
+        "path of all above",
+        "circle",
+        "circle of two",
+        "another root",
+        "not there",
+    ],
 )
 def test_an_httpproxy_permits_what_those_permit_that_it_includes(
     objects: tuple[dict[str, Any], ...], owed: str, path: str, conditional: bool
@@ -231,9 +248,17 @@ def test_what_is_included_in_a_circle_again_and_again_is_among_what_is_looked_at
     [
         ([part("part", includes=[{"name": "part"}])], 2),
         ([part("part", includes=[{"name": "b"}]), part("b", includes=[{"name": "part"}])], 3),
+        (
+            [
+                part("part", includes=[{"name": "b"}]),
+                part("b", includes=[{"name": "c"}]),
+                part("c", includes=[{"name": "part"}]),
+            ],
+            4,
+        ),
         ([part("part", includes=[{"name": "web"}])], 2),
     ],
-    ids=["itself", "the one above", "the root"],
+    ids=["itself", "the one above", "two above", "the root"],
 )
 def test_a_cycle_is_not_followed_a_second_time(
     parts: list[dict[str, Any]], looked_at: int, monkeypatch: pytest.MonkeyPatch
