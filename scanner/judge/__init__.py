@@ -104,17 +104,16 @@ def judgement(findings: Iterable[Finding]) -> Judgement:
 
 
 def _findings(case: Case) -> Iterator[Finding]:
-    """Findings of every rule. Without TLS only ``REACH`` counts, except for a violation seen before the abort."""
-    judgeable, plain = case.observation.reach in JUDGEABLE, _is_plain(case)
+    """Findings of every rule. Without TLS only ``REACH`` counts, except for a violation seen before the abort, also if
+    a rollout or an upgrade explains it."""
+    applied = check if case.observation.reach in JUDGEABLE else _violations
+    changing = transition.applies(case)  # nearly never
     for each in RULES:
-        for finding in each.check(each, case) if plain else transition.findings(each, case, check):
-            if judgeable or each is REACH or finding.verdict == "fail":
-                yield finding
+        yield from transition.findings(each, case, applied) if changing else applied(each, case)
 
 
-def _is_plain(case: Case) -> bool:
-    """True if no rollout, upgrade or second chain can change what a rule finds, as for nearly all endpoints."""
-    return not case.observation.other_chains and not transition.applies(case)
+def _violations(rule: Rule, case: Case) -> Iterable[Finding]:
+    return [finding for finding in check(rule, case) if rule is REACH or finding.verdict == "fail"]
 
 
 def check(rule: Rule, case: Case) -> Iterable[Finding]:

@@ -9,7 +9,7 @@ from pkgutil import iter_modules
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec import structs
 
@@ -180,7 +180,11 @@ def test_a_pass_means_that_everything_forbidden_is_known_to_be_refused(of: Case)
         assert seen.chain == CONFORMING.chain
 
 
+ABORTED = {"reach": Reach.PLAINTEXT, "versions": answers((TLS10,))}
+
+
 @given(of=CASES)
+@example(of=case(observation=ABORTED, expectation={"binding": "settling"}, endpoint={"certainty": "candidate"}))
 @at_most(300)
 def test_whatever_was_accepted_and_is_forbidden_fails(of: Case) -> None:
     """But for what may have been right before a change that is on its way, of which nobody can tell."""
