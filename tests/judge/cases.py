@@ -146,6 +146,9 @@ EMPTY: Mapping[str, str] = {
 }
 """Fields of ``LEAF`` and ``CONFORMING`` without a value, and why. A rule on any other field judges these samples."""
 
+TO_DO = "tests/judge/cases.py: LEAF or CONFORMING fails these rules: correct the sample"
+"""For tests that no rule fails at these samples."""
+
 BECAUSE_OBJECT = Because(source="APIServer/cluster", field="spec.tlsSecurityProfile", said="Intermediate")
 BECAUSE_ARGUMENT = Because(source="--profile", field="", said="intermediate")
 

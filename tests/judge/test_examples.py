@@ -19,7 +19,7 @@ from scanner.kube.maybe import Unknown
 from scanner.lint.fields import FIELD_RULES
 from scanner.model.rule import Case, Rule
 from tests.judge.cases import ISSUER, finding
-from tests.judge.examples import WORDS, case_of, certificate
+from tests.judge.examples import TO_DO, WORDS, case_of, certificate, place
 from tests.lint.examples import examples, linted
 
 pytestmark = pytest.mark.crypto
@@ -41,13 +41,14 @@ def verdicts(rule: Rule, text: str) -> set[str]:
 @EACH
 def test_the_examples_that_fail_do(rule: Rule) -> None:
     fails = examples(rule, "fails")
-    assert [verdicts(rule, each) for each in fails] == [{"fail"}] * (len(fails) or 1)
+    assert [verdicts(rule, each) for each in fails] == [{"fail"}] * (len(fails) or 1), f"docs/rules/{rule.id}.md"
 
 
 @EACH
 def test_the_examples_that_pass_do(rule: Rule) -> None:
     passes = [each for each in examples(rule, "passes") if rule.id not in SILENT]
-    assert [verdicts(rule, each) for each in passes] == [{"pass"}] * (len(passes) or (rule.id not in SILENT))
+    number = len(passes) or (rule.id not in SILENT)
+    assert [verdicts(rule, each) for each in passes] == [{"pass"}] * number, f"docs/rules/{rule.id}.md"
 
 
 @pytest.mark.parametrize("rule", [each for each in RULES if each.id in SILENT], ids=lambda rule: rule.id)
@@ -65,7 +66,7 @@ def test_the_listeners_are_in_order_but_for_that(rule: Rule) -> None:
     for which, failed in shown.items():
         for text in examples(rule, which):
             every = [(each.id, verdicts(each, text)) for each in (rule, *RULES)]
-            assert {each for each, found in every if "fail" in found} == failed, text
+            assert {each for each, found in every if "fail" in found} == failed, f"{place(text)}: {TO_DO}"
 
 
 def test_the_examples_on_readiness_tell_ready_from_not() -> None:
@@ -81,11 +82,11 @@ def test_the_configuration_in_the_examples_is_valid(rule: Rule, tmp_path: Path) 
         for document in text.split("---\n"):
             kind = (yaml.safe_load(document) or {}).get("kind")
             if kind == "ScanPolicy":
-                parse(yaml_values.load(document.encode(), "example"), [each.id for each in RULES])
+                parse(yaml_values.load(document.encode(), f"{place(text)}: example"), [each.id for each in RULES])
             elif kind is not None:
                 objects, _ = linted(tmp_path, document, FIELD_RULES)
-                assert [each.finding.message for found in objects for each in found.findings] == []
-                assert objects or kind == "GatewayClass"  # no rule has it as its subject
+                assert [each.finding.message for found in objects for each in found.findings] == [], place(text)
+                assert objects or kind == "GatewayClass", place(text)  # no rule has it as its subject
 
 
 WRONG = {

@@ -7,6 +7,7 @@ import pytest
 from scanner.judge import SCAN_RULES
 from scanner.judge.require import PKI_COVERAGE, REQUIRE_RULES
 from scanner.model.rule import ScanRule
+from tests.judge.examples import TO_DO, place
 from tests.judge.scan_examples import findings
 from tests.lint.examples import examples
 
@@ -19,7 +20,7 @@ def test_the_examples_that_fail_do(rule: ScanRule) -> None:
     assert texts
     for text in texts:
         expected = ("inconclusive", "not-tested") if rule is PKI_COVERAGE else ("fail", "violation")
-        assert {(each.verdict, each.status) for each in findings(rule, text)} == {expected}, text
+        assert {(each.verdict, each.status) for each in findings(rule, text)} == {expected}, place(text)
 
 
 @EACH
@@ -29,7 +30,7 @@ def test_the_examples_that_pass_do(rule: ScanRule) -> None:
     assert texts
     for text in texts:
         said = [each.status for each in findings(rule, text)]
-        assert said == ["ok"] if rule in REQUIRE_RULES else set(said) <= {"informational"}, text
+        assert said == ["ok"] if rule in REQUIRE_RULES else set(said) <= {"informational"}, f"{place(text)}: {TO_DO}"
 
 
 @EACH
