@@ -1225,9 +1225,26 @@ def main(argv: list[str] | None = None) -> int:
             os.chdir("/")
 
 
+def suspects(made: Recorded, known: Collection[str]) -> Iterator[str]:
+    """Rules that are not ``known`` and fail at more than half of their subjects: more likely the samples are wrong."""
+    every, failed = Counter[str](), Counter[str]()
+    for case in made.made:
+        every.update(each.rule for each in case.outcomes if each.result != "listed")
+        failed.update(each.rule for each in case.outcomes if " fail " in each.result)
+        failed.update(words[0] for line in case.lines if (words := line.split())[2:3] == ["fail"])
+    for rule, number in every.items():
+        if rule not in known and 2 * failed[rule] > number:
+            yield f"{made.part}: the new rule {rule} fails at {failed[rule]} of {number} subjects"
+
+
+SAMPLES: Final = """If that is not meant, correct the sample, and write again: certificate() and _speaking() in
+tests/behaviour.py; for judged-examples LEAF and CONFORMING in tests/judge/cases.py."""
+
+
 def each_part(parts: Iterable[str], *, writes: bool) -> int:
     """Compare or record parts. A part that cannot be made is a difference; the files of one without inputs stay."""
-    found = 0
+    found, warnings = 0, list[str]()
+    known = {line.partition(":")[0] for lines in read_sections(MESSAGES).values() for line in lines}
     for part in parts:
         began, before = time.process_time(), found
         try:
@@ -1241,6 +1258,7 @@ def each_part(parts: Iterable[str], *, writes: bool) -> int:
             found += 1
             continue
         if writes:
+            warnings += suspects(made, known) if not part.startswith("lint") else ()
             write(made)
         else:
             for difference in differences(made):
@@ -1248,6 +1266,8 @@ def each_part(parts: Iterable[str], *, writes: bool) -> int:
                 found += 1
         result = "written" if writes else f"{found - before} differences"
         print(f"{part}: {len(made.cases)} cases, {result} ({time.process_time() - began:.1f} s of CPU)", flush=True)
+    if warnings:
+        print("", *warnings, SAMPLES, sep="\n")
     if found:
         print(f"\n{found} differences. The docstring of tests/behaviour.py explains them.")
     return 1 if found else 0

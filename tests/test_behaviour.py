@@ -31,7 +31,14 @@ def compare(parts: str) -> None:
     """In a process of its own, which cannot connect to other addresses than loopback."""
     argv = (sys.executable, "-m", "tests.behaviour", "--check", *parts.split())
     ended = subprocess.run(argv, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
-    assert ended.returncode == 0, ended.stdout[-5000:] + ended.stderr[-2000:]
+    lines, errors = ended.stdout.splitlines(), ended.stderr.splitlines()
+    more = [f"... and {len(lines) - SHOWN} lines more"] if len(lines) > SHOWN else []
+    assert ended.returncode == 0, "\n".join((*lines[:SHOWN], *more, *errors[-SHOWN:], "", TO_DO))
+
+
+SHOWN = 100
+"""Lines of a failure."""
+TO_DO = "tests/behaviour.py explains the differences. If they are meant: .venv/bin/python -m tests.behaviour --write"
 
 
 def test_every_recorded_file_and_section_has_a_part(monkeypatch: pytest.MonkeyPatch) -> None:

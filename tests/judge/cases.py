@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from hashlib import sha256
 from typing import Any
 
-from scanner.judge import rule
+from scanner.judge import judge, rule
 from scanner.kube.objects import Reference
 from scanner.kube.tls_profile import Profile
 from scanner.model.endpoint import Endpoint, Owner
@@ -146,9 +147,6 @@ EMPTY: Mapping[str, str] = {
 }
 """Fields of ``LEAF`` and ``CONFORMING`` without a value, and why. A rule on any other field judges these samples."""
 
-TO_DO = "tests/judge/cases.py: LEAF or CONFORMING fails these rules: correct the sample"
-"""For tests that no rule fails at these samples."""
-
 BECAUSE_OBJECT = Because(source="APIServer/cluster", field="spec.tlsSecurityProfile", said="Intermediate")
 BECAUSE_ARGUMENT = Because(source="--profile", field="", said="intermediate")
 
@@ -168,6 +166,15 @@ def case(
         policy=replace(Policy(), **(policy or {})),
         now=NOW,
     )
+
+
+TO_DO = "tests/judge/cases.py: LEAF or CONFORMING fails these rules: correct the sample"
+
+
+@cache
+def failing() -> list[str]:
+    """Rules that the listener without fault does not pass: none."""
+    return [each.rule for each in judge(case()).findings if each.verdict not in ("pass", "not_applicable")]
 
 
 def findings(rule_id: str, of: Case) -> list[Finding]:

@@ -20,7 +20,7 @@ def test_the_examples_that_fail_do(rule: ScanRule) -> None:
     assert texts
     for text in texts:
         expected = ("inconclusive", "not-tested") if rule is PKI_COVERAGE else ("fail", "violation")
-        assert {(each.verdict, each.status) for each in findings(rule, text)} == {expected}, place(text)
+        assert {(each.verdict, each.status) for each in findings(rule, text)} == {expected}, f"{place(text)}: {TO_DO}"
 
 
 @EACH
