@@ -75,7 +75,8 @@ class Snapshot:
         try:
             return self.objects[kind]
         except KeyError:
-            raise NotRead(f"{kind.name} is in no stage's reads") from None
+            where = "READS of its package (scanner/expect/__init__.py), or reads of its SOURCE or rule"
+            raise NotRead(f"the stage that looks for {kind.name} must declare it: {where}") from None
 
     def get(self, kind: Kind, name: str, namespace: str | None = None) -> KubeObject | None:
         """The object of that name, or None. Raises ``NotRead`` for a kind that no stage declared."""

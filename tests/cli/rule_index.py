@@ -45,7 +45,11 @@ def _topic(rule: AnyRule) -> str:
 
 
 def _place(rule: AnyRule) -> tuple[int, str]:
-    return TOPICS.index(_topic(rule)), rule.id
+    if (topic := _topic(rule)) not in TOPICS:
+        raise ValueError(
+            f"docs/rules/{rule.id}.md: unknown topic {topic!r}: TOPICS in tests/cli/rule_index.py has {TOPICS}"
+        )
+    return TOPICS.index(topic), rule.id
 
 
 def _rows(rules: list[AnyRule]) -> str:

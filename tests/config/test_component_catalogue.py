@@ -184,9 +184,20 @@ CATALOGUES = {distribution: load_catalogue(distribution) for distribution in DIS
 @pytest.mark.parametrize(("distribution", "row", "port"), CASES)
 def test_every_known_listener_is_found(distribution: str, row: Row, port: int) -> None:
     found = CATALOGUES[distribution].find(row.namespace, (row.workload,), port, on_node=row.on_node)
-    assert found is not None
+    assert found is not None, f"profiles/components has no entry for {row}"
     said = (found.governor, found.client_certificate, found.speaks, found.loopback)
-    assert said == (row.governor, row.client_certificate, row.speaks, row.loopback)
+    assert said == (row.governor, row.client_certificate, row.speaks, row.loopback), found.place
+
+
+def test_every_listener_of_openshift_has_a_row() -> None:
+    found = {
+        listener.place
+        for row in OPENSHIFT
+        for port in row.ports
+        if (listener := CATALOGUES["openshift"].find(row.namespace, (row.workload,), port, on_node=row.on_node))
+    }
+    missing = [each.place for each in CATALOGUES["openshift"].listeners if each.place not in found]
+    assert missing == [], "add a Row to OPENSHIFT in tests/config/test_component_catalogue.py"
 
 
 def test_every_distribution_has_its_table() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from scanner.config.component_catalogue import load_catalogue
+from scanner.discover.endpoints import MESH
 from scanner.expect import Expectations
 from scanner.kube import cluster_facts
 from scanner.kube.kinds import KINDS, LOCAL_KINDS, Kind
@@ -68,15 +69,18 @@ def expected(name: str) -> dict[str, Any]:
 
 
 def _checked(name: str, said: dict[str, Any]) -> dict[str, Any]:
-    """Raises ``ValueError`` for a field that no test reads."""
-    unknown = [(name, field) for field in said.keys() - TOP]
+    """Raises ``ValueError`` for a field that no test reads, and for a pod or a component that is none."""
+    wrong = [f"{name}: unknown field {field!r}" for field in said.keys() - TOP]
+    known = {MESH, *(each.name for each in catalogue(said.get("distribution", "openshift")).components)}
     for key, fields in said["endpoints"].items():
-        unknown += [(key, field) for field in (fields or {}).keys() - PLACE - COMPARED - CHECKED]
-    if unknown:
-        place, field = min(unknown)
-        raise ValueError(
-            f"tests/clusters/{name}/expected.yaml: {place}: unknown field {field!r}: tests/clusters/README.md has them"
-        )
+        found = fields or {}
+        wrong += [f"{key}: unknown field {field!r}" for field in found.keys() - PLACE - COMPARED - CHECKED]
+        if found.get("pod", "/").count("/") != 1:
+            wrong.append(f"{key}: pod: {found['pod']!r} is not namespace/name")
+        if found.get("component", MESH) not in known:
+            wrong.append(f"{key}: component: profiles/components has no {found['component']!r}")
+    if wrong:
+        raise ValueError(f"tests/clusters/{name}/expected.yaml: {min(wrong)}: tests/clusters/README.md has the fields")
     return said
 
 

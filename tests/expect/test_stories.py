@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 import pytest
 
+import scanner.expect
 from scanner.config.component_catalogue import load_catalogue
-from scanner.expect import Expectations
+from scanner.expect import RESOLVERS, Expectations, passthrough
 from scanner.kube.kinds import API_SERVER
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import KubeObject
@@ -301,15 +304,26 @@ def test_a_key_that_is_there_twice_is_refused() -> None:
         stories.strictly("endpoints: {a: {}, b: {}, a: {}}")
 
 
-@pytest.mark.parametrize("text", ["endpoints: {a: {owed: b}}", "endpoints: {}\nnote: a"])
-def test_an_unknown_field_is_refused(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "text", ["endpoints: {}\nnote: a", *(f"endpoints: {{a: {{{field}: b}}}}" for field in ("owed", "pod", "component"))]
+)
+def test_an_unknown_field_or_name_is_refused(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stories, "CLUSTERS", tmp_path)
     (tmp_path / "made-up").mkdir()
     (tmp_path / "made-up/cluster.yaml").touch()
     (tmp_path / "made-up/expected.yaml").write_text(text)
-    with pytest.raises(ValueError, match=r"made-up/expected.yaml: (a|made-up): unknown field '(owed|note)'"):
+    with pytest.raises(ValueError, match=r"made-up/expected.yaml: (a|made-up): (unknown field '(owed|note)'|.* 'b')"):
         stories.expected("made-up")
 
 
 def _deciding(owed: Expectation) -> list[Because]:
     return [each for each in owed.because if each.decides]
+
+
+def test_every_resolver_is_registered() -> None:
+    modules = [
+        import_module(f"{scanner.expect.__name__}.{each.name}") for each in iter_modules(scanner.expect.__path__)
+    ]
+    registered = {*RESOLVERS, *scanner.expect._LAST, passthrough.resolve}
+    left = [each.__name__ for each in modules if getattr(each, "resolve", passthrough.resolve) not in registered]
+    assert left == [], "add it to RESOLVERS in scanner/expect/__init__.py"

@@ -168,12 +168,9 @@ def case(
     )
 
 
-TO_DO = "tests/judge/cases.py: LEAF or CONFORMING fails these rules: correct the sample"
-
-
 @cache
 def failing() -> list[str]:
-    """Rules that the listener without fault does not pass: none."""
+    """Rules that the listener without fault fails: none, or each failure of these tests says so (``conftest``)."""
     return [each.rule for each in judge(case()).findings if each.verdict not in ("pass", "not_applicable")]
 
 
