@@ -60,7 +60,11 @@ TO_DO = "another rule fails here too: change the example, or tests/judge/cases.p
 
 def case_of(text: str) -> Case:
     """The case that an example describes. Raises ``ValueError`` for an unknown word or value, with its page."""
-    documents = [each for each in yaml.safe_load_all(text) if each]
+    try:
+        documents = [each for each in yaml.safe_load_all(text) if each]
+    except yaml.YAMLError as error:
+        error.add_note(place(text))
+        raise
     observed = {word: value for each in documents if "kind" not in each for word, value in each.items()}
     objects = [(each["kind"], each) for each in documents if "kind" in each]
     made = case()
