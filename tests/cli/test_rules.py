@@ -45,7 +45,7 @@ def test_the_explanation_stands_on_the_page_alone() -> None:
 
 
 def test_the_index_has_every_rule_under_its_topic() -> None:
-    assert written() == index(), "renew it: python -m tests.cli.rule_index"
+    assert written() == index(), "docs/rules/README.md: renew it: .venv/bin/python -m tests.cli.rule_index"
     assert index().count("](") == len(ALL)
 
 
