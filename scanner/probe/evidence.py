@@ -124,6 +124,8 @@ class Evidence(Struct):
     interrupted: str | None = None
     asked: bool = False
     """The plans are complete."""
+    reshaped: bool = False
+    """The present offers have other extensions than the refused ones, which they do not contradict."""
 
     def add_reply(self, reply: Reply) -> None:
         """Record what a reply proves by itself, independent of the plan."""
@@ -133,7 +135,8 @@ class Evidence(Struct):
                 self.dead_ends.setdefault(reply.version, set()).add(reply.suite)
             return
         version = reply.version or 0
-        self._contradict(reply)
+        if not self.reshaped:
+            self._contradict(reply)
         _add(self.versions, version)
         _add(self.suites.setdefault(version, Tally()), reply.suite)
         if reply.group is not None:
@@ -158,7 +161,7 @@ class Evidence(Struct):
         self.preference = dict(other.preference)
         self.refusals = other.refusals.copy()
         self.dead_ends = {version: set(codes) for version, codes in other.dead_ends.items()}
-        self.interrupted, self.asked = other.interrupted, other.asked
+        self.interrupted, self.asked, self.reshaped = other.interrupted, other.asked, other.reshaped
 
     def _contradict(self, reply: Reply) -> None:
         """Doubt the ending of an earlier refusal of what is now accepted.
@@ -289,6 +292,7 @@ def _length(chains: Iterable[tuple[bytes, ...]]) -> int:
 def _add(tally: Tally, code: int | None) -> None:
     if code is not None and code not in tally.accepted:
         tally.accepted.append(code)
+        tally.refused.pop(code, None)
 
 
 def _answers(tally: Tally, refusals: RefusalEvidence, unknown: str, dead_ends: Collection[int]) -> Answers:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from scanner.model.endpoint import Transport
 from scanner.probe import starttls
 from scanner.probe.dial import Broken, Connection, Where, connect
-from scanner.probe.offers import Ending, EngineSuites, Offer, Reply, Shares
+from scanner.probe.offers import Ending, EngineSuites, Offer, Reply, Shape, Shares
 from scanner.tls import codepoints
 from scanner.tls import extensions as ext
 from scanner.tls.client_hello import Ssl2ClientHello, assemble
@@ -63,12 +63,13 @@ def client_hello(offer: Offer, name: str | None, random: bytes) -> bytes:
     if offer.version == SSL2:
         return Ssl2ClientHello(suites=tuple(s.code for s in codepoints.SSL2_CIPHERS), challenge=random[:16]).encode()
     suites = _packed(offer.suites)
-    if offer.version == SSL3:
-        # No extensions in SSLv3 (RFC 6101); the signalling suite says that renegotiation is secure (RFC 5746, 3.3).
-        body = assemble(SSL3, random, b"", suites + struct.pack("!H", codepoints.EMPTY_RENEGOTIATION_INFO_SCSV), b"")
-        return encode_records(HANDSHAKE, SSL3, body)
-    schemes = LEAN_SCHEMES if offer.lean else ALL_SCHEMES
-    extensions = _name(name) + _fixed(offer.version, offer.groups, offer.shares, schemes)
+    if offer.version == SSL3 or (offer.shape == "other" and offer.version < TLS13):
+        # The suite says that renegotiation is secure (RFC 5746, 3.3): some servers only know this form.
+        suites += struct.pack("!H", codepoints.EMPTY_RENEGOTIATION_INFO_SCSV)
+    if offer.version == SSL3:  # no extensions (RFC 6101)
+        return encode_records(HANDSHAKE, SSL3, assemble(SSL3, random, b"", suites, b""))
+    extensions = _name(name)
+    extensions += _fixed(offer.version, offer.groups, offer.shares, offer.shape, offer.alpn, lean=offer.lean)
     session = random if offer.version >= TLS13 else b""
     length = _FRAME + len(session) + len(suites) + len(extensions) + offer.padding
     extra = BAD_LENGTHS.stop - length if length in BAD_LENGTHS else 0
@@ -88,17 +89,32 @@ def _name(name: str | None) -> bytes:
 
 
 @lru_cache(maxsize=256)
-def _fixed(version: int, groups: tuple[int, ...], shares: Shares, schemes: tuple[int, ...]) -> bytes:
+def _fixed(
+    version: int, groups: tuple[int, ...], shares: Shares, shape: Shape, alpn: tuple[str, ...], *, lean: bool
+) -> bytes:
+    other = shape == "other" and version < TLS13
     extensions = [
         ext.push_extended_master_secret(),
-        ext.push_renegotiation_info(),
+        *(() if other else (ext.push_renegotiation_info(),)),
         ext.push_supported_groups(groups),
-        ext.push_ec_point_formats(),
-        ext.push_session_ticket(),
-        ext.push_signature_algorithms(schemes),
+        ext.push_ec_point_formats(b"\x00" if other or lean or version >= TLS13 else b"\x00\x01\x02"),
+        *(() if lean else (ext.push_session_ticket(),)),
+        ext.push_signature_algorithms(LEAN_SCHEMES if lean else ALL_SCHEMES),
     ]
+    if alpn:
+        extensions.append(ext.push_alpn(alpn))
     if version >= TLS13:
         extensions += _tls13(groups, shares)
+    elif not other:
+        extensions.append(ext.push_encrypt_then_mac())
+    elif not lean:
+        extensions += [
+            ext.push_status_request(),
+            ext.push_status_request_v2(),
+            ext.push_signed_certificate_timestamp(),
+            ext.push_record_size_limit(),
+            ext.push_signature_algorithms_cert(LEAN_SCHEMES),
+        ]
     return ext.encode_extensions(tuple(extensions))
 
 
@@ -313,7 +329,7 @@ def _reply(offer: Offer, answer: Answer, seconds: float) -> Reply:
     if flight.ssl2 is not None:
         return Reply("hello", version=SSL2, done=True, seconds=seconds)
     if flight.hello is None:
-        if flight.alert is not None:
+        if flight.alert is not None and answer.ending != "silence":  # after a warning it may have gone on
             return Reply("alert", alert=flight.alert.description, seconds=seconds)
         text = cleaned(answer.text) if flight.ssl2_error is None else f"SSLv2 error {flight.ssl2_error}"
         return Reply(answer.ending or "malformed", text=text, protocol=answer.protocol, seconds=seconds)

@@ -65,7 +65,7 @@ class Interview:
         """The plan itself, if it had to be run; it has the first ``_fed`` replies, and its evidence is ``_own``."""
         self._fed = 0
         self._own = Evidence()
-        key = (question.mode, question.allowed, question.min_version, question.groups)
+        key = (question.mode, question.allowed, question.min_version, question.groups, question.alpn)
         self._step = _first.get(key) or _keep(_Step(self._run()), _first, key)
 
     @property

@@ -36,6 +36,9 @@ from scanner.tls.codepoints import TLS13
 from scanner.tls.names import alert_name, group_name, suite_name, version_name
 from scanner.values import replace
 
+_NEEDS_ALPN: Final = frozenset({"alert", "fin", "rst"})
+"""Endings of every hello by a front end that knows no filter chain for clients without ALPN."""
+
 DEADLINE = "the deadline ({:g} s) was reached"
 
 
@@ -75,6 +78,27 @@ async def observe(
 
 
 async def _probe(peer: Peer, question: Question, gate: Gate, evidence: Evidence) -> None:
+    full: FullHandshake | None = None
+    if peer.transport != "tls":
+        question = replace(question, alpn="never")
+    await _ask_all(peer, question, gate, evidence)
+    if not evidence.versions.accepted and peer.transport == "tls" and not _NEEDS_ALPN.isdisjoint(evidence.failures):
+        full = await handshake(peer, attempts=evidence.attempts)
+        if full.negotiated is not None:
+            await _ask_all(peer, replace(question, alpn="always"), gate, evidence)
+    if evidence.versions.accepted or (full is not None and full.negotiated is not None):
+        accepted = chain.from_iterable(tally.accepted for tally in evidence.suites.values())
+        peer = replace(peer, suites=suites_for(accepted))
+        full = full or await handshake(peer, retry_without_alpn=True, attempts=evidence.attempts)
+        add_handshake(evidence, full)
+        peer = replace(peer, lean=full.lean)
+        if full.requested and isinstance(full.client_certificate, Unknown) and full.ending in ("fin", "rst"):
+            evidence.client_certificate = await recheck_client_certificate(peer, evidence)
+        await run_extra_checks(peer, question, evidence)
+
+
+async def _ask_all(peer: Peer, question: Question, gate: Gate, evidence: Evidence) -> None:
+    """Send all offers of the question."""
     interview = Interview(question, evidence)
     try:
         with Timer() as timer:
@@ -85,15 +109,6 @@ async def _probe(peer: Peer, question: Question, gate: Gate, evidence: Evidence)
                     await _pause(gate, timer)  # the plan repeats an offer: the failure may be temporary
     finally:
         interview.close()
-    if evidence.versions.accepted:
-        accepted = chain.from_iterable(tally.accepted for tally in evidence.suites.values())
-        peer = replace(peer, suites=suites_for(accepted))
-        full = await handshake(peer, retry_without_alpn=True, attempts=evidence.attempts)
-        add_handshake(evidence, full)
-        peer = replace(peer, lean=full.lean)
-        if full.requested and isinstance(full.client_certificate, Unknown) and full.ending in ("fin", "rst"):
-            evidence.client_certificate = await recheck_client_certificate(peer, evidence)
-        await run_extra_checks(peer, question, evidence)
 
 
 async def ask(peer: Peer, offer: Offer, gate: Gate, evidence: Evidence, timer: Timer) -> Reply:

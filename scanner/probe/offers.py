@@ -20,6 +20,11 @@ Shares = Literal["empty", "common"]
 4.2.8), or shares of X25519 and P-256 for the rare server that does not answer an empty one. P-256 is mandatory (RFC
 8446, section 9.1), so that a server that cannot retry at all is reached too."""
 
+Shape = Literal["usual", "other"]
+"""The extensions of a hello of TLS 1.0 to 1.2. Some decide which suites a server accepts, and no one suits all servers
+(docs/decisions/0055-two-shapes-of-hello.md). ``usual``: with encrypt_then_mac, all point formats and the groups of RFC
+7919, as OpenSSL and GnuTLS send them. ``other``: without these, and with what only Go, NSS or Java send."""
+
 EngineSuites = Literal["usual", "with DHE", "all"]
 """Suites that a full handshake offers. ``usual``: suites with a certificate, without finite-field Diffie-Hellman, whose
 arithmetic the server can make expensive. ``with DHE``: these too. ``all``: also the anonymous ones, which show neither
@@ -40,6 +45,9 @@ class Offer(Struct, frozen=True):
     shares: Shares = "empty"
     lean: bool = False
     """Fewer signature algorithms, for listeners that do not take a long ClientHello."""
+    shape: Shape = "usual"
+    alpn: tuple[str, ...] = ()
+    """Protocols of ALPN; none: no such extension."""
 
 
 Ending = Literal[

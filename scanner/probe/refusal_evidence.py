@@ -5,12 +5,16 @@ from __future__ import annotations
 from enum import Enum
 
 from msgspec import Struct, field
+from msgspec.structs import astuple
 
 from scanner.probe.offers import CLOSES, Offer, Plan, Reply
 
 AT_ONCE = frozenset({"alert 40", "alert 70", "alert 71", "unoffered"})
 """Endings that refuse by themselves: handshake_failure, protocol_version and insufficient_security (RFC 8446, section
 6.2), and a ServerHello of a later version than was offered: the server has no earlier one."""
+
+PROTOCOL_VERSION = "alert 70"
+"""Refuses a version, and no suites: no answer to a hello of a version that the listener has just selected."""
 
 REPEATS = {"alert": 3, "fin": 3, "rst": 5}
 """Number of times that another ending must be observed, with an accepted control after each, to count as a refusal. A
@@ -43,10 +47,14 @@ class RefusalEvidence(Struct):
     """Endings that prove nothing, because an accepted offer once ended so."""
     lasting: set[str] = field(default_factory=set)
     """Endings that were the same each time that an offer was repeated: one such answer to a control is enough."""
+    repeated: set[str] = field(default_factory=set)
+    """Endings that were learnt by repetition."""
+    selected: set[int] = field(default_factory=set)
+    """Versions of hellos that were accepted."""
 
     def copy(self) -> RefusalEvidence:
         """Return a copy that can be changed."""
-        return RefusalEvidence({*self.learnt}, {*self.doubtful}, {*self.lasting})
+        return RefusalEvidence(*(set(part) for part in astuple(self)))
 
     def doubt(self, reply: Reply) -> None:
         """Record that an accepted offer once ended like ``reply``."""
@@ -57,11 +65,14 @@ class RefusalEvidence(Struct):
         if reply.ending_kind not in AT_ONCE:
             self.learnt.discard(reply.ending_kind)
 
-    def outcome(self, reply: Reply) -> Outcome:
-        """The conclusion from ``reply`` alone."""
+    def outcome(self, reply: Reply, version: int = 0) -> Outcome:
+        """The conclusion from ``reply`` alone, to an offer of ``version``."""
+        kind = reply.ending_kind
         if reply.accepted:
             return Outcome.ACCEPTED
-        if reply.ending_kind in self.learnt and reply.ending_kind not in self.doubtful:
+        if kind == PROTOCOL_VERSION and version in self.selected and kind not in self.repeated:
+            return Outcome.UNDECIDED
+        if kind in self.learnt and kind not in self.doubtful:
             return Outcome.REFUSED
         return Outcome.UNDECIDED
 
@@ -119,10 +130,10 @@ def ask_with_control(
     answer to ``offer``.
     """
     reply = first if first is not None else (yield offer)
-    outcome = refusals.outcome(reply)
+    outcome = refusals.outcome(reply, offer.version)
     if reply.ending == "silence" and control is not None:  # packets get lost; a third try would take too long
         reply = yield offer
-        return reply, refusals.outcome(reply)
+        return reply, refusals.outcome(reply, offer.version)
     if outcome is Outcome.REFUSED and reply.ending in CLOSES:
         return (yield from repeat_offer(offer, refusals, reply))
     if outcome is not Outcome.UNDECIDED or control is None:
@@ -133,7 +144,7 @@ def ask_with_control(
 def repeat_offer(offer: Offer, refusals: RefusalEvidence, reply: Reply) -> Plan[tuple[Reply, Outcome]]:
     """Repeat an offer; if it ends differently, its first ending was an accident."""
     repeated = yield offer
-    outcome = refusals.outcome(repeated)
+    outcome = refusals.outcome(repeated, offer.version)
     if repeated.ending_kind != reply.ending_kind and outcome is not Outcome.UNDECIDED:
         refusals.doubt(reply)
     return repeated, outcome
@@ -148,6 +159,7 @@ def _repeat(offer: Offer, control: Offer, refusals: RefusalEvidence, reply: Repl
             return reply, Outcome.UNDECIDED
         if seen == refusals.repeats(reply):
             refusals.learnt.add(reply.ending_kind)
+            refusals.repeated.add(reply.ending_kind)
             return reply, Outcome.REFUSED
         retried, outcome = yield from repeat_offer(offer, refusals, reply)
         if retried.ending_kind != reply.ending_kind:

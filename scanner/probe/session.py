@@ -14,6 +14,7 @@ from scanner.probe.exchange import BAD_LENGTHS, client_hello
 from scanner.probe.offers import Offer, Plan, Reply
 from scanner.probe.refusal_evidence import (
     AT_ONCE,
+    PROTOCOL_VERSION,
     Outcome,
     RefusalEvidence,
     ask_contradicted,
@@ -27,7 +28,7 @@ from scanner.values import replace
 
 Mode = Literal["inventory", "verdict"]
 
-PROTOCOL_VERSION = "alert 70"
+ALPN = ("h2", "http/1.1")
 
 PART = 32
 """Suites in a hello that every listener accepts: the lowest limit that was observed."""
@@ -65,6 +66,9 @@ class Question(Struct, frozen=True, kw_only=True):
     """Names of neighbours to send requests for, through a connection for this name and through one for theirs."""
     strays: tuple[str | None, ...] = ()
     """Other server names to try; None: no name."""
+    alpn: Literal["never", "last", "always"] = "last"
+    """Hellos with ALPN: none, where the transport has none; after the others; or all, for a listener that accepts no
+    others."""
 
 
 class Session(Struct):
@@ -92,6 +96,11 @@ class Session(Struct):
     """The version of a lean hello of TLS 1.2 or below that was not accepted, and its reply."""
     sorted: set[int] = field(default_factory=set)
     """Versions whose suites are enumerated."""
+    alpn: tuple[str, ...] = ()
+    """ALPN of the hellos that are sent last."""
+
+    def __post_init__(self) -> None:
+        self.alpn = () if self.question.alpn == "never" else ALPN
 
     @property
     def refusals(self) -> RefusalEvidence:
@@ -131,6 +140,7 @@ class Session(Struct):
         """Record the first accepted offer of a version."""
         if self.control is None or length(offer) > length(self.control):
             self.control = offer
+        self.refusals.selected.update(range(reply.version or 0, offer.version + 1))
         self.widest = max(self.widest, len(offer.suites))
         if reply.version == TLS13 and reply.suite is not None:
             self.tls13 = replace(offer, suites=(reply.suite,))
@@ -161,7 +171,9 @@ class Session(Struct):
 def first_offer(session: Session, version: int) -> Offer:
     """The widest hello of ``version``: forbidden suites first, allowed ones last."""
     codes = _in_order(version, session.stop if session.needs_suites(version) else frozenset())
-    offer = Offer(version_name(version), version, codes, candidates.groups(version) if version > SSL3 else ())
+    alpn = ALPN if session.question.alpn == "always" and version > SSL3 else ()
+    groups = candidates.groups(version) if version > SSL3 else ()
+    offer = Offer(version_name(version), version, codes, groups, alpn=alpn)
     return lean(offer, few=session.few) if session.lean else sparing(offer) if session.few else offer
 
 
@@ -182,6 +194,12 @@ def lean(offer: Offer, *, few: bool = True) -> Offer:
         return replace(sparing(offer), suites=candidates.LEAN_TLS13, shares="common", padding=0)
     short = replace(offer, suites=candidates.LEAN_SUITES, lean=True, padding=0)
     return sparing(short) if few else short
+
+
+def in_other_shape(offer: Offer, alpn: tuple[str, ...]) -> Offer:
+    """The offer with the extensions of the other shape, up to TLS 1.2 without groups of RFC 7919."""
+    groups = tuple(code for code in offer.groups if code not in candidates.FINITE_FIELDS or offer.version == TLS13)
+    return replace(offer, name=f"{offer.name}, other extensions", groups=groups, shape="other", alpn=alpn)
 
 
 def leaner(session: Session, wide: Offer, refusal: Reply) -> Plan[tuple[Offer, Reply]]:

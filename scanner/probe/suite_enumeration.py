@@ -31,7 +31,7 @@ class Tally(Struct):
     complete: bool = False
     """The enumeration is complete; False after a deadline."""
     provisional: bool = False
-    """Refused codes are not yet repeated in another order, so they are not known to be refused."""
+    """Refused codes are not yet repeated in another order and shape, so they are not known to be refused."""
 
     open: Callable[[int, Collection[int]], str | None] | None = None
     """Reason why the refusal of a code proves nothing beside the accepted ones, or None; None: every refusal counts."""

@@ -61,7 +61,7 @@ def enumerate_version(session: Session, version: int, offer: Offer, reply: Reply
         yield from _verdict_groups(session, version, offer, reply)
     session.depth = max(session.depth, removal.read)
     yield from _second_look(session, version, offer, removal)
-    tally.provisional = False
+    tally.provisional = version < TLS13
     if session.question.mode == "verdict":
         tally.unasked = tally.unasked or VERDICT_ONLY
 

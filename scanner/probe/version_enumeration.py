@@ -14,8 +14,10 @@ from collections.abc import Iterable
 from scanner.probe import candidates
 from scanner.probe.evidence import Evidence
 from scanner.probe.offers import Offer, Plan, Reply
+from scanner.probe.other_shape import offer_again
 from scanner.probe.refusal_evidence import (
     AT_ONCE,
+    PROTOCOL_VERSION,
     Outcome,
     ask_contradicted,
     ask_control,
@@ -23,7 +25,6 @@ from scanner.probe.refusal_evidence import (
     repeat_offer,
 )
 from scanner.probe.session import (
-    PROTOCOL_VERSION,
     Question,
     Session,
     all_before,
@@ -77,6 +78,7 @@ def _everything(session: Session) -> Plan[None]:
     first = yield wide
     if first.ending in GIVE_UP or (first.ending == "silence" and not (yield from _wakes_up(session))):
         return
+    session.evidence.versions.provisional = True
     outcome, last = yield from _tls13(session, wide, first)
     yield from settle_versions(session)
     if session.control is not None and outcome is Outcome.REFUSED:
@@ -84,6 +86,9 @@ def _everything(session: Session) -> Plan[None]:
     elif session.control is not None and outcome is Outcome.UNDECIDED:
         yield from _settle_tls13(session, wide, last)
     yield from _ssl2(session)
+    yield from offer_again(session)
+    for tally in (session.evidence.versions, *session.evidence.suites.values()):
+        tally.provisional = False
     session.evidence.versions.complete = session.control is not None
 
 
@@ -213,7 +218,14 @@ def _open(session: Session, version: int) -> Plan[tuple[Offer, Reply, Outcome]]:
     if selects(reply, SSL3, version):
         return offer, reply, Outcome.ACCEPTED
     if session.refuses_version(reply):
-        return offer, reply, Outcome.REFUSED
+        if session.known is not None:
+            return offer, reply, Outcome.REFUSED
+        # No hello of this kind was accepted yet, so that one alert may come from another replica.
+        first, (reply, _) = reply, (yield from repeat_offer(offer, session.refusals, reply))
+        if selects(reply, SSL3, version):
+            return offer, reply, Outcome.ACCEPTED
+        if reply.ending_kind == first.ending_kind:
+            return offer, reply, Outcome.REFUSED
     if _needs_lean(session, offer, reply):
         small, answer = yield from leaner(session, offer, reply)
         if selects(answer, SSL3, version):

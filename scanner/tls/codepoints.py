@@ -591,14 +591,20 @@ ALERTS: Final[dict[int, str]] = {
 
 # ExtensionType values: those that a scanner sends or reads. Others travel as numbers.
 SERVER_NAME: Final = 0
+STATUS_REQUEST: Final = 5
 SUPPORTED_GROUPS: Final = 10
 EC_POINT_FORMATS: Final = 11
 SIGNATURE_ALGORITHMS: Final = 13
 ALPN: Final = 16
+STATUS_REQUEST_V2: Final = 17
+SIGNED_CERTIFICATE_TIMESTAMP: Final = 18
 PADDING: Final = 21
+ENCRYPT_THEN_MAC: Final = 22
 EXTENDED_MASTER_SECRET: Final = 23
+RECORD_SIZE_LIMIT: Final = 28
 SESSION_TICKET: Final = 35
 SUPPORTED_VERSIONS: Final = 43
 PSK_KEY_EXCHANGE_MODES: Final = 45
+SIGNATURE_ALGORITHMS_CERT: Final = 50
 KEY_SHARE: Final = 51
 RENEGOTIATION_INFO: Final = 0xFF01

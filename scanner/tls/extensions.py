@@ -13,6 +13,8 @@ from scanner.tls import codepoints as c
 from scanner.tls.wire import Malformed, Reader, u16, u16s, vec8, vec16
 
 _HEAD = Struct(">HH")
+ALPN_LENGTH = 255
+"""Limit of a protocol name of ALPN in bytes (RFC 7301 section 3.1)."""
 
 
 class Extension(NamedTuple):
@@ -82,13 +84,53 @@ def push_supported_groups(groups: tuple[int, ...]) -> Extension:
 
 
 def push_ec_point_formats(formats: bytes = b"\x00") -> Extension:
-    """ec_point_formats (RFC 8422 section 5.1.2); uncompressed alone by default."""
+    """ec_point_formats (RFC 8422 section 5.1.2); uncompressed alone by default. 1 and 2 are the compressed ones of RFC
+    4492."""
     return Extension(c.EC_POINT_FORMATS, vec8(formats))
 
 
 def push_signature_algorithms(schemes: tuple[int, ...]) -> Extension:
     """signature_algorithms (RFC 8446 section 4.2.3)."""
     return Extension(c.SIGNATURE_ALGORITHMS, vec16(u16s(schemes)))
+
+
+def push_status_request() -> Extension:
+    """status_request (RFC 6066 section 8) for OCSP, without responders and extensions."""
+    return Extension(c.STATUS_REQUEST, b"\x01" + vec16(b"") + vec16(b""))
+
+
+def push_status_request_v2() -> Extension:
+    """status_request_v2 (RFC 6961) for OCSP of the leaf and of the chain, as Java sends it."""
+    return Extension(c.STATUS_REQUEST_V2, vec16(b"".join(kind + vec16(vec16(b"") * 2) for kind in (b"\x02", b"\x01"))))
+
+
+def push_signed_certificate_timestamp() -> Extension:
+    """signed_certificate_timestamp (RFC 6962 section 3.3.1), empty."""
+    return Extension(c.SIGNED_CERTIFICATE_TIMESTAMP, b"")
+
+
+def push_alpn(protocols: tuple[str, ...]) -> Extension:
+    """application_layer_protocol_negotiation (RFC 7301 section 3.1). Raises ``ValueError`` for a name that is not
+    ASCII or not of 1 to 255 bytes."""
+    names = [name.encode("ascii") for name in protocols]
+    if not names or not all(0 < len(name) <= ALPN_LENGTH for name in names):
+        raise ValueError(f"protocols of 1 to {ALPN_LENGTH} bytes are needed")
+    return Extension(c.ALPN, vec16(b"".join(map(vec8, names))))
+
+
+def push_encrypt_then_mac() -> Extension:
+    """encrypt_then_mac (RFC 7366), empty on both sides."""
+    return Extension(c.ENCRYPT_THEN_MAC, b"")
+
+
+def push_record_size_limit(size: int = 1 << 14) -> Extension:
+    """record_size_limit (RFC 8449) up to TLS 1.2; 2^14 is the protocol's own limit."""
+    return Extension(c.RECORD_SIZE_LIMIT, u16(size))
+
+
+def push_signature_algorithms_cert(schemes: tuple[int, ...]) -> Extension:
+    """signature_algorithms_cert (RFC 8446 section 4.2.3)."""
+    return Extension(c.SIGNATURE_ALGORITHMS_CERT, vec16(u16s(schemes)))
 
 
 def push_padding(size: int) -> Extension:

@@ -250,11 +250,8 @@ class CertificateRequest(Struct, frozen=True, kw_only=True):
 
 SERVER_HELLO_DONE: Final = 14
 _HELLO_REQUEST, _CERTIFICATE_STATUS = 0, 22
-_FATAL: Final = 2
+_WARNING: Final = 1
 _CLOSE_NOTIFY = 0
-
-_ALWAYS_FATAL = frozenset({10, 20, 21, 22, 30, 40, 47, 48, 49, 50, 51, 60, 70, 71, 80, 86, 109, 110, 116, 120})
-"""Alerts that end a connection whatever level they claim (RFC 5246 section 7.2.2, RFC 8446 section 6.2)."""
 
 
 def looks_like_tls(start: bytes) -> bool:
@@ -340,7 +337,8 @@ class ServerFlight(Struct, eq=False):
         while len(pending) >= 2 and not self.finished:
             level, description = pending[:2]
             self.alert = Alert(level, description)
-            self.finished = level == _FATAL or description == _CLOSE_NOTIFY or description in _ALWAYS_FATAL
+            # After a warning a server may go on with its ServerHello, whatever the warning says (RFC 5246, 7.2.2).
+            self.finished = level != _WARNING or description == _CLOSE_NOTIFY
             pending = pending[2:]
         self._alert_bytes = pending
 

@@ -197,6 +197,12 @@ def authentication(code: int) -> str:
     return _exchange(code)[1]
 
 
+def since_tls12(code: int) -> bool:
+    """True if TLS 1.1 and below cannot select the suite: an AEAD, or one that names its hash (RFC 5246, section 5)."""
+    name = suite_name(code)
+    return name.endswith(("_SHA256", "_SHA384", "_SM3", "_CCM", "_CCM_8")) or "_GCM_" in name
+
+
 def needs_credentials(code: int) -> bool:
     """True if the suite needs something that the scanner does not send: a pre-shared key, a password or a Kerberos
     ticket."""

@@ -8,7 +8,7 @@ the plans are held against something other than themselves.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from functools import cache
@@ -25,9 +25,20 @@ from scanner.probe.offers import Offer, Reply
 from scanner.probe.session import Question
 from scanner.tls import codepoints
 from scanner.tls.client_hello import ClientHello
-from scanner.tls.codepoints import KEY_SHARE, SIGNATURE_ALGORITHMS, SSL2, SSL3, TLS10, TLS11, TLS12, TLS13, VERSIONS
+from scanner.tls.codepoints import (
+    EC_POINT_FORMATS,
+    KEY_SHARE,
+    SIGNATURE_ALGORITHMS,
+    SSL2,
+    SSL3,
+    TLS10,
+    TLS11,
+    TLS12,
+    TLS13,
+    VERSIONS,
+)
 from scanner.tls.extensions import find
-from scanner.tls.names import authentication, key_exchange
+from scanner.tls.names import authentication, key_exchange, needs_credentials, since_tls12, suite_name
 from tests.tls.hello_codecs import pull_key_share, pull_signature_algorithms
 
 Order = Literal["server", "client"]
@@ -95,6 +106,20 @@ def shared_groups(offer: Offer, name: str | None) -> tuple[int, ...]:
     return () if data is None else tuple(group for group, _ in pull_key_share(data))
 
 
+COMPRESSED, NAMED_FIELDS = -1, -2
+"""Parts of extensions: compressed points, and groups of RFC 7919."""
+
+
+@cache
+def sent(offer: Offer, name: str | None) -> frozenset[int]:
+    """The extensions that really travel, and the parts of them that matter."""
+    hello = ClientHello.decode(client_hello(offer, name, bytes(32))[_RECORD_HEADER:])
+    found = {extension.type for extension in hello.extensions or ()}
+    found |= {COMPRESSED} if b"\x01" in (find(hello.extensions, EC_POINT_FORMATS) or b"")[1:] else set()
+    found |= {NAMED_FIELDS} if FINITE_FIELDS.intersection(offer.groups) else set()
+    return frozenset(found)
+
+
 def certificate(suite: int) -> str:
     """The kind of certificate that a server looks for: static ECDH keys are those of ECDSA certificates."""
     return "ECDSA" if key_exchange(suite) == "ECDH" else authentication(suite)
@@ -158,6 +183,10 @@ class ModelServer:
     """A hello with one of its own PSK suites ends in alert 80, whatever else it offers (Erlang)."""
     chokes: frozenset[int] = frozenset()
     """A hello with one of these groups ends in alert 80 (GnuTLS)."""
+    wants: tuple[int, str] | None = None
+    """Up to TLS 1.2 it takes suites of this kind (``KINDS``) without credentials only with this extension ..."""
+    minds: tuple[int, str] | None = None
+    """... or only without this one."""
     finite_fields: bool = False
     """DHE up to TLS 1.2 only with a group of RFC 7919 that is its own and on offer (GnuTLS without parameters)."""
     hybrids_close: bool = False
@@ -250,12 +279,19 @@ class ModelServer:
             return False
         if version == TLS13:
             return True
+        could_be = version == TLS12 or (version > SSL3 and not since_tls12(suite))
+        if could_be and not needs_credentials(suite) and not self._minds_nothing(suite, sent(offer, self.name)):
+            return False
         curve = self.curves.get(authentication(suite))
         if offer.version != SSL3 and curve is not None and curve not in self._read_groups(version, offer):
             return False
         if self.finite_fields and is_dhe(suite) and not FINITE_FIELDS.intersection(self.groups, offer.groups):
             return False
         return not needs_group(suite) or self._group(version, offer) is not None
+
+    def _minds_nothing(self, suite: int, extensions: frozenset[int]) -> bool:
+        wanted, minded = (quirk if quirk and KINDS[quirk[1]](suite) else None for quirk in (self.wants, self.minds))
+        return (wanted is None or wanted[0] in extensions) and (minded is None or minded[0] not in extensions)
 
     def _signs(self, suite: int, version: int, offer: Offer) -> bool:
         """True if a signature scheme fits. TLS 1.3 has no RSA signature other than PSS."""
@@ -387,16 +423,34 @@ def is_dhe(suite: int) -> bool:
     return key_exchange(suite) in ("DHE", "DH_anon", "DHE_PSK")
 
 
+KINDS: Mapping[str, Callable[[int], bool]] = {
+    "CBC": lambda suite: "_CBC_" in suite_name(suite),
+    "AEAD": lambda suite: any(name in suite_name(suite) for name in ("_GCM_", "_CCM", "_CHACHA20_")),
+    "stream": lambda suite: "_RC4_" in suite_name(suite),
+    "DHE": is_dhe,
+    "ECDHE": lambda suite: key_exchange(suite) == "ECDHE",
+    "RSA": lambda suite: key_exchange(suite) == "RSA",
+}
+
+
 @dataclass(kw_only=True)
 class Balancer:
-    """One address, several listeners behind it, in turn or by chance: each connection reaches another."""
+    """One address, several listeners behind it, by chance or in turn: each connection reaches another."""
 
     servers: tuple[ModelServer, ...]
-    random: Random
+    random: Random | None
+    """None: in turn."""
+    connections: int = 0
 
     def answer(self, offer: Offer) -> Reply:
         """One connection to one of them."""
-        return self.random.choice(self.servers).answer(offer)
+        self.connections += 1
+        turn = self.servers[self.connections % len(self.servers)]
+        return (self.random.choice(self.servers) if self.random else turn).answer(offer)
+
+    def versions(self) -> set[int]:
+        """Versions in which a handshake with any of them can succeed."""
+        return set().union(*(server.versions() for server in self.servers))
 
 
 @dataclass(kw_only=True)
@@ -419,6 +473,13 @@ class Listener(Protocol):
         """One connection."""
 
 
+class Server(Listener, Protocol):
+    """A listener of which it is known what it speaks."""
+
+    def versions(self) -> set[int]:
+        """Versions in which a handshake of ours can succeed."""
+
+
 def interview(server: Listener, question: Question, limit: int | None = None) -> Interview:
     """Put ``question`` to ``server``, as ``observe`` does with a real one; at most ``limit`` offers, as a deadline."""
     evidence = Evidence()
@@ -432,7 +493,7 @@ def interview(server: Listener, question: Question, limit: int | None = None) ->
     return Interview(evidence=evidence, asked=asked)
 
 
-def handshake(server: ModelServer, evidence: Evidence) -> bool:
+def handshake(server: Server, evidence: Evidence) -> bool:
     """The full handshake after the offers, as ``observe`` has it. Returns whether it was completed."""
     version = max(server.versions())
     reply = server.answer(Offer("full handshake", version, candidates.suites(version), candidates.groups(version)))
@@ -443,7 +504,7 @@ def handshake(server: ModelServer, evidence: Evidence) -> bool:
     return reply.accepted
 
 
-def passes(server: ModelServer, question: Question) -> bool:
+def passes(server: Server, question: Question) -> bool:
     """True if the result is a pass: nothing forbidden is accepted, and all of it is refused."""
     evidence = interview(server, question).evidence
     if not evidence.versions.accepted or not handshake(server, evidence):

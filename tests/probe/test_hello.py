@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scanner.probe import candidates
 from scanner.probe.exchange import ALL_SCHEMES, BAD_LENGTHS, LEAN_SCHEMES, client_hello
 from scanner.probe.offers import Offer
+from scanner.probe.session import in_other_shape
 from scanner.tls import codepoints as c
 from scanner.tls import extensions as ext
 from scanner.tls.client_hello import ClientHello, Ssl2ClientHello
@@ -34,6 +35,12 @@ NAME = "listener.example"
 EVERY_HELLO = [
     *(c.SERVER_NAME, c.EXTENDED_MASTER_SECRET, c.RENEGOTIATION_INFO, c.SUPPORTED_GROUPS),
     *(c.EC_POINT_FORMATS, c.SESSION_TICKET, c.SIGNATURE_ALGORITHMS),
+]
+USUAL_HELLO = [*EVERY_HELLO, c.ENCRYPT_THEN_MAC]
+OTHER_HELLO = [
+    *(each for each in EVERY_HELLO if each != c.RENEGOTIATION_INFO),
+    *(c.ALPN, c.STATUS_REQUEST, c.STATUS_REQUEST_V2, c.SIGNED_CERTIFICATE_TIMESTAMP, c.RECORD_SIZE_LIMIT),
+    c.SIGNATURE_ALGORITHMS_CERT,
 ]
 TLS13_HELLO = [*EVERY_HELLO, c.SUPPORTED_VERSIONS, c.KEY_SHARE, c.PSK_KEY_EXCHANGE_MODES]
 
@@ -76,7 +83,37 @@ def test_up_to_tls12(version: int) -> None:
     assert hello.session_id == b""
     assert hello.compression == b"\x00"
     assert hello.suites == candidates.suites(version)
-    assert types(hello) == [*EVERY_HELLO, c.PADDING]
+    assert types(hello) == [*USUAL_HELLO, c.PADDING]
+
+
+@pytest.mark.parametrize("version", [TLS10, TLS11, TLS12])
+def test_the_other_shape(version: int) -> None:
+    """What it has not may be the reason for a refusal, and so may what the usual one has not."""
+    hello = decoded(in_other_shape(wide(version), ("h2", "http/1.1")))
+    assert types(hello) == [*OTHER_HELLO, c.PADDING]
+    assert hello.suites == (*candidates.suites(version), c.EMPTY_RENEGOTIATION_INFO_SCSV)
+    assert pull_ec_point_formats(pulled(hello, c.EC_POINT_FORMATS)) == b"\x00"
+    groups = pull_supported_groups(pulled(hello, c.SUPPORTED_GROUPS))
+    assert groups == tuple(code for code in candidates.groups(version) if code < 0x0100)
+    assert pulled(hello, c.ALPN) == bytes.fromhex("000c 026832 08687474702f312e31")
+    assert pulled(hello, c.STATUS_REQUEST) == bytes.fromhex("01 0000 0000")
+    assert pulled(hello, c.STATUS_REQUEST_V2) == bytes.fromhex("000e 02 0004 00000000 01 0004 00000000")
+    assert pulled(hello, c.SIGNED_CERTIFICATE_TIMESTAMP) == b""
+    assert pulled(hello, c.RECORD_SIZE_LIMIT) == bytes.fromhex("4000")
+    assert pull_signature_algorithms(pulled(hello, c.SIGNATURE_ALGORITHMS_CERT)) == LEAN_SCHEMES
+    assert set(types(decoded(in_other_shape(lean(version), ())))) < {*OTHER_HELLO, c.PADDING}
+
+
+def test_of_tls13_the_other_shape_differs_only_in_alpn() -> None:
+    other = in_other_shape(wide(TLS13), ("h2",))
+    assert types(decoded(replace(other, alpn=()))) == types(decoded(wide(TLS13)))
+    assert pulled(decoded(other), c.ALPN) == bytes.fromhex("0003 026832")
+
+
+@pytest.mark.parametrize("names", [(), ("",), ("x" * 256,), ("ü",)])
+def test_a_protocol_that_cannot_be_sent_is_the_callers_mistake(names: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match=r"ascii|1 to 255"):
+        ext.push_alpn(names)
 
 
 def test_tls13() -> None:
@@ -126,7 +163,8 @@ def test_the_values_of_extensions(version: int) -> None:
     assert ext.pull_server_name(pulled(hello, c.SERVER_NAME)) == NAME
     assert pull_supported_groups(pulled(hello, c.SUPPORTED_GROUPS)) == candidates.groups(version)
     assert pull_signature_algorithms(pulled(hello, c.SIGNATURE_ALGORITHMS)) == ALL_SCHEMES
-    assert pull_ec_point_formats(pulled(hello, c.EC_POINT_FORMATS)) == b"\x00"
+    formats = pull_ec_point_formats(pulled(hello, c.EC_POINT_FORMATS))
+    assert formats == (b"\x00" if version == TLS13 else b"\x00\x01\x02")
     assert pull_renegotiation_info(pulled(hello, c.RENEGOTIATION_INFO)) == b""
     assert pulled(hello, c.EXTENDED_MASTER_SECRET) == pulled(hello, c.SESSION_TICKET) == b""
 
@@ -205,7 +243,7 @@ def test_a_lean_hello_is_short(version: int) -> None:
     if version > SSL3:
         hello = ClientHello.decode(sent)
         assert pull_signature_algorithms(pulled(hello, c.SIGNATURE_ALGORITHMS)) == LEAN_SCHEMES
-        assert types(hello) == types(decoded(wide(version)))
+        assert types(hello) == [each for each in types(decoded(wide(version))) if each != c.SESSION_TICKET]
 
 
 def test_sslv3_has_no_extensions_and_says_that_renegotiation_is_secure_by_a_suite() -> None:

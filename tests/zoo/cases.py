@@ -199,6 +199,10 @@ _GNUTLS: dict[str, Settings] = {
     "modern": Settings(versions=(TLS13,), suites="NORMAL:-CIPHER-ALL:+AES-128-GCM:+AES-256-GCM:+CHACHA20-POLY1305"),
     "normal": Settings(suites="NORMAL", preference="client", groups=("P-256", "X25519", "P-521", "ffdhe2048")),
     "cbc-only": Settings(versions=(TLS12,), suites="NORMAL:-CIPHER-ALL:+AES-128-CBC:+3DES-CBC"),
+    # CBC, and so TLS 1.0 and 1.1, only for clients with encrypt_then_mac.
+    "force-etm": Settings(versions=_EVERYTHING, suites="NORMAL:%FORCE_ETM"),
+    # DHE only for clients that name no group of RFC 7919.
+    "own-field": Settings(versions=_EVERYTHING, suites="NORMAL:-KX-ALL:+DHE-RSA:+ECDHE-RSA", own_field=True),
     "mtls12-required": Settings(versions=(TLS12,), suites="NORMAL", client_certificate="required"),
     "mtls13-requested": Settings(versions=(TLS13,), suites="NORMAL", client_certificate="requested"),
     "mtls13-required": Settings(versions=(TLS13,), suites="NORMAL", client_certificate="required"),

@@ -34,6 +34,10 @@ class Chain:
     """Behaviour for some server names; without any, for all."""
 
     names: tuple[str, ...] = ()
+    protocols: tuple[str, ...] = ()
+    """Of these protocols of ALPN a client must offer one; none: of any client."""
+    suites: tuple[str, ...] = ()
+    """OpenSSL's names, up to TLS 1.2; none: Envoy's own."""
     credential: Credential | None = None
     """None: passed through to ``to``."""
     to: str = ""
@@ -80,8 +84,8 @@ def _listener(place: str, chains: Iterable[Chain]) -> dict[str, Any]:
 
 def _chain(chain: Chain) -> dict[str, Any]:
     made: dict[str, Any] = {"filters": [_passing(chain.to) if chain.to else _answering(chain)]}
-    if chain.names:
-        made["filter_chain_match"] = {"server_names": list(chain.names)}
+    match = {"server_names": list(chain.names), "application_protocols": list(chain.protocols)}
+    made["filter_chain_match"] = {field: value for field, value in match.items() if value}
     if chain.credential is not None:
         made["transport_socket"] = {"name": "tls", "typed_config": _tls(chain, chain.credential)}
     return made
@@ -89,7 +93,8 @@ def _chain(chain: Chain) -> dict[str, Any]:
 
 def _tls(chain: Chain, credential: Credential) -> dict[str, Any]:
     common: dict[str, Any] = {
-        "tls_params": {"tls_minimum_protocol_version": chain.least, "tls_maximum_protocol_version": chain.most},
+        "tls_params": {"tls_minimum_protocol_version": chain.least, "tls_maximum_protocol_version": chain.most}
+        | ({"cipher_suites": list(chain.suites)} if chain.suites else {}),
         "tls_certificates": [
             {
                 "certificate_chain": {"inline_string": credential.pem.decode()},

@@ -39,20 +39,21 @@ def priority(settings: Settings) -> str:
 def truth(settings: Settings) -> Truth:
     """From the listing: a suite belongs to its lowest version and those above it up to TLS 1.2, or to TLS 1.3.
 
-    DHE needs one of the groups of RFC 7919 in the priority string: gnutls-serv has no other parameters by default.
+    DHE needs a group of RFC 7919 in the priority string, or parameters in a file.
     """
     text = listed(priority(settings))
     rows = [
         (match[1], int(match[2] + match[3], 16), match[4]) for match in map(_LINE.match, text.splitlines()) if match
     ]
     known = frozenset(GROUPS[_GROUP[word]] for word in re.findall(r"GROUP-[A-Z0-9-]+", text) if word in _GROUP)
+    field = bool(known & FINITE) or settings.own_field
     suites: dict[int, frozenset[int]] = {}
     groups: dict[int, frozenset[int]] = {}
     for version in settings.versions:
         usable = [
             (name, code)
             for name, code, lowest in rows
-            if _fits(version, lowest, name, settings.key) and ("_DHE_" not in name or known & FINITE)
+            if _fits(version, lowest, name, settings.key) and ("_DHE_" not in name or field)
         ]
         if usable:
             suites[version] = frozenset(code for _, code in usable)
@@ -74,9 +75,20 @@ def _fits(version: int, lowest: str, name: str, key: str) -> bool:
     return version == TLS13 or ("_ECDSA_" in name) == (key != "rsa")
 
 
+@cache
+def _field() -> bytes:
+    """The group of 2,048 bits of RFC 3526, section 3."""
+    argv = [program("openssl") or "openssl", "genpkey", "-genparam", "-algorithm", "DH", "-pkeyopt", "group:modp_2048"]
+    return subprocess.run(argv, capture_output=True, check=True).stdout
+
+
 def launch(settings: Settings, pki: Pki, address: str, port: int, directory: Path) -> Launch:
     """``gnutls-serv`` has no option for the address."""
     argv = [program("gnutls-serv") or "gnutls-serv", "--http", "--port", str(port), "--priority", priority(settings)]
     argv += ["--x509certfile", str(pki.certificate(settings.key)), "--x509keyfile", str(pki.key(settings.key))]
     argv += ["--x509cafile", str(pki.authority), _VERIFY[settings.client_certificate]]
+    if settings.own_field:
+        parameters = directory / "dh.pem"
+        parameters.write_bytes(_field())
+        argv += ["--dhparams", str(parameters)]
     return Launch(argv=argv)

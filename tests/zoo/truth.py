@@ -63,6 +63,8 @@ class Settings:
     """Behaviour for all other names, if ``server_name`` has separate settings."""
     handshake: bool = True
     """True if a client like OpenSSL can complete a handshake; else the facts that need one are unknown."""
+    own_field: bool = False
+    """DH parameters that are no group of RFC 7919."""
     srp: bool = False
     """Give the server accounts for SRP (RFC 5054): its suites refuse clients without a user name."""
 

@@ -18,7 +18,8 @@ from scanner.probe.dial import Where
 from scanner.probe.exchange import Peer, exchange
 from scanner.probe.offers import Offer, Reply
 from scanner.report.escape import plain
-from scanner.tls.codepoints import SSL2, TLS12, TLS13
+from scanner.tls.codepoints import SSL2, SSL3, TLS12, TLS13
+from scanner.tls.extensions import ALPN_LENGTH
 from scanner.tls.names import (
     alert_name,
     group_code,
@@ -42,10 +43,17 @@ _HINTS = {"--version": VERSIONS}
     "--suites", metavar="A,B", help="Cipher suites to offer, in this order: IANA or OpenSSL names, or 0x1301."
 )
 @click.option("--groups", metavar="A,B", help="Groups to offer, in this order.")
+@click.option("--alpn", metavar="A,B", help="Protocols of ALPN to offer, in this order, such as h2,http/1.1.")
 @click.option("--sni", metavar="NAME", help="Server name to send; '' for none.")
 @click.option("--timeout", type=SECONDS, default=5.0, show_default=True, metavar="S", help="Time limit of the command.")
 def ask(
-    target: str, version: str | None, suites: str | None, groups: str | None, sni: str | None, timeout: float
+    target: str,
+    version: str | None,
+    suites: str | None,
+    groups: str | None,
+    alpn: str | None,
+    sni: str | None,
+    timeout: float,
 ) -> int:
     """Send one ClientHello to TARGET and print the answer.
 
@@ -56,7 +64,7 @@ def ask(
     """
     asked = parse_target(target, "argument 1")
     name = asked.server_name if sni is None else parse_server_name(sni, "--sni") if sni else None
-    offer = offer_of(version, suites, groups)
+    offer = offer_of(version, suites, groups, alpn)
     try:
         address = trio.run(_first_address, asked)
     except dial.NotResolved as missing:
@@ -73,18 +81,24 @@ def ask(
     return exit_code_of(reply)
 
 
-def offer_of(version: str | None, suites: str | None, groups: str | None) -> Offer:
-    """Return the offer for the options. Raises ``UsageError`` for an unknown name."""
+def offer_of(version: str | None, suites: str | None, groups: str | None, alpn: str | None = None) -> Offer:
+    """Return the offer for the options. Raises ``UsageError`` for an unknown name, or one that cannot be sent."""
     chosen = _codes("--suites", suites, suite_code)
     offered = _code("--version", version, version_code) if version else _version_for(chosen)
     listed = _codes("--groups", groups, group_code)
     if offered == SSL2 and (chosen or listed):
         raise UsageError("SSLv2 has its own cipher suites and no groups", hint="remove --suites and --groups")
+    protocols = tuple(name.strip() for name in alpn.split(",")) if alpn is not None else ()
+    if protocols and offered <= SSL3:
+        raise UsageError(f"{version_name(offered)} has no ALPN", hint="remove --alpn")
+    if not all(0 < len(name) <= ALPN_LENGTH and name.isascii() for name in protocols):
+        raise UsageError(f"--alpn: names of 1 to {ALPN_LENGTH} ASCII characters are needed", hint="use h2,http/1.1")
     return Offer(
         f"{version_name(offered)} asked for",
         offered,
         chosen or candidates.suites(offered),
         listed or candidates.groups(offered),
+        alpn=protocols,
     )
 
 
