@@ -70,9 +70,9 @@ def _any(snapshot: Snapshot, names: tuple[Name, ...]) -> DeclaredCertificates:
 
 
 def reads_secrets(snapshot: Snapshot) -> bool:
-    """True if the user asked to read Secrets (``--secrets``)."""
+    """True if the user asked to read Secrets (``--secrets``): all of them, or only those that objects name."""
     gap = snapshot.unreadable.get(SECRET)
-    return SECRET in snapshot.objects and (gap is None or gap.gap != "not-asked")
+    return SECRET in snapshot.objects and (gap is None or gap.gap != "not-asked" or bool(gap.option))
 
 
 def _exactly(snapshot: Snapshot, named: DeclaredSecrets) -> DeclaredCertificates:

@@ -17,7 +17,7 @@ from scanner.kube.kinds import POD
 from scanner.kube.kubelet import KubeletConfiguration
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.pod import Pod
-from scanner.kube.tls_profile import Profile
+from scanner.kube.tls_profile import VERSIONS, Profile
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Lever
 from scanner.tls.codepoints import TLS12
@@ -107,14 +107,9 @@ def _flags(words: Iterable[str]) -> dict[str, str]:
 
 def profile_of_process(settings: ProcessSettings, source: str, git_version: str) -> Known[Profile]:
     """The profile of a Kubernetes program with these settings; ``git_version`` (``v1.34.2``) selects Go's defaults."""
-    minimum = TLS12
-    if settings.minimum:
-        try:
-            minimum = version_code(settings.minimum[:40])
-        except KeyError:
-            return Unknown(
-                f"{source} has the invalid minimum version {shown(settings.minimum)}; no server starts with it"
-            )
+    if settings.minimum and settings.minimum not in VERSIONS:
+        return Unknown(f"{source} has the invalid minimum version {shown(settings.minimum)}; no server starts with it")
+    minimum = version_code(settings.minimum or VERSIONS[-2])
     codes = [code for name in settings.suites if (code := suite_named(name)) is not None]
     suites = [code for code in codes if code in GO_SUITES and not is_tls13(code)]
     notes = tuple(

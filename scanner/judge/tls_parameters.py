@@ -256,12 +256,13 @@ def check_pq_readiness(rule: Rule, case: Case) -> Iterator[Finding]:
         return
     accepted, unknown = _accepted_of(case.observation, _post_quantum_groups())
     if accepted:
-        yield remark(rule, "it accepts a post-quantum group", observed=map(names.group_label, accepted))
+        message = "it accepts a post-quantum group"
+        yield remark(rule, message, verdict="not_applicable", observed=map(names.group_label, accepted))
     elif unknown:
         message = f"whether a post-quantum group is accepted could not be determined: {unknown}"
         yield inconclusive(rule, message, [unknown])
     else:
-        yield remark(rule, "no post-quantum group is accepted")
+        yield remark(rule, "no post-quantum group is accepted", verdict="not_applicable")
 
 
 def _required_ml_kem(rule: Rule, case: Case, severity: Severity) -> Finding:

@@ -23,7 +23,7 @@ from scanner.kube.kinds import Kind
 from scanner.kube.maybe import Known, Unknown
 from scanner.kube.objects import Fields, Reference, Steps
 from scanner.kube.view import Part, Text, Texts, Value, View
-from scanner.tls.codepoints import SUITES, TLS12, TLS13
+from scanner.tls.codepoints import SUITES, TLS13
 from scanner.tls.names import (
     GO_SUITES,
     HTTP2_SUITES,
@@ -748,14 +748,17 @@ def _spelt(names: tuple[str, ...]) -> frozenset[int]:
 def custom_profile(
     custom: CustomProfile, reader: Reader, name: str, source: str, *, groups_known: bool
 ) -> Known[Profile]:
-    """The profile of ``custom``, from its valid values; unknown if only OpenSSL can resolve a name.
+    """The profile of ``custom``, from its valid values; unknown if only OpenSSL can resolve a name, or if the minimum
+    version is none that the API has.
 
     ``groups_known``: True if the release has the field ``groups``.
     """
     notes: list[str] = []
     if custom.raw_minimum is None:
         notes.append("minTLSVersion is not set, which means VersionTLS12")
-    minimum = version_code(custom.minimum) if custom.minimum in VERSIONS else TLS12
+    elif custom.raw_minimum != "" and custom.minimum not in VERSIONS:
+        return Unknown(f"minTLSVersion is {shown(custom.raw_minimum)}, which is none of {', '.join(VERSIONS)}")
+    minimum = version_code(custom.minimum or VERSIONS[-2])
     suites = _suites(custom, minimum, reader, notes)
     groups = _groups(custom, notes, known=groups_known)
     found = Profile(name=name, min_version=minimum, suites=suites, groups=groups, source=source, notes=tuple(notes))
@@ -812,7 +815,10 @@ def _groups(custom: CustomProfile, notes: list[str], *, known: bool) -> tuple[in
     if not known:
         notes.append("groups has no effect: the release does not have the field")
         return None
-    return tuple(group_code(name) for name in custom.groups[:_MOST] if name in GROUPS)
+    if odd := next((name for name in custom.groups if name not in GROUPS), None):
+        notes.append(f"groups lists {shown(odd)}, which is unknown: the groups are not judged")
+        return None
+    return tuple(group_code(name) for name in custom.groups[:_MOST])
 
 
 class CustomUse(Struct, frozen=True, kw_only=True):

@@ -113,8 +113,8 @@ def in_other_order(codes: Sequence[int]) -> list[int]:
 @lru_cache(maxsize=1024)
 def _in_other_order(codes: tuple[int, ...]) -> tuple[int, ...]:
     current = [code for code in codes if not is_obsolete(code)]
-    kinds = list(dict.fromkeys(map(authentication, reversed(current))))
-    return tuple(sorted(current, key=lambda code: kinds.index(authentication(code))))
+    kinds = list(dict.fromkeys(map(authentication, current)))  # by their first suites, which may decide
+    return tuple(sorted(current, key=lambda code: -kinds.index(authentication(code))))
 
 
 def by_certificate(codes: Iterable[int]) -> list[list[int]]:

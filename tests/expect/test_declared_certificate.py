@@ -191,6 +191,16 @@ def test_secrets_that_were_not_read_are_named(gap: Literal["forbidden", "not-ask
         assert stored.unread
 
 
+def test_secrets_that_were_read_by_name_without_a_list_were_asked_for() -> None:
+    """``adhere rbac --with secrets`` grants get and no list."""
+    gap = Unreadable(kind=SECRET, gap="not-asked", reason="the list of Secrets was refused", option="secrets-list")
+    snapshot = snapshot_of([service(), secret("shop", "web-tls")])
+    snapshot = replace(snapshot, unreadable={SECRET: gap})
+    stored = resolved(snapshot).of(endpoint(WEB, {})).certificate.declared
+    assert stored is not None
+    assert (stored.wanted, places(stored)) == (True, ["Secret/shop/web-tls data[tls.crt]"])
+
+
 @pytest.mark.parametrize("content", [b"", b"no certificate", b"-----BEGIN CERTIFICATE-----\nAA\n"])
 def test_a_secret_without_a_certificate_is_as_good_as_unread(content: bytes) -> None:
     stored = known(WEB, service(), secret("shop", "web-tls", content))

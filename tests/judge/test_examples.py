@@ -14,11 +14,10 @@ from scanner.config.scan_policy import parse
 from scanner.files import yaml_values
 from scanner.judge import RULES, judge
 from scanner.judge.sslyze_result import DEEP_RULES
-from scanner.judge.tls_parameters import PQ_READINESS
 from scanner.kube.maybe import Unknown
 from scanner.lint.fields import FIELD_RULES
 from scanner.model.rule import Case, Rule
-from tests.judge.cases import ISSUER, finding
+from tests.judge.cases import ISSUER
 from tests.judge.examples import TO_DO, WORDS, case_of, certificate, place
 from tests.lint.examples import examples, linted
 
@@ -67,13 +66,6 @@ def test_the_listeners_are_in_order_but_for_that(rule: Rule) -> None:
         for text in examples(rule, which):
             every = [(each.id, verdicts(each, text)) for each in (rule, *RULES)]
             assert {each for each, found in every if "fail" in found} == failed, f"{place(text)}: {TO_DO}"
-
-
-def test_the_examples_on_readiness_tell_ready_from_not() -> None:
-    (ready, *others) = [finding("tls-pq-readiness", case_of(text)) for text in examples(PQ_READINESS, "passes")]
-    assert (ready.verdict, ready.message) == ("pass", "it accepts a group with ML-KEM")
-    assert others
-    assert {each.message for each in others} == {"no post-quantum group is accepted"}
 
 
 @EACH
