@@ -29,7 +29,7 @@ from scanner.expect.facts import Facts
 from scanner.expect.http_redirect import plain_port
 from scanner.expect.implementations import custom_uses
 from scanner.expect.partial_expectation import Partial
-from scanner.expect.rejected_listener import outdated_status, rejection_of
+from scanner.expect.rejected_listener import outdated_status, refusal_of, rejection_of
 from scanner.expect.unmatched_sni import Through, neighbours, other_names
 from scanner.kube import kinds
 from scanner.kube.api_server import LEGACY, STRICT, Adherence
@@ -193,6 +193,7 @@ class Expectations:
             client_trust=server_trust(self._facts, partial),
             client_unasked=unasked(self._facts, partial),
             rejection=nothing,
+            refusal=refusal_of(self._facts, endpoint),
             stale_status=older,
             passed_on=partial.passed_on,
             upstreams=tuple(upstreams(self._facts, endpoint)),

@@ -162,7 +162,7 @@ def _of_gateway(facts: Facts, endpoint: Endpoint) -> PlainPort | None:
     name = endpoint.server_name or ""
     for gateway in gateways(facts.snapshot, endpoint):
         for each in all_listeners(facts, gateway):
-            if (each.holder.kind != GATEWAY and not _taken(each.holder)) or rejected(each):
+            if (each.holder.kind != GATEWAY and not _taken(each.holder)) or rejected(facts, each):
                 continue
             if each.protocol == "HTTP" and each.port and (not each.hostname or within(name, each.hostname)):
                 because = f"{each.holder.reference} listener {each.name}: HTTP on port {each.port}"

@@ -105,9 +105,13 @@ def _flags(words: Iterable[str]) -> dict[str, str]:
     return found
 
 
+_OF_ETCD = ("TLS1.2", "TLS1.3")
+"""etcd's names of its minimum versions (etcd-io/etcd ``client/pkg/tlsutil/versions.go``)."""
+
+
 def profile_of_process(settings: ProcessSettings, source: str, git_version: str) -> Known[Profile]:
     """The profile of a Kubernetes program with these settings; ``git_version`` (``v1.34.2``) selects Go's defaults."""
-    if settings.minimum and settings.minimum not in VERSIONS:
+    if settings.minimum and settings.minimum not in (*VERSIONS, *_OF_ETCD):
         return Unknown(f"{source} has the invalid minimum version {shown(settings.minimum)}; no server starts with it")
     minimum = version_code(settings.minimum or VERSIONS[-2])
     codes = [code for name in settings.suites if (code := suite_named(name)) is not None]

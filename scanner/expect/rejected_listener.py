@@ -12,13 +12,14 @@ from scanner.expect.contour import proxy_of
 from scanner.expect.declared_certificate import Reference, references
 from scanner.expect.facts import Facts, gateway_listeners, gateways
 from scanner.files.source_positions import shown
-from scanner.kube.gateway import HOLDER_NAMES, Listener, rejection
+from scanner.kube.gateway import HOLDER_NAMES, Listener, ListenerSet, admitted, gateway_of, rejection
 from scanner.kube.hostnames import within
 from scanner.kube.kinds import HTTP_PROXY, INGRESS, TLS_ROUTE
 from scanner.kube.meta import Condition, conditions, of_type
 from scanner.kube.objects import KubeObject
 from scanner.model.endpoint import Endpoint
 
+_REFUSED: Final = frozenset({"invalid", "orphaned"})
 _SOME_LISTENERS: Final = "ListenersNotValid"
 """Contour's reason for a Gateway that is not programmed while its other listeners are."""
 
@@ -94,6 +95,14 @@ def rejection_of(facts: Facts, endpoint: Endpoint) -> str:
     return reasons[0] if reasons and all(reasons) and not _answered(facts, endpoint) else ""
 
 
+def refusal_of(facts: Facts, endpoint: Endpoint) -> str:
+    """The reason why nothing need be served for ``endpoint``, although something may be: Contour serves an invalid
+    HTTPProxy in part."""
+    proxy = proxy_of(facts, endpoint)
+    status = proxy.current_status if proxy is not None else ""
+    return f"Contour's status of {proxy.reference} is {shown(status)}" if proxy and status.lower() in _REFUSED else ""
+
+
 def _reasons(facts: Facts, endpoint: Endpoint) -> Iterator[str]:
     """For each object of the endpoint the reason why it serves nothing; empty if it serves something."""
     every = gateway_listeners(facts.snapshot, endpoint)
@@ -103,7 +112,7 @@ def _reasons(facts: Facts, endpoint: Endpoint) -> Iterator[str]:
     for each in references(facts, endpoint) if current else ():
         found.setdefault(each.who, []).append(each)
     for who in dict.fromkeys((*listeners, *found)):
-        of_status = rejected(listeners[who]) if who in listeners else ""
+        of_status = rejected(facts, listeners[who]) if who in listeners else ""
         yield of_status or _missing_grant(found.get(who, []))
 
 
@@ -113,8 +122,12 @@ def _missing_grant(every: list[Reference]) -> str:
     return ""
 
 
-def rejected(listener: Listener) -> str:
-    """The current condition by which the controller rejects a listener, as text; empty if there is none."""
+def rejected(facts: Facts, listener: Listener) -> str:
+    """The current condition by which the controller rejects a listener, or the Gateway that does not admit its
+    ListenerSet, as text; empty if there is none."""
+    holder, gateway = listener.holder, gateway_of(facts.snapshot, listener.holder)
+    if isinstance(holder, ListenerSet) and gateway and admitted(facts.snapshot, gateway, holder) is False:
+        return f"{gateway.reference} does not admit {holder.reference}"
     found = rejection(listener) or _unresolved(listener)
     if found is None:
         return ""
@@ -148,7 +161,7 @@ def answered(facts: Facts, name: str, place: Endpoint, but: str = "") -> bool:
 def hostnames(facts: Facts, endpoint: Endpoint) -> Iterator[str]:
     """The server names that the listener of ``endpoint`` answers; an empty string means all."""
     for listener in gateway_listeners(facts.snapshot, endpoint):
-        if not rejected(listener):
+        if not rejected(facts, listener):
             yield listener.hostname
     proxy = proxy_of(facts, endpoint)
     if proxy is not None:

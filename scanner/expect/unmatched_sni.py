@@ -177,7 +177,7 @@ def _rejected_by_gateways(facts: Facts, endpoint: Endpoint) -> Iterator[tuple[st
     for gateway in gateways(facts.snapshot, endpoint):
         for listener in all_listeners(facts, gateway):
             name = server_name(listener.hostname)
-            if listener.port in ports and name and (why := rejected(listener)):
+            if listener.port in ports and name and (why := rejected(facts, listener)):
                 yield name, why
 
 

@@ -81,8 +81,8 @@ def check_reach(rule: Rule, case: Case) -> Iterator[Finding]:
         yield _finding(rule, case, "pass", "ok", "it speaks TLS")
     elif reach in (Reach.PLAINTEXT, Reach.STARTTLS_NEEDED):
         yield _plaintext(rule, case)
-    elif reach in _SHOWS_NOTHING and case.expectation.rejection:
-        message = f"not served, as expected: {case.expectation.rejection}"
+    elif reach in _SHOWS_NOTHING and (why := case.expectation.rejection or case.expectation.refusal):
+        message = f"not served, as expected: {why}"
         yield _finding(rule, case, "not_applicable", "informational", message)
     elif reach is Reach.CLOSED and _may_be_closed(case.endpoint):
         yield _finding(

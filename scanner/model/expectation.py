@@ -247,6 +247,8 @@ class Expectation(Struct, frozen=True, kw_only=True):
     """The object and field by which no client is asked for a certificate, where one says how clients are dealt with."""
     rejection: str = ""
     """The reason why this name must not be served, although an object names it; empty: it must be."""
+    refusal: str = ""
+    """The reason why nothing need be served for this name, although something may be; empty: it must be served."""
     stale_status: str = ""
     """The reason why the proxy may not have the objects' configuration yet; empty: none."""
     passed_on: PassedOn | None = None

@@ -50,12 +50,17 @@ def test_validation_of_clients_is_expected(frontend: str, expected: str | None) 
 
 
 @pytest.mark.parametrize("condition", ['{type: Accepted, status: "False"}', '{type: Conflicted, status: "True"}'])
-def test_listeners_that_the_controller_refuses_are_left_out(condition: str) -> None:
+def test_listeners_that_the_controller_refuses_are_probed_by_their_names(condition: str) -> None:
     other = "{name: b, port: 443, protocol: HTTPS, hostname: other.ex.com}"
     text = gateway(HTTPS, other, status=f"listeners: [{{name: a, conditions: [{condition}]}}]")
-    discovery = found(SERVICE + text)
-    assert only(discovery).server_name == "other.ex.com"
-    assert left_out(discovery)["Gateway listeners that are not accepted"] == 1
+    names = {each.server_name: each.certainty for each in found(SERVICE + text).endpoints}
+    assert names == {"other.ex.com": "declared", "shop.ex.com": "hinted"}
+    bare = gateway(
+        HTTPS.replace(", hostname: shop.ex.com", ""),
+        other,
+        status=f"listeners: [{{name: a, conditions: [{condition}]}}]",
+    )
+    assert left_out(found(SERVICE + bare))["Gateway listeners that are not accepted"] == 1
 
 
 def test_a_port_of_which_every_listener_is_refused_is_looked_at_all_the_same() -> None:
@@ -205,7 +210,7 @@ def test_listener_sets_add_names_to_their_gateway(kind: str) -> None:
 """
     one = only(found(SERVICE + gateway(rest=takes) + text))
     assert (one.server_name, str(one.subject)) == ("shop.ex.com", f"{kind}/team/more")
-    assert left_out(found(text)) == {"ListenerSets without a Gateway that admits them": 1}
+    assert left_out(found(text)) == {"ListenerSets without a Gateway": 1}
 
 
 @pytest.mark.parametrize(
@@ -229,8 +234,9 @@ def test_a_listener_set_counts_if_its_gateway_takes_it(rest: str, status: str, i
 {{kind: ListenerSet, metadata: {{name: more, namespace: team, generation: 2}},
   spec: {{parentRef: {{name: edge, namespace: infra}}, listeners: [{HTTPS}]}}, status: {{conditions: [{status}]}}}}
 """
-    discovery = found(SERVICE + gateway(rest=rest) + text)
-    assert [each.server_name for each in discovery.endpoints if each.subject] == (["shop.ex.com"] if is_taken else [])
+    one = only(found(SERVICE + gateway(rest=rest) + text))
+    # The listener of a set that is not taken is probed, too: serving it is a finding.
+    assert (one.server_name, one.certainty) == ("shop.ex.com", "declared" if is_taken else "hinted")
 
 
 @pytest.mark.parametrize(

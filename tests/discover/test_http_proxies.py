@@ -54,10 +54,9 @@ def test_without_client_validation_no_client_certificate_is_expected() -> None:
 
 
 @pytest.mark.parametrize("status", ["currentStatus: invalid", "currentStatus: orphaned"])
-def test_what_contour_does_not_serve_is_counted(status: str) -> None:
-    discovery = found(ENVOY + proxy("secretName: a", status=status))
-    assert ID not in by_id(discovery)
-    assert left_out(discovery) == {"HTTPProxies that Contour does not serve": 1}
+def test_what_contour_refuses_is_probed(status: str) -> None:
+    """It serves an invalid proxy in part."""
+    assert by_id(found(ENVOY + proxy("secretName: a", status=status)))[ID].certainty == "declared"
 
 
 def test_a_backend_with_protocol_tls_is_declared() -> None:

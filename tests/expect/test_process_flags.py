@@ -76,7 +76,7 @@ def test_versions(text: str, version: int) -> None:
 
 
 def test_what_starts_no_server_is_unknown() -> None:
-    for minimum in ("SSL", "TLS1.2", "TLSv1.3", "VersionTLS14", "versiontls12", "1.3"):
+    for minimum in ("SSL", "TLS1.1", "TLSv1.3", "VersionTLS14", "versiontls12", "1.3"):
         assert isinstance(profile_of_process(ProcessSettings(minimum=minimum), "Pod/x", ""), Unknown)
     assert isinstance(profile_of_process(ProcessSettings(suites=("TLS_NO_SUCH",)), "Pod/x", ""), Unknown)
 

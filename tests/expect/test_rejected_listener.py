@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.expect.declared_objects import gateway, listener, proxy, secret
+from tests.expect.declared_objects import GATEWAY_API, gateway, listener, made, proxy, secret
 from tests.expect.rejected_listeners import LISTENER, SAYS, at, owed
 from tests.expect.stories import endpoint
 
@@ -138,3 +138,36 @@ def test_an_odd_status_says_nothing(odd: object) -> None:
     found = {**reported(), "status": {"listeners": odd, "conditions": odd}}
     said = owed(at(LISTENER), found)
     assert (said.rejection, said.stale_status) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("allowed", "conditions", "why"),
+    [
+        ({}, [], "Gateway/edge/gw does not admit ListenerSet/shop/more"),
+        ({"allowedListeners": {"namespaces": {"from": "All"}}}, [], ""),
+        (
+            {"allowedListeners": {"namespaces": {"from": "All"}}},
+            [{"type": "Accepted", "status": "False", "reason": "NotAllowed"}],
+            "Gateway/edge/gw does not admit ListenerSet/shop/more",
+        ),
+    ],
+)
+def test_a_listener_set_that_its_gateway_does_not_admit_serves_nothing(
+    allowed: dict[str, Any], conditions: list[dict[str, str]], why: str
+) -> None:
+    parent = gateway()
+    parent["spec"].update(allowed)
+    spec = {"parentRef": {"name": "gw", "namespace": "edge"}, "listeners": [listener("https", WEB)]}
+    more = made("ListenerSet", "shop", "more", GATEWAY_API, spec=spec, status={"conditions": conditions})
+    assert owed(at("ListenerSet/shop/more listener https"), parent, more, secret("shop", "web")).rejection == why
+
+
+@pytest.mark.parametrize(
+    ("said", "refusal"),
+    [("valid", ""), ("", ""), ("invalid", "Contour's status of HTTPProxy/shop/web is 'invalid'")],
+)
+def test_an_invalid_proxy_may_be_served(said: str, refusal: str) -> None:
+    """Contour serves it in part, so that neither is a fault."""
+    found = {**proxy(secretName="web"), "status": {"currentStatus": said}}
+    expected = owed(at(SAYS), found, secret("shop", "web"))
+    assert (expected.rejection, expected.refusal) == ("", refusal)

@@ -123,6 +123,7 @@ def test_a_withheld_name_whose_certificate_was_not_seen_is_open() -> None:
 def test_nothing_under_a_withheld_name_is_as_it_must_be(reach: Reach, verdict: str) -> None:
     seen = {"reach": reach, "chain": Unknown("nothing was seen")}
     assert judge(case(expectation={"rejection": WHY}, observation=seen)).verdict == verdict
+    assert judge(case(expectation={"refusal": WHY}, observation=seen)).verdict == verdict
     assert judge(case(observation=seen)).verdict in ("inconclusive", "fail")
 
 

@@ -58,29 +58,33 @@ def _find(view: Index) -> Iterator[Found]:
             yield from _of(view, gateway, gateway, routes)
     for listener_set in (ListenerSet.of(each) for kind in SETS for each in view.snapshot.every(kind)):
         parent = gateway_of(view.snapshot, listener_set)
-        if parent is None or admitted(view.snapshot, parent, listener_set) is False:
-            yield Omission("ListenerSets without a Gateway that admits them")
+        if parent is None:
+            yield Omission("ListenerSets without a Gateway")
         else:
-            yield from _of(view, listener_set, parent, routes)
+            refused = admitted(view.snapshot, parent, listener_set) is False
+            yield from _of(view, listener_set, parent, routes, refused=refused)
 
 
-def _of(view: Index, holder: ListenerHolder, gateway: Gateway, routes: Routes) -> Iterator[Found]:
-    """Claims of the Gateway's own listeners, or of those of a ListenerSet (``holder``)."""
+def _of(
+    view: Index, holder: ListenerHolder, gateway: Gateway, routes: Routes, *, refused: bool = False
+) -> Iterator[Found]:
+    """Claims of the Gateway's own listeners, or of those of a ListenerSet (``holder``). ``refused``: the Gateway does
+    not admit it."""
     what = "listeners of one Gateway or ListenerSet"
     view.cuts.first(list(holder.listener_items), MAX_LISTENERS, what, holder)
     listeners = holder.listeners
-    accepted = [each for each in listeners if not rejection(each)]
-    served = {port(each.port) for each in accepted}
+    accepted = [each for each in listeners if not refused and not rejection(each)]
     beside = (
         accepted if holder is gateway else [*accepted, *(each for each in gateway.listeners if not rejection(each))]
     )
+    served = {port(each.port) for each in beside}
     for listener in listeners:
         number, passes = port(listener.port), listener.mode == "Passthrough"
         if not listener.mode:
             yield Omission("Gateway listeners without TLS")
         elif number is None or not any(each is listener for each in accepted):
-            # Another listener on the port is probed with this name, too.
-            if number is None or number in served:
+            # Without a name another listener of the port answers, or may.
+            if number is None or (number in served and not server_name(listener.hostname)):
                 yield Omission("Gateway listeners that are not accepted")
             else:
                 yield from _at(view, gateway, number, _alone(listener))

@@ -18,15 +18,11 @@ MAX_SERVICES = 200
 """Limit of Services per HTTPProxy."""
 _DEFAULT_ENVOY = ("projectcontour", "envoy")
 """Namespace and name of Envoy's Service, unless a ContourConfiguration has another."""
-_NOT_SERVED = ("invalid", "orphaned")
 
 
 def _find(view: Index) -> Iterator[Found]:
     envoys = list(_envoys(view))
     for proxy in map(HTTPProxy.of, view.snapshot.every(HTTP_PROXY)):
-        if proxy.current_status.lower() in _NOT_SERVED:
-            yield Omission("HTTPProxies that Contour does not serve")
-            continue
         behind = list(_backends(view, proxy))
         yield from behind
         if proxy.has_tls and valid_names(proxy.name, proxy.namespace or ""):
