@@ -12,7 +12,7 @@ from scanner.kube.maybe import Unknown
 from scanner.kube.tls_profile import Profile
 from scanner.model.expectation import Expectation
 from scanner.model.finding import SEVERITIES, Finding, Severity
-from scanner.model.observation import Answers, Observation
+from scanner.model.observation import ENOUGH, Answers, Observation
 from scanner.model.rule import Case, Rule
 from scanner.model.weak_suites import weakness
 from scanner.tls import codepoints, names
@@ -92,13 +92,14 @@ def check_suites(rule: Rule, case: Case) -> Iterator[Finding]:
     for version in _accepted_versions(observation):
         for code in forbidden(_suite_answers(observation, version), allowed, ()).accepted:
             seen.setdefault(code, []).append(version)
+    more = ("perhaps more",) if any(each.unasked == ENOUGH for each in observation.suites.values()) else ()
     text = f"it accepts cipher suites outside {profile.name}"
     if seen and all(max(versions) < profile.min_version for versions in seen.values()):
         text += ", but only in versions that are not allowed (see tls-version)"
     yield conclude(
         rule,
         case,
-        Tally(seen=_items(seen, names.suite_label), unknown=_unknown_suites(observation, profile, allowed)),
+        Tally(seen=(*_items(seen, names.suite_label), *more), unknown=_unknown_suites(observation, profile, allowed)),
         Words(
             passed="no suite outside the profile is accepted",
             failed=text,

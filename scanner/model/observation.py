@@ -48,6 +48,10 @@ class Reach(StrEnum):
 JUDGEABLE = frozenset({Reach.TLS, Reach.CLIENT_CERTIFICATE_REQUIRED})
 
 
+ENOUGH = "a verdict names 16 accepted forbidden suites of a version, and asks for no more"
+"""``Answers.unasked`` after that limit."""
+
+
 class Answers(Struct, frozen=True, kw_only=True):
     """Three-valued knowledge about a set of code points: accepted, refused, and the rest, unasked."""
 

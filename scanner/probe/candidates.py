@@ -92,7 +92,7 @@ def is_obsolete(code: int) -> bool:
 
 
 def by_likelihood(codes: Iterable[int], last: str = "RSA") -> list[int]:
-    """Sort suites as they are offered: certificates of the type ``last`` after other types, and obsolete ones at the
+    """Sort suites as they are offered: by the type of certificate, ``last`` after the others, and obsolete ones at the
     end."""
     return list(_by_likelihood(frozenset(codes), last))
 
@@ -101,7 +101,10 @@ def by_likelihood(codes: Iterable[int], last: str = "RSA") -> list[int]:
 def _by_likelihood(codes: frozenset[int], last: str) -> tuple[int, ...]:
     """Cached, because most listeners of a scan accept the same suites; so are the other orders."""
     rank = {code: place for place, code in enumerate(LIKELY, start=1)}
-    key = {code: (is_obsolete(code), authentication(code) == last, rank.get(code, 0), code) for code in codes}
+    key = {
+        code: (is_obsolete(code), authentication(code) == last, authentication(code), rank.get(code, 0), code)
+        for code in codes
+    }
     return tuple(sorted(codes, key=key.__getitem__))
 
 
@@ -113,7 +116,7 @@ def in_other_order(codes: Sequence[int]) -> list[int]:
 @lru_cache(maxsize=1024)
 def _in_other_order(codes: tuple[int, ...]) -> tuple[int, ...]:
     current = [code for code in codes if not is_obsolete(code)]
-    kinds = list(dict.fromkeys(map(authentication, current)))  # by their first suites, which may decide
+    kinds = list(dict.fromkeys(map(authentication, current)))
     return tuple(sorted(current, key=lambda code: -kinds.index(authentication(code))))
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from scanner.model.observation import ENOUGH
 from scanner.probe import candidates
 from scanner.probe.offers import Offer, Plan, Reply
 from scanner.probe.refusal_evidence import PROTOCOL_VERSION, Outcome, ask_control, ask_with_control
@@ -45,7 +46,7 @@ def offer_again(session: Session) -> Plan[None]:
             codes = _left(session, version)
         else:
             codes = [] if _obsolete(version) <= refused else candidates.suites(version)
-        if codes and not _is_silent(session, version):
+        if codes and not _is_silent(session, version) and not _is_enough(session, version):
             found = yield from _offer(session, version, codes)
             refused = frozenset() if found else refused.union(codes)
     session.evidence.reshaped = False
@@ -60,6 +61,15 @@ def _left(session: Session, version: int) -> Sequence[int]:
 def _obsolete(version: int) -> frozenset[int]:
     """The suites that TLS 1.1 and below can select."""
     return frozenset(code for code in candidates.suites(version) if not since_tls12(code))
+
+
+def _is_enough(session: Session, version: int) -> bool:
+    """True if a verdict has enough forbidden suites of the version."""
+    tally = session.evidence.suites.get(version)
+    if tally is None or session.most is None or len(set(tally.accepted) - session.stop) < session.most:
+        return False
+    tally.unasked = ENOUGH
+    return True
 
 
 def _is_silent(session: Session, version: int) -> bool:
@@ -79,7 +89,7 @@ def _offer(session: Session, version: int, codes: Sequence[int]) -> Plan[bool]:
     sizes = [size, LEAN_PART if session.lean else PART]
     shapes = [(each, alpn) for alpn in dict.fromkeys((session.alpn, ())) for each in dict.fromkeys(sizes)]
     found, left = False, list(codes)
-    while left and shapes:
+    while left and shapes and not _is_enough(session, version):
         size, session.alpn = shapes[0]
         offer = replace(first_offer(session, version), suites=tuple(left[:size]))
         reply, outcome = yield from _answer(session, in_other_shape(offer, session.alpn))

@@ -36,6 +36,9 @@ PART = 32
 LEAN_PART = 16
 """The same limit for a hello of under 256 bytes."""
 
+MOST_FORBIDDEN = 16
+"""Accepted forbidden suites of a version that a verdict names: each costs a connection, and the first one decides."""
+
 _SAFE = 5 + BAD_LENGTHS.stop + 1
 """A record of this length or more (with its header) was not lengthened to avoid ``BAD_LENGTHS``, so that a server name
 lengthens it like any other."""
@@ -120,6 +123,11 @@ class Session(Struct):
     def stop(self) -> frozenset[int]:
         """Suites that need no further answer once one of them is selected."""
         return self.question.allowed if self.question.mode == "verdict" else frozenset()
+
+    @property
+    def most(self) -> int | None:
+        """Number of accepted forbidden suites of a version after which the others are not asked for."""
+        return MOST_FORBIDDEN if self.question.mode == "verdict" else None
 
     def needs_suites(self, version: int) -> bool:
         """True if the suites of ``version`` matter; of a forbidden version only its support does."""

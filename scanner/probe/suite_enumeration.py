@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from msgspec import Struct, field
 
+from scanner.model.observation import ENOUGH
 from scanner.probe.candidates import by_certificate
 from scanner.probe.offers import Offer, Plan, Reply
 from scanner.probe.refusal_evidence import Outcome, RefusalEvidence, ask_control, ask_with_control
@@ -79,6 +80,8 @@ class Removal(Struct):
     """The pair also shows whose order decides: it ends with all accepted codes, the last found first."""
     both_ways: bool = False
     """It was sent so: if nothing was passed over then, the client's order decides."""
+    most: int | None = None
+    """Accepted codes outside of ``stop`` after which nothing more is offered."""
     kind: Callable[[int], object] | None = None
     """If one of ``stop`` was selected, only those of its kind need no answer: others may have another certificate."""
 
@@ -92,7 +95,14 @@ class Removal(Struct):
             self.tally.accepted.append(chosen)
         settled = self._settled_by(chosen)
         self.rest = [code for code in self.rest if code not in settled]
+        if self.is_enough:
+            self.tally.unasked, self.rest = ENOUGH, []
         return True
+
+    @property
+    def is_enough(self) -> bool:
+        """True if ``most`` codes were accepted."""
+        return self.most is not None and len(set(self.tally.accepted) - self.stop) >= self.most
 
     def _settled_by(self, chosen: int) -> Collection[int]:
         """The codes that need not be offered again after ``chosen`` was selected."""
@@ -225,6 +235,8 @@ def halve(removal: Removal, make: Make, pick: Pick, refusals: RefusalEvidence, k
         offered = (*(code for code in part if code != known), known)
         mixed = make(offered, len(offered))
         reply = yield from ask_control(mixed, refusals)
+        if removal.is_enough:
+            return
         if not reply.accepted:
             left = without_dead_end(removal, reply, offered, pick)
             parts.extend(_split(removal, part, reply) if left is None else [left])

@@ -41,7 +41,7 @@ def enumerate_version(session: Session, version: int, offer: Offer, reply: Reply
         return
     if _few_groups(offer):
         tally.open = _may_need_another_group
-    removal = Removal(list(offer.suites), tally, session.stop, kind=authentication)
+    removal = Removal(list(offer.suites), tally, session.stop, kind=authentication, most=session.most)
     if not removal.take(offer.suites, reply.suite):
         return
     tally.provisional = True
@@ -60,7 +60,8 @@ def enumerate_version(session: Session, version: int, offer: Offer, reply: Reply
         yield from enumerate_codes(removal, make, pick, session.refusals, offer, room=len(offer.suites))
         yield from _verdict_groups(session, version, offer, reply)
     session.depth = max(session.depth, removal.read)
-    yield from _second_look(session, version, offer, removal)
+    if not removal.is_enough:
+        yield from _second_look(session, version, offer, removal)
     tally.provisional = version < TLS13
     if session.question.mode == "verdict":
         tally.unasked = tally.unasked or VERDICT_ONLY

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from scanner.model.observation import Observation, Reach
+from scanner.model.observation import ENOUGH, Observation, Reach
 from scanner.probe import candidates
 from scanner.probe import interview as plans
 from scanner.probe.evidence import Evidence
@@ -1223,3 +1223,19 @@ def test_behind_a_balancer_only_what_was_seen_is_true() -> None:
         assert not set(both[0]) & set(both[1])
         wrong += bool(false_refusals(lax, seen))
     assert wrong, "if this ever holds, the rule can go"
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("question", [VERDICT, VERDICT_OLD, VERDICT_MODERN])
+@pytest.mark.parametrize("quirk", [{}, {"wants": (ALPN, "CBC")}], ids=["", "behind ALPN"])
+def test_a_listener_that_accepts_everything_costs_a_verdict_at_most_a_hundred_connections(
+    order: Order, question: Question, quirk: dict[str, object]
+) -> None:
+    everything = {version: tuple(code for code in candidates.suites(version)) for version in (TLS13, *LEGACY)}
+    server = replace(ModelServer(suites=everything, groups=GROUPS, order=order), **quirk)  # type: ignore[arg-type]
+    asked = interview(server, question)
+    assert asked.connections <= 100
+    for version, answers in conclude(asked).suites.items():
+        enough = version >= question.min_version
+        assert len(set(answers.accepted) - question.allowed) <= 16
+        assert (answers.unasked == ENOUGH) is enough

@@ -9,7 +9,7 @@ from tests.zoo.cases import CASES, PROGRAMS, running
 from tests.zoo.counting import counted
 from tests.zoo.observing import PROFILES, ask, endpoint, judged
 
-BUDGET: dict[Mode, int] = {"verdict": 8, "inventory": 20}
+BUDGET: dict[Mode, int] = {"verdict": 9, "inventory": 20}
 """Connections; groups included in the inventory."""
 
 pytestmark = pytest.mark.zoo
