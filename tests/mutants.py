@@ -161,7 +161,7 @@ def _changes(parent: ast.AST, names: tuple[str, ...] = (), returns: ast.expr | N
         if field in _TYPES or (field == "keywords" and isinstance(parent, ast.ClassDef)):
             continue
         for number, node in enumerate(value if isinstance(value, list) else [value]):
-            if not isinstance(node, ast.AST) or _stays(node, at_top=not names):
+            if not isinstance(node, ast.AST) or _stays(node, at_top=not names) or (field == "upper" and _is_long(node)):
                 continue
             if not (field == "slice" and isinstance(node, ast.Tuple)):  # a key, whose elements belong together
                 for kind, new, at in (*_of_statement(node, returns), *_of_operation(node), *_of_parts(node)):
@@ -194,7 +194,14 @@ def _is_number(value: ast.expr | None) -> bool:
     """A limit is a choice: a test that has its value again proves nothing."""
     if isinstance(value, ast.BinOp):
         return _is_number(value.left) and _is_number(value.right)
+    if isinstance(value, ast.Call) and ast.unparse(value.func) == "timedelta":
+        return all(_is_number(each.value) for each in value.keywords)
     return isinstance(value, ast.Constant) and type(value.value) is int
+
+
+def _is_long(node: ast.AST) -> bool:
+    """The end of a slice that is a limit, as ``text[:200]``."""
+    return isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value > 9
 
 
 def _is_text(node: ast.AST) -> bool:
@@ -241,6 +248,8 @@ def _of_operation(node: ast.AST) -> Iterator[_Found]:
         case ast.BoolOp(op=operator, values=values):
             yield "and/or", _with(node, op=ast.And() if isinstance(operator, ast.Or) else ast.Or()), node
             for number, value in enumerate(values):
+                if getattr(values[0], "attr", "") == "namespace" and ast.unparse(value) == "''":
+                    continue  # for the type alone: an object of a kind with namespaces has one
                 rest = _replaced(values, number)
                 yield "operand", _with(node, values=rest) if len(rest) > 1 else rest[0], value
         case ast.UnaryOp(op=ast.Not(), operand=operand):

@@ -30,13 +30,12 @@ from scanner.kube.objects import KubeObject
 from scanner.kube.openshift import ClusterOperator
 from scanner.kube.service import service_of
 from scanner.kube.snapshot import Snapshot
-from scanner.model.components import Governor
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Because, Binding, Lever, Standing
 from scanner.model.scan_policy import Override
 from scanner.values import replace
 
-_ALWAYS: Mapping[Governor, str] = {
+_ALWAYS: Mapping[str, str] = {
     "apiserver": "follows the cluster's profile whatever tlsAdherence says",
     "kubelet": "follows KubeletConfig, else the cluster's profile, whatever tlsAdherence says",
     "ingress": "follows its IngressController, else the cluster's profile, whatever tlsAdherence says",
@@ -115,7 +114,7 @@ def _lever_of_platform(partial: Partial, authority: Authority) -> Lever | None:
 
 def _implementation(partial: Partial, authority: Authority) -> str:
     """The implementation whose limits apply; ``other`` for an unknown program."""
-    if partial.entry is None or partial.entry.governor in ("own", "gateway", "ingress", "backend"):
+    if partial.entry is None or partial.entry.governor in ("own", "ingress", "backend"):
         return "other"
     if partial.entry.component == "etcd":
         return "etcd"
@@ -170,11 +169,11 @@ def _of_microshift(partial: Partial) -> Partial:
 
 
 def _by_adherence(partial: Partial, adherence: Adherence) -> Partial:
-    governor = partial.entry.governor if partial.entry else None
+    governor = partial.entry.governor if partial.entry else ""
     partial = replace(partial, adherence=adherence.means).remark(*adherence.remarks)
     partial = partial.step(adherence.source, adherence.field, adherence.said, overridden=adherence.beat)
     binding: Binding
-    if governor is not None and governor in _ALWAYS and partial.standing == "platform":
+    if governor in _ALWAYS and partial.standing == "platform":
         binding, text = "must-follow", _ALWAYS[governor]
     elif adherence.strict:
         binding, text = "must-follow", "under strict adherence every component follows the cluster's profile"

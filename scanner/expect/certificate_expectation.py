@@ -158,10 +158,9 @@ def _by_administrator(facts: Facts, partial: Partial) -> bool:
 
 
 def _default_certificate(facts: Facts, partial: Partial) -> bool:
-    """True if the operator's default certificate is served: no object sets another for the router or the Route."""
+    """True if the operator's default certificate is served for a Route: no object sets another for it or a router."""
     routers = map(IngressController.of, facts.snapshot.every(INGRESS_CONTROLLER))
-    subject = partial.endpoint.subject
-    if subject is None or subject.kind != "Route" or any(each.default_certificate is not None for each in routers):
+    if any(each.default_certificate is not None for each in routers):
         return False
     route = route_of(facts, partial)
     return route is None or not (route.tls.certificate or route.tls.external)

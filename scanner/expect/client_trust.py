@@ -118,8 +118,7 @@ def first_bundle(snapshot: Snapshot, places: Iterable[tuple[str, str, str]]) -> 
     """PEM of the first ConfigMap (namespace, name, key) that has the key, and its place; empty if none has."""
     for namespace, name, key in places:
         config_map = snapshot.get(CONFIG_MAP, name, namespace)
-        bundle = "" if config_map is None else ConfigMap.of(config_map).data.get(key, "")
-        if config_map is not None and bundle:
+        if config_map is not None and (bundle := ConfigMap.of(config_map).data.get(key)):
             return bundle, f"{config_map.reference} data[{key}]"
     return "", ""
 

@@ -229,7 +229,7 @@ def everywhere(facts: Facts, namespace: str | None) -> Everywhere:
     if arguments:
         return Everywhere()
     if len(near) == 1:
-        return _of_object(near[0])
+        return _of_object(*near)
     gap = facts.snapshot.gap(CONTOUR_CONFIGURATION)
     if near or gap:
         which = f"it is unknown which of {len(near)} ContourConfigurations applies"
@@ -251,7 +251,7 @@ def _by_name(facts: Facts, near: list[ContourConfiguration], named: set[str], na
     # Contour reads its own namespace; an object elsewhere may claim to be for these Envoys.
     found = [each for each in near if each.name in named and each.namespace == namespace]
     if len(found) == 1 and len(named) == 1:
-        return _of_object(found[0])
+        return _of_object(*found)
     where = f"ContourConfiguration/{namespace}/{' or '.join(sorted(named))}"
     why = facts.snapshot.gap(CONTOUR_CONFIGURATION) or "it does not exist, or there are several"
     return Everywhere(unknown=f"the settings of {where}, which Contour reads, are unknown: {why}")

@@ -153,21 +153,20 @@ def _of_services(facts: Facts, partial: Partial) -> Iterator[Name]:
 
 
 def _well_known(facts: Facts, partial: Partial) -> Iterator[Name]:
-    """The Secrets of the well-known certificates that a component serves on that port; none if one of them, such as
-    the kubelet's, is in no Secret."""
+    """The Secrets of the well-known certificates that a component serves on that port; none for the kubelet's, which
+    is in no Secret."""
     entry, port = partial.entry, partial.endpoint.port
     if entry is None or partial.implementation == "haproxy":
         return
-    serving = [
-        each
+    patterns = dict.fromkeys(
+        pattern
         for each in load_names().all
         if any(component == entry.component and port in ports for component, ports in each.recognition.listeners)
-    ]
-    if serving and all(each.recognition.secrets for each in serving):
-        patterns = tuple(dict.fromkeys(pattern for each in serving for pattern in each.recognition.secrets))
-        yield from _matching(facts.snapshot, patterns)
-        if entry.component == _API_SERVER:
-            yield from _by_administrator(facts.snapshot)
+        for pattern in each.recognition.secrets
+    )
+    yield from _matching(facts.snapshot, tuple(patterns))
+    if patterns and entry.component == _API_SERVER:
+        yield from _by_administrator(facts.snapshot)
 
 
 def _matching(snapshot: Snapshot, patterns: tuple[str, ...]) -> Iterator[Name]:

@@ -103,9 +103,7 @@ def resolve(facts: Facts, partial: Partial) -> Partial:
 def not_admitted(listed: Profile, found: Effective, kind: str) -> Unknown | None:
     """The reason why the ingress operator rejects ``listed``, if FIPS mode leaves no TLS 1.3 suite; it then keeps the
     previous profile."""
-    if not found.tls13_configurable or IMPLEMENTATIONS[kind].tls13 != "listed":
-        return None
-    if any(map(is_tls13, found.profile.suites)):
+    if IMPLEMENTATIONS[kind].tls13 != "listed" or any(map(is_tls13, found.profile.suites)):
         return None
     return Unknown(f"{listed.name} has no TLS 1.3 suite that FIPS approves, so the ingress operator rejects it")
 

@@ -106,7 +106,7 @@ def router_name(facts: Facts, partial: Partial) -> Known[str]:
     if not admitted and (gap := facts.snapshot.gap(INGRESS_CONTROLLER)):
         return Unknown(f"the IngressController of this listener is unknown: {gap}")
     if len(names) == 1:
-        return names[0]
+        return next(iter(names))
     found = f"one of {', '.join(names[:5])}" if names else "there is none"
     return Unknown(f"the IngressController of this listener is unknown: {found}")
 

@@ -240,10 +240,11 @@ def _node_pool_of(facts: Facts, node_name: str) -> Known[_Located]:
     if not name:
         return Unknown(f"the NodePool of {node.reference} is unknown: the node has no {_LABEL}")
     found = [each for each in pools if each[1].name == name]
-    if len(found) == 1:
-        return found[0]
     if not found:
         return Unknown(f"{node.reference} belongs to NodePool {name}, which was not found")
+    only, *others = found
+    if not others:
+        return only
     several = ", ".join(str(pool.reference) for _, pool in found[:5])
     return Unknown(f"{node.reference} belongs to one of several NodePools that have the same name: {several}")
 
@@ -283,4 +284,4 @@ def _config_of_pool(host: Snapshot, pool: KubeObject) -> Known[KubeletConfig | N
     if len(found) > 1:
         several = ", ".join(str(each.reference) for each in found[:5])
         return Unknown(f"{pool.reference} has several KubeletConfigs, but HyperShift allows one: {several}")
-    return found[0] if found else None
+    return next(iter(found), None)

@@ -100,7 +100,7 @@ def _flags(words: Iterable[str]) -> dict[str, str]:
             found[match[1]], waiting = match[2], ""
         elif match:
             waiting = match[1]
-        elif waiting:
+        else:  # without a flag before it, it has an empty name
             found[waiting], waiting = word, ""
     return found
 

@@ -5,14 +5,14 @@ If a status is of an older generation than the spec, the proxy may still have th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Final, Protocol
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, TypeAlias
 
 from scanner.expect.contour import proxy_of
 from scanner.expect.declared_certificate import Reference, references
 from scanner.expect.facts import Facts, gateway_listeners, gateways
 from scanner.files.source_positions import shown
-from scanner.kube.gateway import HOLDER_NAMES, Listener, ListenerSet, admitted, gateway_of, rejection
+from scanner.kube.gateway import HOLDER_NAMES, Listener, ListenerHolder, ListenerSet, admitted, gateway_of, rejection
 from scanner.kube.hostnames import within
 from scanner.kube.kinds import HTTP_PROXY, INGRESS, TLS_ROUTE
 from scanner.kube.meta import Condition, conditions, of_type
@@ -20,6 +20,8 @@ from scanner.kube.objects import KubeObject
 from scanner.model.endpoint import Endpoint
 
 _REFUSED: Final = frozenset({"invalid", "orphaned"})
+_Reader: TypeAlias = Callable[[ListenerHolder, Iterable[Condition]], str]
+
 _SOME_LISTENERS: Final = "ListenersNotValid"
 """Contour's reason for a Gateway that is not programmed while its other listeners are."""
 
@@ -53,31 +55,25 @@ def _of_status(facts: Facts, endpoint: Endpoint, read: _Reader) -> Iterator[str]
     names = {each.name for each in listeners}
     holders = (*(each.holder for each in listeners), *gateways(facts.snapshot, endpoint))
     for holder in {each.reference: each for each in holders}.values():
-        yield read(holder, holder.conditions, spoken=bool(holder.listener_statuses))
+        yield read(holder, holder.conditions)
         for status in holder.listener_statuses:
             if status.name in names:
                 yield read(holder, status.conditions)
 
 
-def _older(holder: KubeObject, every: Iterable[Condition], *, spoken: bool = False) -> str:
-    del spoken
+def _older(holder: KubeObject, every: Iterable[Condition]) -> str:
     return f"the status of {holder.reference} is of an older generation" if is_outdated(holder, every) else ""
 
 
-def _of_conditions(holder: KubeObject, every: Iterable[Condition], *, spoken: bool = False) -> str:
-    """``spoken``: True if each listener has its own status."""
+def _of_conditions(holder: ListenerHolder, every: Iterable[Condition]) -> str:
     if older := _older(holder, every):
         return older
     for each in every:
-        if each.type == "Programmed" and each.reason == _SOME_LISTENERS and spoken:
+        if each.reason == _SOME_LISTENERS and holder.listener_statuses:  # each listener has its own condition
             continue
         if each.type == "Programmed" and not each.holds:
             return f"{holder.reference} is not programmed ({shown(each.status)}, {shown(each.reason)})"
     return ""
-
-
-class _Reader(Protocol):
-    def __call__(self, holder: KubeObject, every: Iterable[Condition], *, spoken: bool = False) -> str: ...
 
 
 _CERTIFICATE: Final = frozenset({"InvalidCertificateRef", "RefNotPermitted"})

@@ -105,8 +105,8 @@ def resolve(facts: Facts, partial: Partial) -> Partial:
 def _just_changed(facts: Facts, partial: Partial) -> Partial:
     if partial.changed is None or facts.snapshot.taken_at > partial.changed + CHANGE_TAKES:
         return partial
-    minutes = CHANGE_TAKES.seconds // 60
-    text = f"changed at {partial.changed:%Y-%m-%d %H:%M} UTC: the previous profile is accepted for {minutes} minutes"
+    minutes = CHANGE_TAKES / timedelta(minutes=1)
+    text = f"changed at {partial.changed:%Y-%m-%d %H:%M} UTC: the previous profile is accepted for {minutes:g} minutes"
     source, _, field = partial.decided_by.rpartition(" ")
     return settling(
         facts, partial, source or partial.decided_by, field, text, partial.changed, CHANGE_TAKES, partial.skewed

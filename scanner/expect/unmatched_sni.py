@@ -118,7 +118,7 @@ def _merged(facts: Facts, endpoint: Endpoint) -> tuple[Gateway, ...]:
 def _of_contour(facts: Facts, endpoint: Endpoint) -> Iterator[OtherName]:
     """Names for Contour's Envoys; an Ingress of the same Envoy may test them, because it has the same filter chains."""
     here = _fronts(facts, endpoint)
-    mine = [each.subject for each in here if each.subject is not None and each.subject.kind == HTTP_PROXY.name]
+    mine = [each for each in filter(None, (one.subject for one in here)) if each.kind == HTTP_PROXY.name]
     if not mine or any(_of_gateways(facts, each) for each in here):  # a Gateway listener may be for every name
         return
     proxies = map(HTTPProxy.of, facts.snapshot.every(HTTP_PROXY))

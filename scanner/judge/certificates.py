@@ -32,11 +32,11 @@ def check_name(rule: Rule, case: Case) -> Iterator[Finding]:
     if not expected:
         yield from _of_address(rule, case)
         return
-    leaves = served.leaf(case)
-    if isinstance(leaves, Unknown):
-        tally: Tally[str] = Tally(unknown=(leaves.reason,))
+    leaf = served.leaf(case)
+    if isinstance(leaf, Unknown):
+        tally: Tally[str] = Tally(unknown=(leaf.reason,))
     else:
-        tally = _names(leaves[0], expected)
+        tally = _names(leaf, expected)
     finding = served.finding(
         rule,
         case,
@@ -51,19 +51,19 @@ def check_name(rule: Rule, case: Case) -> Iterator[Finding]:
     )
     finding = replace(finding, expected=listed(map(served.short, expected)))
     finding = promised(finding) if case.endpoint.subject else finding
-    yield finding if isinstance(leaves, Unknown) else replace(finding, observed=_present(leaves[0]))
+    yield finding if isinstance(leaf, Unknown) else replace(finding, observed=_present(leaf))
 
 
 def _of_address(rule: Rule, case: Case) -> Iterator[Finding]:
     """Remark on a target that is an IP address: few certificates contain one, so a missing address is no failure."""
-    host, leaves = case.endpoint.host, served.leaf(case)
-    if not is_address(host) or isinstance(leaves, Unknown):
+    host, leaf = case.endpoint.host, served.leaf(case)
+    if not is_address(host) or isinstance(leaf, Unknown):
         return
-    if covers(leaves[0], host) is True:
-        yield remark(rule, f"the certificate is valid for the address {host}", observed=_present(leaves[0]))
+    if covers(leaf, host) is True:
+        yield remark(rule, f"the certificate is valid for the address {host}", observed=_present(leaf))
         return
     message = "names are not checked: the target is an IP address; add a name to check them (address:port#name)"
-    yield remark(rule, message, verdict="not_applicable", observed=_present(leaves[0]))
+    yield remark(rule, message, verdict="not_applicable", observed=_present(leaf))
 
 
 def check_key_size(rule: Rule, case: Case) -> Iterator[Finding]:
@@ -100,11 +100,11 @@ def check_signature(rule: Rule, case: Case) -> Iterator[Finding]:
 
 def check_ca_as_leaf(rule: Rule, case: Case) -> Iterator[Finding]:
     """The leaf is not the certificate of a certificate authority."""
-    reading = served.field("is_ca", lambda is_ca: "CA:TRUE" if is_ca else None)
+    leaf, reading = served.leaf(case), served.field("is_ca", lambda is_ca: "CA:TRUE" if is_ca else None)
     yield served.finding(
         rule,
         case,
-        served.tally(served.leaf(case), reading),
+        served.tally(leaf if isinstance(leaf, Unknown) else (leaf,), reading),
         Words(
             passed="the leaf is not a CA certificate",
             failed="the leaf is a CA certificate",

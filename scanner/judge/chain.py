@@ -35,6 +35,11 @@ MOST_WORK = 10_000
 """Limit for verifying all signatures of one chain, in units of ``_work``: 36 of RSA-4096, 19 of P-256; about 10 ms.
 Nothing else limits an RSA key's exponent: one of 3,072 bits costs as much as 400 usual ones."""
 
+_WORK_OF_DSA = 512
+"""``_work`` of a DSA key of 1,024 bits."""
+_WORK_OF_OTHERS = 500
+"""``_work`` of other keys, such as Ed25519."""
+
 _LONGEST_NAME = 4096
 """Longest name, in bytes, that a message shows."""
 
@@ -124,10 +129,10 @@ def _work(issuer: x509.Certificate) -> int:
         case rsa.RSAPublicKey() as key:
             return key.key_size**2 // 2**20 * key.public_numbers().e.bit_length()
         case dsa.DSAPublicKey() as key:
-            return key.key_size**2 // 2**20 * 512
+            return key.key_size**2 // 2**20 * _WORK_OF_DSA
         case ec.EllipticCurvePublicKey() as key:
             return 2 * key.key_size
-    return 500
+    return _WORK_OF_OTHERS
 
 
 _SERVER_USAGES = frozenset({"serverAuth", "anyExtendedKeyUsage", "1.3.6.1.5.5.7.3.1", "2.5.29.37.0"})
@@ -364,10 +369,10 @@ def _client_objection(client: Client, case: Case) -> str | Unknown | None:
     if not client.anchors:
         return Unknown(f"{client.source} contains no readable certificate")
     objected = chain_objection(case.observation.chain, client.anchors, case.now)
-    leaves = served.leaf(case)
-    if objected is not None or client.name is None or isinstance(leaves, Unknown):
+    leaf = served.leaf(case)
+    if objected is not None or client.name is None or isinstance(leaf, Unknown):
         return objected
-    covered = [covers(leaves[0], each) for each in (client.name, *client.others)]
+    covered = [covers(leaf, each) for each in (client.name, *client.others)]
     if True in covered:
         return None
     names = " or ".join(served.short(each) for each in (client.name, *client.others))

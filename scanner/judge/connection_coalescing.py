@@ -81,22 +81,22 @@ class ConnectionCoalescing:
                 place.terminated.append(shown)
 
     def findings(self) -> tuple[Finding, ...]:
-        """One finding for each certificate that allows sharing, and one for each router default certificate that should
-        not."""
+        """One finding for each certificate of a frontend that allows sharing, and one for each default certificate of
+        a router that should not."""
         return tuple(COALESCING.check(COALESCING, self._places))
 
 
 def check_coalescing(rule: ScanRule, places: Mapping[_Where, _Place]) -> Iterator[Finding]:
     """Report the names between which clients may share one HTTP/2 connection."""
     yield from _of_routers(rule, places.values())
-    noted: dict[str, tuple[_Shown, dict[str, bool]]] = {}
+    noted: dict[tuple[str, str], tuple[_Shown, dict[str, bool]]] = {}  # replicas have the same endpoint ids
     for place in places.values():
         by_parent = _by_parent(place.names)
         for first, own in _by_leaf(place.http2).values():
             covered = dict.fromkeys(_covered(first.covers, place.names, by_parent))
             others = {name: place.names[name] for name in covered if own != {name}}
             if others:
-                noted.setdefault(first.leaf, (first, {}))[1].update(others)
+                noted.setdefault((first.leaf, first.endpoint), (first, {}))[1].update(others)
     for first, others in sorted(noted.values(), key=lambda each: each[0].endpoint):
         yield _noted(rule, first, others)
 
@@ -104,7 +104,7 @@ def check_coalescing(rule: ScanRule, places: Mapping[_Where, _Place]) -> Iterato
 def _by_leaf(shared: Iterable[_Shown]) -> Mapping[str, tuple[_Shown, set[str]]]:
     """The first endpoint and all server names of each certificate, without endpoints that have no server name."""
     found: dict[str, tuple[_Shown, set[str]]] = {}
-    for each in sorted(shared, key=lambda one: (one.endpoint, one.name or "")):
+    for each in sorted(shared, key=lambda one: one.endpoint):
         if each.name is not None:
             found.setdefault(each.leaf, (each, set()))[1].add(each.name.lower())
     return found

@@ -35,11 +35,11 @@ def check_declared(rule: Rule, case: Case) -> Iterator[Finding]:
         message = "the served certificate is not compared with its Secret: no Secret was read (--secrets)"
         yield remark(rule, message, verdict="not_applicable")
         return
-    leaves = served.leaf(case)
-    if isinstance(leaves, Unknown):
-        yield _undecided(rule, _UNDECIDED, (leaves.reason,))
+    leaf = served.leaf(case)
+    if isinstance(leaf, Unknown):
+        yield _undecided(rule, _UNDECIDED, (leaf.reason,))
     else:
-        found = _compared(rule, case, declared, leaves[0])
+        found = _compared(rule, case, declared, leaf)
         yield promised(found) if declared.exact else found
 
 
@@ -145,8 +145,8 @@ def check_missing_grant(rule: Rule, case: Case) -> Iterator[Finding]:
         message = "whether a certificate without a grant is served was not checked: no Secret was read (--secrets)"
         yield remark(rule, message, verdict="not_applicable")
         return
-    leaves = served.leaf(case)
-    results = [_served_without_grant(each, leaves, case) for each in missing]
+    leaf = served.leaf(case)
+    results = [_served_without_grant(each, leaf, case) for each in missing]
     tally = Tally(
         seen=tuple(each for each in results if isinstance(each, str)),
         unknown=tuple(each.reason for each in results if isinstance(each, Unknown)),
@@ -167,12 +167,12 @@ def check_missing_grant(rule: Rule, case: Case) -> Iterator[Finding]:
     yield promised(finding)
 
 
-def _served_without_grant(missing: MissingGrant, leaves: served.Served, case: Case) -> str | Unknown | None:
-    if isinstance(leaves, Unknown):
-        return Unknown(leaves.reason)
+def _served_without_grant(missing: MissingGrant, leaf: CertificateFacts | Unknown, case: Case) -> str | Unknown | None:
+    if isinstance(leaf, Unknown):
+        return leaf
     declared = case.expectation.certificate.declared
     allowed = {each.sha256 for each in declared.leaves if not missing.doubt} if declared else set()
-    shown = leaves[0].sha256
+    shown = leaf.sha256
     if shown in allowed or shown in case.expectation.certificate.beside:
         return None
     if isinstance(missing.leaf, Unknown):

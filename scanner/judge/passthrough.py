@@ -119,9 +119,9 @@ class PassthroughBackends(Struct):
         named = all(name in self._shown[each] for each in ids)
         return None if named else _Undecided("its backends were scanned with other server names")
 
-    def others_with(self, leaf: str, beside: PassthroughEndpoint) -> Iterator[str]:
-        """Ids of other endpoints that showed ``leaf``."""
-        passing = {beside.endpoint, *(each.endpoint for each in self._passing)}
+    def others_with(self, leaf: str | None) -> Iterator[str]:
+        """Ids of endpoints that showed ``leaf`` and pass nothing through."""
+        passing = {each.endpoint for each in self._passing}
         for each, names in sorted(self._shown.items()):
             if each not in passing and any(leaf in leaves for leaves in names.values()):
                 yield each
@@ -150,7 +150,7 @@ def _first(ids: list[str]) -> str:
 
 def check_passthrough(rule: ScanRule, passing: PassthroughEndpoint, backends: PassthroughBackends) -> Iterator[Finding]:
     """A passthrough endpoint shows the certificate of its backend, not one of the router or gateway."""
-    if passing.leaf is None or not backends.shows(passing):
+    if not backends.shows(passing):
         yield _finding(rule, passing, backends, backends.undecided(passing))
     elif passing.unseen:
         unknown = _Undecided(passing.unseen, "find out why its handshake is not completed")
@@ -162,7 +162,7 @@ def _finding(
 ) -> Finding:
     source, backends = passing.passed_on.source, passing.passed_on.backends
     status = f"check the status of {source.partition(' ')[0]}"
-    others = tuple(islice(seen.others_with(passing.leaf, passing), _NAMED)) if passing.leaf else ()
+    others = islice(seen.others_with(passing.leaf), _NAMED)
     return Finding(
         rule=rule.id,
         severity=rule.severity if unknown is None else "info",

@@ -139,8 +139,7 @@ def client_certificate(endpoint: Endpoint, expectation: Expectation, expected: s
     lever, by = expectation.lever, expectation.client_source
     if lever is not None and lever.field and lever.applied_by:
         return _not_followed(endpoint, lever, by)
-    setting = _CLIENTS.get(lever.spelling if lever and lever.minimum.startswith("--") else "", "")
-    if setting and lever is not None:
+    if lever is not None and lever.minimum.startswith("--") and (setting := _CLIENTS.get(lever.spelling)):
         return f"set {setting} {_place(lever)}: {by} expects that a client certificate is {expected}"
     return in_the_listener(endpoint, f"set the client certificate to {expected}", by)
 

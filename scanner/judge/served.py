@@ -53,10 +53,10 @@ def everything(case: Case) -> Served:
     return case.observation.chain or Unknown("the listener sent no certificate")
 
 
-def leaf(case: Case) -> Served:
+def leaf(case: Case) -> CertificateFacts | Unknown:
     """The first certificate, with which the listener identifies itself."""
     chain = everything(case)
-    return chain if isinstance(chain, Unknown) else chain[:1]
+    return chain if isinstance(chain, Unknown) else chain[0]
 
 
 def signed(case: Case) -> Served:

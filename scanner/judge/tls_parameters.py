@@ -94,7 +94,7 @@ def check_suites(rule: Rule, case: Case) -> Iterator[Finding]:
             seen.setdefault(code, []).append(version)
     more = ("perhaps more",) if any(each.unasked == ENOUGH for each in observation.suites.values()) else ()
     text = f"it accepts cipher suites outside {profile.name}"
-    if seen and all(max(versions) < profile.min_version for versions in seen.values()):
+    if all(max(versions) < profile.min_version for versions in seen.values()):
         text += ", but only in versions that are not allowed (see tls-version)"
     yield conclude(
         rule,

@@ -122,11 +122,11 @@ def check_rejected_name(rule: Rule, case: Case) -> Iterator[Finding]:
     why = case.expectation.rejection
     if not why:
         return
-    leaves = served.leaf(case)
-    if isinstance(leaves, Unknown):
-        tally: Tally[str] = Tally(unknown=(leaves.reason,))
+    leaf = served.leaf(case)
+    if isinstance(leaf, Unknown):
+        tally: Tally[str] = Tally(unknown=(leaf.reason,))
     else:
-        tally = Tally(seen=(f"the certificate {served.short(leaves[0].subject or leaves[0].sha256)}",))
+        tally = Tally(seen=(f"the certificate {served.short(leaf.subject or leaf.sha256)}",))
     finding = conclude(
         rule,
         case,

@@ -44,7 +44,7 @@ def waive(findings: Iterable[Finding], waivers: Iterable[Waiver], today: date) -
         for finding in findings
     ]
     return Waived(
-        findings=tuple(each.findings[0] for each in results),
+        findings=tuple(finding for each in results for finding in each.findings),
         matched=frozenset[Waiver]().union(*(each.matched for each in results)),
         overdue=frozenset[Waiver]().union(*(each.overdue for each in results)),
     )

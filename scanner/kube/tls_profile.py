@@ -533,7 +533,7 @@ def _name_problems(custom: CustomProfile, reader: Reader) -> Iterator[Problem]:
         if found is not None:
             guesses -= 1
             yield found
-        elif isinstance(name, str) and (idle := _idle(custom, name, seen, reader)):
+        elif idle := _idle(custom, str(name), seen, reader):
             id_, message = idle
             yield Problem(id=id_, at=(*at, index), message=message, fix="remove it")
     names = custom.ciphers[:_MOST]
@@ -654,7 +654,7 @@ class Declared(Struct, frozen=True, kw_only=True):
     profile: Known[Profile] | None
     """None: the reader uses the next object above."""
     spelt: frozenset[int] = frozenset()
-    """TLS 1.2 suites that are listed by IANA names only. Go's readers drop them, because they map OpenSSL's names."""
+    """Suites that are listed by IANA names only. Go's readers drop them, because they map OpenSSL's names."""
     remarks: tuple[str, ...] = ()
     dropped: tuple[DroppedName, ...] = ()
     """Names in its list that the reader drops."""
@@ -740,9 +740,8 @@ def _refusals(custom: CustomProfile, reader: Reader) -> Iterator[Refusal]:
 
 def _spelt(names: tuple[str, ...]) -> frozenset[int]:
     """Suites that are listed only by names that library-go does not map (``OpenSSLToIANACipherSuites``)."""
-    codes = {name: suite_named(name) for name in names}
-    mapped = {code for name, code in codes.items() if code is not None and openssl_name(code) == name}
-    return frozenset(code for code in codes.values() if code is not None and code not in mapped and not is_tls13(code))
+    codes = {name: code for name in names if (code := suite_named(name)) is not None}
+    return frozenset(codes.values()) - {code for name, code in codes.items() if openssl_name(code) == name}
 
 
 def custom_profile(
@@ -789,16 +788,15 @@ def _suites(custom: CustomProfile, minimum: int, reader: Reader, notes: list[str
             notes.append(f"{name} is listed twice" + ("" if codes[code] == name else f", also as {codes[code]}"))
         else:
             codes[code] = name
-    if not reader.is_router:
-        notes.extend(_dropped_by_go(codes, reader))
+    if reader.suites is not None:
+        notes.extend(_dropped_by_go(codes, reader.suites))
     elif not any(map(is_tls13, codes)):
         notes.append("no TLS 1.3 suite is listed, so HAProxy uses all of OpenSSL's, and TLS 1.3 stays enabled")
     return tuple(codes)
 
 
-def _dropped_by_go(codes: Mapping[int, str], reader: Reader) -> Iterator[str]:
-    """Yield notes on the names of a list that a Go server does not use."""
-    has = reader.suites or GO_SUITES
+def _dropped_by_go(codes: Mapping[int, str], has: frozenset[int]) -> Iterator[str]:
+    """Yield notes on the names of a list that a Go server, which has these suites, does not use."""
     dropped = [name for code, name in codes.items() if code not in has]
     iana = [name for code, name in codes.items() if code in has and name != openssl_name(code)]
     if dropped:

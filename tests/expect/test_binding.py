@@ -13,7 +13,7 @@ from scanner.expect.facts import Facts
 from scanner.kube.kinds import API_SERVER
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Reference
-from scanner.model.components import Catalogue, Component, Listener
+from scanner.model.components import Catalogue, Component, Governor, Listener
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
 from scanner.model.scan_policy import Override, ScanPolicy, Selector
@@ -56,6 +56,68 @@ def test_a_component_is_bound_from_the_release_on_that_follows(release: str, bin
     said = [each.said for each in found.because if "since 4.22" in each.said]
     older = f"follows the cluster's profile since 4.22, but its release is {release}: not enforced"
     assert [each.partition(" (")[0] for each in said] == ([older] if binding == "not-enforced" else [])
+
+
+def governed(governor: Governor, *objects: dict[str, Any], platform: bool = True) -> tuple[str, set[str]]:
+    """The binding, and the reasons."""
+    listener = replace(LISTENERS[0], governor=governor, honours_since=None)
+    catalogue = Catalogue(listeners=(listener,), components=(Component(name="vault", platform=platform),))
+    where = endpoint(VAULT, {})
+    found = Expectations(snapshot_of([version("4.22.0"), *objects]), catalogue, ScanPolicy()).of(where)
+    return found.binding, {each.said.partition(":")[0] for each in found.because}
+
+
+@pytest.mark.parametrize(
+    ("governor", "always"),
+    [
+        ("apiserver", "follows the cluster's profile whatever tlsAdherence says"),
+        ("kubelet", "follows KubeletConfig, else the cluster's profile, whatever tlsAdherence says"),
+        ("ingress", "follows its IngressController, else the cluster's profile, whatever tlsAdherence says"),
+        ("backend", "passes connections on to what follows the cluster's profile"),
+        ("flags", "follows its own flags"),
+        ("apiserver-if-strict", None),
+        ("gateway", None),
+        ("own", None),
+    ],
+)
+def test_who_sets_a_listeners_profile_says_whether_adherence_matters(governor: Governor, always: str | None) -> None:
+    strict, legacy = (api_server("Modern") for _ in range(2))
+    legacy["spec"]["tlsAdherence"] = "LegacyAdheringComponentsOnly"
+    binding, why = governed(governor, strict)
+    assert binding == "must-follow"
+    assert (always or "under strict adherence every component follows the cluster's profile") in why
+    binding, why = governed(governor, legacy)
+    assert binding == ("must-follow" if always else "not-enforced")
+    assert (always or "legacy adherence does not enforce the cluster's profile for this component") in why
+
+
+def test_a_layered_products_own_flags_are_not_those_of_the_platform() -> None:
+    legacy = api_server("Modern")
+    legacy["spec"]["tlsAdherence"] = "LegacyAdheringComponentsOnly"
+    assert governed("flags", legacy, platform=False)[0] == "not-enforced"
+
+
+@pytest.mark.parametrize(
+    ("name", "openshift", "standing", "source"),
+    [
+        ("Node/m:9999", True, "platform", "Node/m"),
+        ("Node/m:9999", False, "platform", "Node/m"),
+        ("Router/unknown:443", True, "platform", "Router/unknown"),
+        ("Router/unknown:443", False, "user", "Router/unknown"),
+        ("Deployment/openshift-made-up/web:443", True, "platform", "Namespace/openshift-made-up"),
+        ("Deployment/openshift-made-up/web:443", False, "user", "Namespace/openshift-made-up"),
+        ("Deployment/shop/web:443", True, "user", "Namespace/shop"),
+        ("Target/web:443", True, "user", "Target/web"),
+    ],
+)
+def test_what_no_catalogue_knows_is_classed_by_its_place(
+    name: str, openshift: bool, standing: str, source: str
+) -> None:
+    snapshot = snapshot_of([version("4.22.0"), api_server("Modern")] if openshift else [])
+    known = load_catalogue("openshift" if openshift else "kubernetes")
+    found = Expectations(snapshot, known, ScanPolicy()).of(endpoint(name, {}))
+    assert found.standing == standing
+    assert source in [each.source for each in found.because]
 
 
 def test_where_the_release_is_not_known_it_is_bound() -> None:
@@ -159,6 +221,28 @@ def test_of_two_entries_of_a_component_the_one_of_the_namespace_is_meant() -> No
     where = replace(endpoint("Pod/here/another:8200", {}), component="vault")
     facts = Facts(snapshot_of([]), catalogue, ScanPolicy(), (where,), Wishes())
     assert facts.entry(where) == here
+    # Discovery knows the component, whatever its namespace is called.
+    assert facts.entry(replace(endpoint("Pod/third/another:8200", {}), component="vault")) == elsewhere
+    assert facts.entry(replace(endpoint("Pod/here/another:8201", {}), component="vault")) is None
+    assert facts.entry(endpoint("Pod/third/another:8200", {})) is None
+
+
+def test_of_the_entries_of_the_ingress_operator_the_routers_is_meant() -> None:
+    router = Listener(component="router", listener="a", namespaces=(), ports=(443,), governor="ingress")
+    canary, plain = replace(router, component="canary"), replace(router, speaks="plain")
+    catalogue = Catalogue(listeners=(replace(router, governor="own"), canary, plain, router))
+    facts = Facts(snapshot_of([]), catalogue, ScanPolicy(), (), Wishes())
+    assert (facts.router, facts.gateway) == (router, None)
+
+
+def test_of_two_entries_of_a_component_the_one_of_the_workload_is_meant() -> None:
+    others, own = (
+        Listener(component="vault", listener=name, namespaces=("v",), workloads=(name,), ports=(8200,), governor="own")
+        for name in ("other", "vault")
+    )
+    catalogue = Catalogue(listeners=(others, own), components=(Component(name="vault"),))
+    where = replace(endpoint("Deployment/v/vault:8200", {}), component="vault")
+    assert Facts(snapshot_of([]), catalogue, ScanPolicy(), (where,), Wishes()).entry(where) == own
 
 
 def test_operators_that_could_not_be_read_leave_it_unsaid_whether_they_are_at_work() -> None:

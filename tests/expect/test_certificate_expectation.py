@@ -11,7 +11,7 @@ from scanner.model.endpoint import Certainty
 from scanner.model.expectation import CertificateExpectation
 from scanner.model.pem import trusted_certificates
 from scanner.values import replace
-from tests.expect.declared_objects import config_map, made, pem, route
+from tests.expect.declared_objects import config_map, controller, made, pem, route
 from tests.expect.stories import endpoint, resolved, snapshot_of
 
 
@@ -70,6 +70,7 @@ CASES: list[tuple[str, dict[str, Any], tuple[str, ...], tuple[bytes, ...]]] = [
     (f"{ROUTER}#web.apps.example", ROUTED, ("web.apps.example",), (b"router",)),
     # The Service in front of a router is no name of its certificate.
     (f"{ROUTER}#router-internal-default.openshift-ingress.svc", {}, (), ()),
+    (f"{ROUTER}#router.openshift-ingress.svc", {"subject": "ServiceMonitor/openshift-ingress/router"}, (), ()),
     ("Deployment/shop/web:8443#192.0.2.1", {}, (), ()),
 ]  # fmt: skip
 
@@ -110,6 +111,13 @@ def test_named_certificates_are_from_whoever_signed_them(*, names: list[str], ju
 @pytest.mark.parametrize("own", [{"certificate": "x"}, {"externalCertificate": {"name": "x"}}])
 def test_a_certificate_of_the_route_is_from_whoever_signed_it(own: dict[str, Any]) -> None:
     assert not expected(f"{ROUTER}#web.apps.example", ROUTED, route(**own)).anchors
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_default_certificate_that_a_router_is_given_is_from_whoever_signed_it(named: bool) -> None:
+    given = controller(**({"defaultCertificate": {"name": "ours"}} if named else {}))
+    found = expected(f"{ROUTER}#web.apps.example", ROUTED, route(), given)
+    assert found.anchors == (() if named else (b"router",))
 
 
 def test_pem() -> None:

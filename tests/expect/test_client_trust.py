@@ -43,9 +43,11 @@ def route(**tls: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
     return made("route.openshift.io/v1", "Route", "web", spec=spec)
 
 
-def found(origins: tuple[str, ...], *objects: dict[str, Any], name: str = WEB) -> list[Client]:
+def found(
+    origins: tuple[str, ...], *objects: dict[str, Any], name: str = WEB, service_ca: dict[str, Any] = SERVICE_CA
+) -> list[Client]:
     where = replace(endpoint(name, {}), origins=tuple(origin(each) for each in origins))
-    return list(clients(snapshot_of([*objects, SERVICE_CA]), where))
+    return list(clients(snapshot_of([*objects, service_ca]), where))
 
 
 def test_each_webhook_that_led_there_is_a_client() -> None:
@@ -100,6 +102,18 @@ def test_a_route_without_one_goes_by_the_service_ca_and_the_services_name() -> N
     assert client.source == "ConfigMap/openshift-service-ca/signing-cabundle data[ca-bundle.crt]"
     (unnamed,) = found(REENCRYPT, route(), name="Deployment/shop/web:8443")
     assert unnamed.name is None
+
+
+def test_a_config_map_without_the_key_is_no_service_ca() -> None:
+    """The next place may have it."""
+    empty = config_map("openshift-service-ca", "signing-cabundle", "other", b"odd")
+    copy = config_map("openshift-config", "openshift-service-ca.crt", "service-ca.crt", b"copy")
+    (client,) = found(REENCRYPT, route(), copy, service_ca=empty)
+    assert (client.anchors, client.source) == (
+        (b"copy",),
+        "ConfigMap/openshift-config/openshift-service-ca.crt data[service-ca.crt]",
+    )
+    assert found(REENCRYPT, route(), service_ca=empty) == []
 
 
 @pytest.mark.parametrize("origin", ["Route/shop/web passthrough backend", "Route/shop/web edge", "Route/shop/gone x"])

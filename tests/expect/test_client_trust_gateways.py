@@ -62,6 +62,8 @@ def test_the_fields_of_v1alpha2_are_read() -> None:
 def test_trust_that_is_not_at_hand_is_said(validation: dict[str, Any], why: str) -> None:
     (client,) = found("BackendTLSPolicy/shop/web", policy(validation={**validation, "hostname": "web.example"}))
     assert why in client.missing
+    named = [f"{each['kind']}/shop/{each['name']} data[ca.crt]" for each in validation.get("caCertificateRefs", ())]
+    assert client.source == (", ".join(named) or "BackendTLSPolicy/shop/web spec.validation")
 
 
 def test_a_config_map_that_was_not_read_is_said_with_what_would_allow_it() -> None:

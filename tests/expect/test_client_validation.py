@@ -160,6 +160,14 @@ def test_what_else_a_proxy_serves_at_the_place_may_answer_every_name(one: dict[s
     assert owed(at("a.example"), one, proxy(secretName="web"), beside=(beside,)).other_names == ()
 
 
+@pytest.mark.parametrize(
+    "said", [{}, {"subject": "Ingress/shop/web", "origins": ["Ingress/shop/web"], "segment": "Backend"}]
+)
+def test_a_listener_of_no_object_and_a_backend_at_the_place_answer_for_nobody(said: dict[str, Any]) -> None:
+    beside = endpoint("Deployment/edge/proxy:8443", {**HERE, **said})
+    assert len(owed(at("a.example"), gateway("TLS"), beside=(beside,)).other_names) == 2
+
+
 def test_a_port_that_validates_does_so_for_every_name() -> None:
     found = owed(at("a.example"), gateway("HTTPS", "HTTPS", default=VALIDATION))
     assert kinds(found) == [("no-such-name.adhere.invalid", "validated"), (None, "validated")]
@@ -238,6 +246,9 @@ def test_an_http_proxy_that_has_nobody_asked_says_so() -> None:
     where = endpoint("Deployment/edge/proxy:8443#web.example", {**HERE, "subject": "HTTPProxy/shop/web"})
     assert owed(where, proxy(secretName="web")).client_unasked == "HTTPProxy/shop/web spec.virtualhost.tls"
     assert owed(where, proxy(passthrough=True)).client_unasked is None
+    bare = proxy()
+    del bare["spec"]["virtualhost"]["tls"]
+    assert owed(where, bare).client_unasked is None
 
 
 @pytest.mark.parametrize("expects", ["requested", "required"])

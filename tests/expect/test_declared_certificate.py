@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import pytest
 
+from scanner.config.certificate_names import load_names
 from scanner.kube.kinds import SECRET
 from scanner.kube.snapshot import Unreadable
 from scanner.model.expectation import DeclaredCertificates
@@ -131,7 +132,7 @@ def test_a_router_serves_what_route_or_controller_name(tls: dict[str, Any], spec
 
 def test_a_routes_own_certificate_stands_in_the_route_itself() -> None:
     """And is compared also where nobody asked for Secrets; the router's default is known where its Secret is."""
-    condition = {"type": "Admitted", "status": "True", "reason": "ExternalCertificateSecretUpdated"}
+    condition = {"type": "Admitted", "status": "True", "reason": "ExternalCertificateSecretUpdated", "message": "new"}
     own = route(certificate=LEAF.pem.decode())
     own["status"] = {"ingress": [{"routerName": "default", "conditions": [condition]}]}
     default = Authority("Ingress").leaf(names=("*.apps.example",))
@@ -141,7 +142,8 @@ def test_a_routes_own_certificate_stands_in_the_route_itself() -> None:
     assert stored.default is not None
     assert stored.default.sha256 == parse_certificate(default.der).sha256
     assert (
-        stored.condition == "Route/shop/web status.ingress[default]: Admitted is True, ExternalCertificateSecretUpdated"
+        stored.condition
+        == "Route/shop/web status.ingress[default]: Admitted is True, ExternalCertificateSecretUpdated new"
     )
     bare = known(ROUTER, own, controller(), said=ROUTED, gap="not-asked")
     assert (len(bare.leaves), bare.wanted, bare.exact, bare.default) == (1, True, True, None)
@@ -176,10 +178,23 @@ def test_kube_apiserver_may_serve_what_administrators_gave_it() -> None:
     assert [each.place for each in stored.leaves] == ["Secret/openshift-config/api-tls data[tls.crt]"]
     assert any("localhost-serving-cert-certkey was not read" in each for each in stored.unread)
     assert not stored.exact
+    assert found(KAS.replace("6443", "6080"), server, said={"node": "m"}) is None  # its health check
+    of_etcd = [secret("openshift-etcd", "etcd-serving-a"), secret("openshift-config", "api-tls")]
+    assert places(found(ETCD, server, *of_etcd, said={"node": "a"})) == [
+        "Secret/openshift-etcd/etcd-serving-a data[tls.crt]"
+    ]
 
 
 def test_the_kubelets_certificate_is_in_no_secret() -> None:
     assert found("Node/m:10250") is None
+
+
+def test_of_one_port_all_well_known_certificates_are_in_secrets_or_none() -> None:
+    by_port: dict[tuple[str, int], set[bool]] = {}
+    for each in load_names().all:
+        for component, port in ((name, port) for name, ports in each.recognition.listeners for port in ports):
+            by_port.setdefault((component, port), set()).add(bool(each.recognition.secrets))
+    assert {len(each) for each in by_port.values()} == {1}
 
 
 @pytest.mark.parametrize(("gap", "wanted"), [("forbidden", True), ("not-asked", False)])

@@ -212,3 +212,9 @@ def test_the_fallback_certificate_is_for_those_it_is_delegated_to() -> None:
     for objects, refused in (([], ["HTTPProxy/shop/web enableFallbackCertificate"]), ([delegation("shared")], [])):
         found = owed(bare, falls, contour, HELD, *objects, beside=(at(SAYS),))
         assert [each.who for each in found.certificate.missing_grants] == refused
+    other = {**falls, "metadata": {"name": "web", "namespace": "apart"}}
+    both = (at(SAYS), at("HTTPProxy/apart/web", PROXY.replace("web.example", "b.example")))
+    found = owed(bare, falls, other, contour, HELD, delegation("shared"), beside=both)
+    assert (found.certificate.missing_grants, len(places(found))) == ((), 1)  # one may have it served
+    found = owed(bare, falls, other, contour, HELD, beside=both)
+    assert len(found.certificate.missing_grants) == 2

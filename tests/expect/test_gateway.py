@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from scanner.expect.facts import gateways
 from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint
 from scanner.model.expectation import Expectation
-from tests.expect.declared_objects import GATEWAY_API, api_server, listener, made, version
+from tests.expect.declared_objects import GATEWAY_API, api_server, gateway, listener, made, version
 from tests.expect.stories import endpoint, resolved, snapshot_of
 
 OPENSHIFT = "openshift.io/gateway-controller/v1"
@@ -72,3 +73,9 @@ def test_the_controller_of_a_gateway_is_that_of_its_class(
         any(each.startswith("Contour does not support versions below TLSv1.2") for each in found.remarks)
         is is_served_by_contour
     )
+
+
+def test_the_gateway_of_several_listeners_is_one() -> None:
+    one = gateway(listener("a"), listener("b"))
+    where = endpoint(PROXY, {"origins": [f"Gateway/edge/gw listener {name}" for name in ("a", "b")]})
+    assert [str(each.reference) for each in gateways(snapshot_of([one]), where)] == ["Gateway/edge/gw"]

@@ -49,6 +49,18 @@ def test_fips_takes_away_and_never_adds(kind: str) -> None:
         assert fips.groups is None or set(fips.groups) <= {0x0017, 0x0018, 0x0019}
 
 
+@pytest.mark.parametrize(
+    ("groups", "left"),
+    [((0x001D,), (0x0017, 0x0018, 0x0019)), ((0x001D, 0x0018), (0x0018,)), ((0x0017,), (0x0017,)), (None, None)],
+)
+def test_in_fips_mode_the_nist_curves_stand_in_for_no_group(
+    groups: tuple[int, ...] | None, left: tuple[int, ...] | None
+) -> None:
+    found = effective(replace(load_profile("modern"), groups=groups), "go", fips=True)
+    assert found.profile.groups == left
+    assert any("x25519" in each for each in found.changes) is (groups is not None and 0x001D in groups)
+
+
 def test_chacha20_is_all_of_it() -> None:
     assert all("CHACHA20" in suite_name(code) for code in CHACHA20)
 

@@ -9,7 +9,7 @@ import pytest
 from scanner.kube.ingress import ROUTER_LABEL
 from scanner.kube.maybe import Unknown
 from scanner.model.expectation import Expectation
-from tests.expect.declared_objects import made
+from tests.expect.declared_objects import api_server, made
 from tests.expect.stories import endpoint, resolved, snapshot_of
 
 ROUTED = {"subject": "Route/shop/web", "segment": "Frontend"}
@@ -89,3 +89,57 @@ def test_a_router_that_lacks_chacha20_outside_of_fips_mode_uses_another_profile(
     found = listens(ROUTE, tlsProfile={"minTLSVersion": "VersionTLS12", "ciphers": ciphers})
     (said,) = [each.said for each in found.because if each.field == "status.tlsProfile"]
     assert (said == "the router uses it") is same
+
+
+AT_WORK = {"type": "Progressing", "status": "True", "lastTransitionTime": "2026-11-21T11:50:00Z"}
+NOT_ADMITTED = {"type": "Admitted", "status": "False", "message": "no suite"}
+ADMITTED = {"type": "Admitted", "status": "True"}
+SAME, OTHER, ODD = ({"minTLSVersion": "VersionTLS12", "ciphers": each} for each in (CIPHERS, CIPHERS[:1], []))
+MINE, KEPT = "custom (IngressController/openshift-ingress-operator/default)", "status.tlsProfile of"
+
+
+@pytest.mark.parametrize(
+    ("reported", "conditions", "profile", "binding", "said"),
+    [
+        (None, [], MINE, "must-follow", None),
+        (None, [ADMITTED], MINE, "must-follow", None),
+        (None, [NOT_ADMITTED], "the profile of", "must-follow", "not admitted: no suite"),
+        (None, [{**NOT_ADMITTED, "message": ""}], "the profile of", "must-follow", "not admitted"),
+        (SAME, [ADMITTED], MINE, "must-follow", "the router uses it"),
+        (SAME, [NOT_ADMITTED], KEPT, "must-follow", f"the router keeps {KEPT}"),
+        (OTHER, [], MINE, "must-follow", "the router still uses another profile, but no rollout is in progress"),
+        (OTHER, [{**AT_WORK, "status": "False"}], MINE, "must-follow", "the router still uses another profile, but no"),
+        (OTHER, [AT_WORK, ADMITTED], MINE, "settling", "the router still uses another profile"),
+        (OTHER, [NOT_ADMITTED], KEPT, "must-follow", f"the router keeps {KEPT}"),
+        (ODD, [NOT_ADMITTED], MINE, "must-follow", None),
+    ],
+)
+def test_what_the_operator_reports_of_a_profile(
+    reported: dict[str, Any] | None, conditions: list[dict[str, Any]], profile: str, binding: str, said: str | None
+) -> None:
+    found = listens(ROUTE, conditions=conditions, **({"tlsProfile": reported} if reported else {}))
+    known = found.profile.reason if isinstance(found.profile, Unknown) else found.profile.name
+    assert known.startswith(profile)
+    assert found.binding == binding
+    assert [each.name[: len(KEPT)] for each in found.alternatives] == ([KEPT] if binding == "settling" else [])
+    steps = [each.said for each in found.because if each.field.startswith("status")]
+    assert [each.startswith(said or "") for each in steps] == ([True] if said else [])
+    assert any("status.tlsProfile cannot be read" in each for each in found.remarks) is (reported is ODD)
+
+
+@pytest.mark.parametrize(
+    ("profile", "conflict"),
+    [
+        ({"minTLSVersion": "VersionTLS13", "ciphers": []}, True),
+        ({"minTLSVersion": "VersionTLS12", "ciphers": ["TLS_AES_128_GCM_SHA256"]}, False),  # the router refuses it too
+        ({"minTLSVersion": "VersionTLS12", "ciphers": CIPHERS}, False),
+    ],
+)
+def test_a_custom_profile_of_tls_13_that_a_router_inherits_is_a_conflict(
+    profile: dict[str, Any], *, conflict: bool
+) -> None:
+    server = api_server("Custom")
+    server["spec"]["tlsSecurityProfile"]["custom"] = profile
+    where = endpoint("Deployment/openshift-ingress/router-default:443#web.example", ROUTED)
+    found = resolved(snapshot_of([ROUTE, controller("default"), server])).of(where)
+    assert any(each.startswith("conflict: APIServer/cluster is Custom") for each in found.remarks) is conflict

@@ -149,6 +149,9 @@ def test_node_pools_that_were_refused_are_the_reason() -> None:
     hosts = [each for each in host if each["kind"] == "HostedCluster"]
     owed = owes([*guest, *hosts], unreadable={"nodepools.hypershift.openshift.io": "not allowed"})
     assert "NodePools could not be read: not allowed" in reason(owed)
+    # A cluster without HostedClusters hosts none.
+    owed = owes(guest, unreadable={"nodepools.hypershift.openshift.io": "not allowed"})
+    assert "is not in this cluster" in reason(owed)
 
 
 def test_a_node_that_was_not_seen_has_no_known_pool() -> None:
@@ -168,9 +171,20 @@ def test_kubelet_settings_beat_the_profile_beside_them() -> None:
     assert owed.because[-1].field == "data[config].spec.kubeletConfig.tlsMinVersion, tlsCipherSuites"
 
 
-@pytest.mark.parametrize(("status", "binding"), [("True", "settling"), ("False", "must-follow")])
-def test_a_pool_that_replaces_its_nodes_is_settling(status: str, binding: str) -> None:
+@pytest.mark.parametrize(
+    ("status", "message", "said"), [("True", "1 of 3", "1 of 3"), ("True", "", "True"), ("False", "1 of 3", None)]
+)
+def test_a_pool_that_replaces_its_nodes_is_settling(status: str, message: str, said: str | None) -> None:
     every = objects()
-    condition = {"type": "UpdatingConfig", "status": status, "lastTransitionTime": "2026-11-21T11:50:00Z"}
+    condition = {
+        "type": "UpdatingConfig",
+        "status": status,
+        "message": message,
+        "lastTransitionTime": "2026-11-21T11:50:00Z",
+    }
     one(every, "NodePool", "special", "clusters")["status"] = {"conditions": [condition]}
-    assert owes(every).binding == binding
+    owed = owes(every)
+    assert owed.binding == ("settling" if said else "must-follow")
+    assert [each.said.partition(",")[0] for each in owed.because if each.field == "status.conditions"] == (
+        [said] if said else []
+    )

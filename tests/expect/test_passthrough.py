@@ -65,6 +65,14 @@ def test_a_backend_of_no_weight_is_not_passed_on_to(weight: int | None) -> None:
     assert passed_on.backends == (() if weight == 0 else (named,))
 
 
+def test_the_tls_route_that_an_endpoint_is_for_counts_without_an_origin() -> None:
+    found, (near, *_) = expectations("Passthrough", WEB)
+    led = tuple(replace(each, through=None) for each in near.origins)
+    passed_on = found.of(replace(near, origins=led)).passed_on
+    assert passed_on is not None
+    assert passed_on.backends == (WEB,)
+
+
 def compared(*backends: str) -> list[list[tuple[str | None, str]]]:
     """What each backend is asked for beside its own name."""
     found, (_, *behind) = expectations("Passthrough", *backends)
@@ -311,6 +319,22 @@ def test_only_a_passthrough_route_or_proxy_passes_on() -> None:
     item["spec"]["virtualhost"]["tls"] = {"secretName": "web"}
     near = replace(near, subject=Reference(kind="HTTPProxy", namespace="shop", name="any"))
     assert resolved(snapshot_of([item]), endpoints=(near,)).of(near).passed_on is None
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 5])
+def test_routes_in_a_circle_owe_nothing_known(length: int) -> None:
+    objects, circle = [], []
+    for number in range(length):
+        to = {"kind": "Service", "name": str((number + 1) % length)}
+        route, each, sliced = a_route(to=to, alternateBackends=[]), service(), slice_of(f"10.0.0.{number}")
+        sliced["metadata"]["labels"] = {"kubernetes.io/service-name": str(number)}
+        for item in (route, each, sliced):
+            item["metadata"]["name"] = str(number)
+        objects += [route, each, sliced]
+        said = {"subject": f"Route/shop/{number}", "segment": "Frontend", "address": f"10.0.0.{number}"}
+        circle.append(endpoint(f"Deployment/shop/{number}:8443#web.example", said))
+    found = resolved(snapshot_of(objects), endpoints=tuple(circle)).of(circle[0]).profile
+    assert found == Unknown("the chain of passthrough listeners is a cycle or too long")
 
 
 def test_the_own_profile_of_the_passing_listener_is_named_as_overridden() -> None:

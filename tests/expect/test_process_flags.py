@@ -7,11 +7,13 @@ import pytest
 from scanner.config.component_catalogue import load_catalogue
 from scanner.expect import Expectations
 from scanner.expect.authority import Wishes, of_microshift
+from scanner.expect.partial_expectation import Partial
 from scanner.expect.process_flags import (
     COMPONENT_BASE,
     ETCD,
     Flags,
     ProcessSettings,
+    bounded,
     by_configuration,
     by_flags,
     profile_of_process,
@@ -20,10 +22,13 @@ from scanner.kube.kinds import POD
 from scanner.kube.kubelet import KubeletConfiguration
 from scanner.kube.maybe import Unknown
 from scanner.kube.pod import Pod
+from scanner.kube.profile_catalogue import load_profile
 from scanner.kube.tls_profile import Declared, Profile
+from scanner.model.expectation import Lever
 from scanner.model.scan_policy import ScanPolicy
 from scanner.tls.codepoints import TLS10, TLS12, TLS13
 from scanner.tls.names import TLS13_SUITES, is_tls13
+from scanner.values import replace
 from tests.expect.declared_objects import made
 from tests.expect.stories import endpoint, snapshot_of
 
@@ -120,3 +125,67 @@ def test_a_flag_is_changed_at_the_container_of_the_component() -> None:
     found = Expectations(snapshot_of([etcd]), load_catalogue("kubernetes"), ScanPolicy()).of(where)
     assert found.lever is not None
     assert found.lever.container == "etcd"
+
+
+# --- Beside the profile that is required -----------------------------------------------------------------------------
+
+FLOOR = replace(load_profile("mozilla/intermediate"), name="floor", suites=(*TLS13_SUITES, 0xC02B, 0xC02F, 0xC030))
+GCM, CBC, CBC256 = (f"TLS_{each}" for each in ("ECDHE_RSA_WITH_AES_128_GCM_SHA256", "RSA_WITH_AES_128_CBC_SHA",
+                                               "RSA_WITH_AES_256_CBC_SHA"))  # fmt: skip
+ONE = "0303 1301 1302 1303 C02F"
+
+
+@pytest.mark.parametrize(
+    ("minimum", "suites", "allowed", "weaker", "remarks"),
+    [
+        ("", (), "", "7 more cipher suites", 0),
+        ("VersionTLS13", (), "0304 1301 1302 1303", "", 0),
+        ("VersionTLS12", (GCM,), ONE, "", 0),
+        ("", (GCM, CBC), ONE, "1 more cipher suite", 0),
+        ("VersionTLS10", (GCM, CBC, CBC256), ONE, "TLSv1 and 2 more cipher suites", 0),
+        ("", (CBC,), "", "1 more cipher suite", 1),  # none in common
+        ("SSLv3.5", (), "", "", 1),
+        ("VersionTLS12", (GCM, "NONE"), ONE, "", 1),
+    ],
+)
+def test_a_process_is_held_to_what_is_stricter_and_what_is_weaker_is_the_cause(
+    minimum: str, suites: tuple[str, ...], allowed: str, weaker: str, remarks: int
+) -> None:
+    told, lever = ProcessSettings(minimum=minimum, suites=suites), Lever(where="Pod/a/b", minimum="--m")
+    before = Partial(endpoint=endpoint("Pod/a/b:1", {}), profile=FLOOR, decided_by="--profile")
+    found = bounded(before, told, "Pod/a/b", "--m", lever, "v1.34.0")
+    assert isinstance(found.profile, Profile)
+    limits = " ".join(f"{each:04X}" for each in (found.profile.min_version, *found.profile.suites))
+    name = "floor, tightened" if allowed else "floor"
+    assert (limits if allowed else "", found.profile.name) == (allowed, name)
+    assert allowed or found.profile == FLOOR
+    text = told.said if told.anything else "not set, which means Go's defaults"
+    assert [each.said for each in found.because] == [f"{text}: weaker than floor, with {weaker}" if weaker else text]
+    assert found.lever == replace(lever, told=(told.said if told.anything else "not set") if weaker else "")
+    assert len(found.remarks) == remarks
+    unknown = replace(before, profile=Unknown("not read"))
+    assert bounded(unknown, told, "Pod/a/b", "--m", lever, "v1.34.0") == replace(unknown, lever=lever)
+
+
+@pytest.mark.parametrize("static", [True, False])
+def test_where_flags_are_set(static: bool) -> None:
+    annotations = {"kubernetes.io/config.mirror": "1"} if static else {}
+    metadata = {"labels": {"component": "etcd"}, "annotations": annotations}
+    spec = {"nodeName": "m", "containers": [{"name": "main", "command": ["etcd", "--tls-min-version=TLS1.3"]}]}
+    etcd = made("Pod", "kube-system", "etcd-m", metadata=metadata, spec=spec)
+    where = endpoint(
+        "Deployment/kube-system/etcd:2379", {"node": "m", **({} if static else {"pod": "kube-system/etcd-m"})}
+    )
+    found = Expectations(snapshot_of([etcd]), load_catalogue("kubernetes"), ScanPolicy()).of(where)
+    assert found.lever == Lever(
+        where="Pod/kube-system/etcd-m" if static else "Deployment/kube-system/etcd",
+        minimum="--tls-min-version",
+        suites="--cipher-suites",
+        spelling="etcd",
+        container="main",
+        files=("/etc/kubernetes/manifests/etcd.yaml",) if static else (),
+        others=("ConfigMap/kube-system/kubeadm-config",) if static else (),
+    )
+    elsewhere = replace(where, node="other", pod=None)
+    found = Expectations(snapshot_of([etcd]), load_catalogue("kubernetes"), ScanPolicy()).of(elsewhere)
+    assert "the flags of etcd could not be read: its pod was not found" in found.remarks

@@ -111,6 +111,15 @@ def test_an_ingress_that_answers_the_same_name_withholds_nothing(
     assert bool(owed(where, reported(INVALID), beside=(beside,)).rejection) == withheld
 
 
+@pytest.mark.parametrize("name", ["", "#web.example"])
+def test_a_listener_for_another_name_does_not_answer_for_one_that_is_rejected(name: str) -> None:
+    where = at(LISTENER, f"Deployment/edge/proxy:8443{name}")
+    other = at("Gateway/edge/gw listener other", "Deployment/edge/proxy:8443#other.example")
+    both = reported(INVALID)
+    both["spec"]["listeners"].append({**listener("other", OTHER), "hostname": "*.other.example"})
+    assert owed(where, both, beside=(other,)).rejection
+
+
 def test_what_nobody_has_been_told_yet_withholds_nothing() -> None:
     """A reference that is new: what was served before it may still be, and was all right."""
     named = gateway(listener("https", {"name": "shared", "namespace": "certs"}))
@@ -123,6 +132,14 @@ def test_what_nobody_has_been_told_yet_withholds_nothing() -> None:
     for seen, withheld in ((2, False), (3, True)):
         one["status"] = {"conditions": [status("Valid", "False", "x", seen)]}
         assert bool(owed(at(SAYS), one).rejection) == withheld
+
+
+def test_a_listener_set_depends_on_its_gateway_too() -> None:
+    spec = {"parentRef": {"name": "gw", "namespace": "edge"}, "listeners": [listener("https", WEB)]}
+    more = made("ListenerSet", "edge", "more", GATEWAY_API, spec=spec)
+    parent = {**gateway(), "status": {"conditions": [status("Programmed", "False", "Pending")]}}
+    said = owed(at("ListenerSet/edge/more listener https"), more, parent).stale_status
+    assert said == "Gateway/edge/gw is not programmed ('False', 'Pending')"
 
 
 def test_an_http_proxys_too() -> None:

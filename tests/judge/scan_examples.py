@@ -33,12 +33,17 @@ _POLICY = "ScanPolicy"
 
 def findings(rule: ScanRule, text: str) -> list[Finding]:
     """What ``rule`` says of the scan that ``text`` describes."""
+    return [each for each in scanned(text) if each.rule == rule.id]
+
+
+def scanned(text: str) -> tuple[Finding, ...]:
+    """The findings without an endpoint, and those that depend on other endpoints."""
     documents = [(each, yaml.safe_load(each)) for each in _APART.split(text)]
     cases = [case_of(each) for each, said in documents if "listener" in said]
     policies = [each for each, said in documents if said.get("kind") == _POLICY]
     objects = [said for _, said in documents if "listener" not in said and said["kind"] != _POLICY]
     policy = parse(load(policies[0].encode(), "policy.yaml"), WAIVABLE) if policies else ScanPolicy()
-    return [each for each in _scanned(policy, objects, cases) if each.rule == rule.id]
+    return _scanned(policy, objects, cases)
 
 
 def _scanned(policy: ScanPolicy, objects: list[Any], cases: list[Case]) -> tuple[Finding, ...]:

@@ -94,6 +94,16 @@ def test_dates_are_other_rules_business(root: Authority, days: tuple[int, int]) 
     assert judged((inside.der,), leaf.certificate).verdict == "pass"
 
 
+@pytest.mark.parametrize(("since", "verdict"), [(100, "pass"), (5, "fail")])
+def test_a_path_is_verified_when_all_of_it_is_valid(since: int, verdict: str) -> None:
+    """That an intermediate has expired is another rule's business, unless it had before the leaf was made."""
+    then = NOW - timedelta(days=400)
+    old = Authority("Old", now=then)
+    lower = Authority("Lower", now=then, issuer=old, days=390)
+    leaf = lower.leaf(names=NAMES, not_before=NOW - timedelta(days=since), not_after=NOW + timedelta(days=1))
+    assert judged((old.der,), leaf.certificate, lower.certificate).verdict == verdict
+
+
 @pytest.mark.parametrize("name", ["*.example", "192.0.2.1", "b.example"])
 def test_names_are_another_rules_business(root: Authority, name: str) -> None:
     found = judged((root.der,), root.leaf(names=(name,)).certificate)

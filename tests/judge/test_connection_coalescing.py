@@ -83,6 +83,16 @@ def test_replicas_and_names_with_one_certificate_are_one_finding() -> None:
     assert "for 1 other server name on its port; 1 of all these names requires a client certificate" in found.message
 
 
+def test_names_behind_another_address_are_not_on_its_port() -> None:
+    """Two Gateways with the same certificate for everything."""
+    both = shows("*.example")
+    there = {"address": "127.0.0.2", "port": 8443}
+    others = [replace(at(f"{name}.example", **there), id=f"Deployment/back:8443#{name}.example") for name in "cd"]
+    here = [at("a.example"), at("b.example")]
+    found = told(*((each, both) for each in (*here, *others)))
+    assert [each.observed for each in found] == [("d.example",), ("b.example",)]
+
+
 # --- OpenShift's router -----------------------------------------------------------------------------------------------
 
 NAMELESS = at(None, subject=None)

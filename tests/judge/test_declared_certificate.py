@@ -230,3 +230,16 @@ def test_what_is_not_the_routers_default_certificate_is_not_called_so(exact: boo
     assert "default certificate" not in found.message
     assert ADMITTED not in found.evidence
     assert "status.ingress" not in (found.fix or "")
+
+
+def test_of_several_certificates_that_objects_declare_the_first_is_named_where_none_is_served() -> None:
+    """Of those with the served one's names the newest."""
+    second = replace(FOREIGN, place="Secret/shop/second data[tls.crt]", sha256="cd" * 32, serial=7)
+    found = said(FOREIGN, second, exact=True)
+    assert found.message == "it does not serve the certificate of Secret/shop/web-tls data[tls.crt]"
+    assert found.expected[0].startswith("Secret/shop/web-tls data[tls.crt]: serial number 6, ")
+    assert "of Secret/shop/web-tls" in said(FOREIGN, second).message
+    older = replace(ROTATED, place="Secret/shop/older", not_before=NOW - timedelta(days=5))
+    undated = replace(ROTATED, place="Secret/shop/undated", not_before=None)
+    for leaves in ((older, ROTATED, undated), (undated, ROTATED, older)):
+        assert said(*leaves).expected[0].startswith("Secret/shop/web-tls data[tls.crt]: ")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import pytest
 
 from scanner.judge import judge
@@ -88,7 +90,11 @@ def test_other_certificates_or_another_order_are_low(
 
 @pytest.mark.parametrize(
     ("behind", "sent", "words"),
-    [((LOWER, ROOT), (LOWER,), "does not send the root"), ((LOWER,), (LOWER, ROOT), "also sends a self-signed")],
+    [
+        ((LOWER, ROOT), (LOWER,), "does not send the root"),
+        ((LOWER, UPPER, ROOT), (LOWER, UPPER), "does not send the root"),
+        ((LOWER,), (LOWER, ROOT), "also sends a self-signed"),
+    ],
 )
 def test_a_root_more_or_less_is_noted_and_passes(
     behind: tuple[CertificateFacts, ...], sent: tuple[CertificateFacts, ...], words: str
@@ -102,12 +108,21 @@ def test_of_several_secrets_with_the_certificate_one_will_do() -> None:
     assert said(stored(LOWER, UPPER), stored(LOWER), sent=(LOWER,)).verdict == "pass"
 
 
-@pytest.mark.parametrize("order", [1, -1])
-def test_of_several_secrets_with_the_certificate_the_one_that_is_nearest_counts(order: int) -> None:
-    lacks, other = stored(LOWER, UPPER), stored(ANOTHER_LOWER)
-    assert said(lacks, sent=(LOWER,)).severity == "medium"
-    assert said(other, sent=(LOWER,)).severity == "low"
-    assert said(*(lacks, other)[::order], sent=(LOWER,)).severity == "low"
+def test_of_several_secrets_with_the_certificate_the_one_that_is_nearest_counts() -> None:
+    every = [stored(LOWER), stored(LOWER, ROOT), stored(ANOTHER_LOWER), stored(LOWER, UPPER)]
+    alone = [said(each, sent=(LOWER,)) for each in every]
+    assert [(each.verdict, each.severity) for each in alone] == [
+        *(("pass", "medium"), ("pass", "info"), ("fail", "low"), ("fail", "medium"))
+    ]
+    for (nearer, found), (farther, _) in combinations(zip(every, alone, strict=True), 2):
+        assert said(nearer, farther, sent=(LOWER,)) == said(farther, nearer, sent=(LOWER,)) == found
+
+
+@pytest.mark.parametrize(("exact", "status"), [(True, "violation"), (False, "readiness")])
+def test_only_an_object_of_the_listener_itself_binds_without_a_profile(exact: bool, status: str) -> None:
+    expected = CertificateExpectation(declared=DeclaredCertificates(leaves=(stored(LOWER),), exact=exact))
+    of = case(expectation={"certificate": expected, "binding": "not-enforced"}, observation={"chain": (SERVED,)})
+    assert finding(RULE, of).status == status
 
 
 def test_beside_another_certificate_nothing_is_compared() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -306,6 +307,22 @@ def test_two_chains_that_fail_are_one_finding_with_both() -> None:
     result = judge(case(observation={"chain": (EXPIRED,), "other_chains": ((another,), (LEAF,))}))
     (expired,) = (each for each in result.findings if each.rule == "cert-expired")
     assert [seen.split(":")[0] for seen in expired.observed] == ["leaf CN=a.example", "leaf CN=another"]
+
+
+def test_the_severest_of_two_failures_and_what_is_not_known_of_another_chain_count() -> None:
+    old = replace(LEAF, not_before=NOW - timedelta(days=200))
+    soon, sooner = (replace(old, not_after=NOW + timedelta(days=each)) for each in (20, 1))
+    for chain, beside in ((soon, sooner), (sooner, soon)):
+        result = judge(case(observation={"chain": (chain,), "other_chains": ((beside,),)}))
+        (expiring,) = (each for each in result.findings if each.rule == "cert-expiring")
+        assert (expiring.severity, len(expiring.observed)) == ("high", 2)
+    odd = replace(LEAF, not_after=None)
+    for chain, beside in ((LEAF, odd), (odd, LEAF)):
+        result = judge(case(observation={"chain": (chain,), "other_chains": ((beside,),)}))
+        (expired,) = (each for each in result.findings if each.rule == "cert-expired")
+        (unknown, *where) = expired.evidence
+        assert unknown.startswith("leaf CN=a.example: ")
+        assert where == (["in another chain that the listener also serves"] if beside is odd else [])
 
 
 def test_a_chain_beside_the_one_shown_changes_nothing_that_is_not_about_certificates() -> None:

@@ -103,8 +103,13 @@ def test_behind_a_wildcard_for_both_names_another_page_of_the_same_kind_may_be_i
     """As of an application for ``*.example`` that has a page for each name; nobody is at any other one."""
     mine, crossed = (f'200; content-length: {length}; etag: "{length}"; server: x' for length in (90, 92))
     neighbour = Neighbour(name=OTHER, guarded=True, because="Gateway/edge/front", covered=True)
-    for answer, verdict in ((crossed, "inconclusive"), ("302; location: /login; server: x", "fail")):
-        answered = answers(answer, theirs=REFUSED, own=mine)
+    login, lost = "302; location: /login; server: x", "302; location: /login; server: x; etag: a"
+    for answer, nobodys, verdict in (
+        (crossed, "404", "inconclusive"),
+        (login, "404", "fail"),
+        (login, lost, "inconclusive"),  # as of every unknown name
+    ):
+        answered = answers(answer, theirs=REFUSED, own=mine, nobodys=nobodys)
         of = case(expectation={"neighbours": (neighbour,)}, observation={"answered": answered, "alpn": None})
         assert finding(RULE, of).verdict == verdict
     assert said(crossed, theirs=REFUSED, guarded=True, own=mine).severity == "critical"

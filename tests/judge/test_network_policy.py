@@ -35,6 +35,13 @@ def only(whom: str) -> str:
 
 MONITORING = {"namespaceSelector": {"matchLabels": {"name": "monitoring"}}}
 
+EXPRESSIONS = [
+    {"key": "a", "operator": "In", "values": ["1", "2", "3", "4"]},
+    {"key": "b", "operator": "Exists"},
+    {"key": "c", "operator": "In", "values": ["4"]},
+    {"key": "d", "operator": "Exists"},
+]
+
 
 @pytest.mark.parametrize(
     ("spec", "said"),
@@ -62,7 +69,18 @@ MONITORING = {"namespaceSelector": {"matchLabels": {"name": "monitoring"}}}
             {"ingress": [{"from": [{"podSelector": {"matchLabels": {"a": "b"}}, "namespaceSelector": {}}]}]},
             [only("pods with a=b of all namespaces")],
         ),
+        ({"ingress": [{"from": [{"podSelector": {"matchExpressions": EXPRESSIONS}}]}]},
+         [only("pods with a In (1, 2, 3), b Exists, c In (4) of its own namespace")]),
+        ({"ingress": [{"from": [{"namespaceSelector": {"matchExpressions": EXPRESSIONS[1:2]}}]}]},
+         [only("namespaces with b Exists")]),
+        ({"ingress": [{"ports": [{"port": 8000, "endPort": 8443}]}]}, []),
+        ({"ingress": [{"ports": [{"port": 8000, "endPort": 8442}]}]}, [NOBODY]),
+        ({"ingress": [{"ports": [{"port": 8444, "endPort": 9000}]}]}, [NOBODY]),
+        ({"ingress": [{"ports": [{"port": 443}, {"port": 8443}]}]}, []),
+        ({"ingress": [{"ports": [{"port": 443}]}, {"from": [MONITORING]}]}, [only("namespaces with name=monitoring")]),
         ({"ingress": [{"from": [{"ipBlock": {"cidr": "10.0.0.0/8"}}]}]}, [only("addresses in 10.0.0.0/8")]),
+        ({"ingress": [{"from": [{"ipBlock": {"cidr": "::/0", "except": ["fd00::/8"]}}]}]}, [only("addresses in ::/0")]),
+        ({"ingress": [{"from": [{"ipBlock": {"cidr": "::/0"}}]}]}, []),
         ({"ingress": [{"from": [{"ipBlock": {"cidr": "0.0.0.0/0"}}]}]}, []),
         (
             {"ingress": [{"from": [MONITORING] * 5}]},
@@ -72,6 +90,16 @@ MONITORING = {"namespaceSelector": {"matchLabels": {"name": "monitoring"}}}
 )  # fmt: skip
 def test_what_one_policy_says(spec: object, said: list[str]) -> None:
     assert closing(policy(spec)) == said
+
+
+def test_four_policies_explain_by_three_of_them() -> None:
+    of = case(observation={"reach": Reach.FILTERED})
+    closed = NetworkPolicies([policy({}, name) for name in "abcd"])
+    told = explain(closed, WEB, of.observation, judge(of).findings)
+    assert len(told.blocked_by) == len(told.findings[0].evidence) == 3
+    assert told.findings[0].fix == (
+        "admit the scanner to port 8443 in NetworkPolicy/shop/a, or scan from a client that it admits"
+    )
 
 
 def test_policies_add_up() -> None:

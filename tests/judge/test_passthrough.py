@@ -80,6 +80,36 @@ def test_the_routers_own_fails_and_the_router_is_named() -> None:
     assert found.reproduce == "adhere scan tls://127.0.0.1:443#a.example"
 
 
+def test_another_name_that_is_passed_on_does_not_terminate_tls_for_this_one() -> None:
+    """It shows what the listener at work shows."""
+    passages, backends = PassthroughBackends(), (WEB, OTHER, *("DaemonSet/a/b:443",) * 4)
+    for name in ("web", "two"):
+        near = f"Deployment/router#{name}:443"
+        passed_on = PassedOn(source=SOURCE, here=near, backends=backends, name=ENDPOINT.server_name)
+        where = replace(ENDPOINT, id=near, instance=f"{near} @ 10.0.0.1:443")
+        passages.add(where, Expectation(profile=PROFILE, passed_on=passed_on), shows("f"))
+    for name in backends:
+        passages.add(replace(ENDPOINT, id=name), Expectation(profile=PROFILE), shows("a"))
+    for number in range(7):
+        passages.add(replace(ENDPOINT, id=f"Deployment/{number}:443"), Expectation(profile=PROFILE), shows("f"))
+    (instance, found), (_, second) = passages.findings()
+    assert found == Finding(
+        rule="passthrough-backend",
+        severity="high",
+        verdict="fail",
+        status="violation",
+        message=f"10.0.0.1:443 shows another certificate than its passthrough backends ({SOURCE})",
+        expected=tuple(f"a certificate that {each} shows" for each in backends[:5]),
+        observed=(f"certificate {'f' * 64}",),
+        fix="find the listener that terminates TLS for this name, and check the status of Route/shop/web",
+        reproduce="adhere scan tls://127.0.0.1:443#a.example",
+        evidence=tuple(f"the same certificate is shown by Deployment/{number}:443" for number in range(5)),
+        about="Deployment/router#web:443",
+    )
+    assert instance == "Deployment/router#web:443 @ 10.0.0.1:443"
+    assert second == replace(found, about="Deployment/router#two:443")
+
+
 def test_a_replica_that_was_not_asked_for_the_name_may_show_it() -> None:
     """Its time was over; the other one showed a certificate of its own."""
     passages, name = PassthroughBackends(), ENDPOINT.server_name
@@ -119,7 +149,10 @@ def test_what_cannot_be_told_is_never_a_pass(
 ) -> None:
     (found,) = told(shows(near), *behind, **said)
     assert (found.verdict, found.status, found.severity) == ("inconclusive", "not-tested", "info")
+    assert found.message.startswith("whether 10.0.0.1:443 shows the certificate of its backends could not be")
     assert why in found.message
+    assert found.observed == ((f"certificate {near * 64}",) if near else ())
+    assert found.fix
 
 
 @pytest.mark.parametrize("prefix", ["", "east/"])

@@ -13,7 +13,7 @@ from scanner.model.finding import Finding
 from scanner.model.observation import Answers, Observation, Reach
 from scanner.tls.codepoints import TLS12, TLS13
 from scanner.values import replace
-from tests.judge.cases import CONFORMING, ENDPOINT, LEAF, PROFILE
+from tests.judge.cases import CONFORMING, ENDPOINT, ISSUER, LEAF, PROFILE
 
 TLS10 = 0x0301
 OPEN = replace(CONFORMING, versions=Answers(accepted=(TLS13, TLS12, TLS10)))
@@ -85,6 +85,9 @@ def test_what_is_not_known_or_belongs_to_a_node_is_no_difference(other: Observat
 def test_two_certificates_for_the_same_names() -> None:
     (only,) = findings(leaf("a"), leaf("b"), leaf("b"))
     assert (only.severity, len(only.observed)) == ("low", 2)
+    behind = (replace(ISSUER, dns_names=None),)
+    one, other = (replace(each, chain=(*each.chain, *behind)) for each in (leaf("a"), leaf("b")))  # type: ignore[misc]
+    assert [each.observed for each in findings(one, other)] == [only.observed]
     assert "different certificates" in only.message
 
 

@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 
 from scanner.judge import judge, judgement
-from scanner.judge.sslyze_result import CERTIFICATE_RULES, SSLYZE_EVIDENCE, confirm, inquiry
+from scanner.judge.sslyze_result import (
+    CERTIFICATE_RULES,
+    DEEP_RULES,
+    SSLYZE_EVIDENCE,
+    apply_sslyze_result,
+    confirm,
+    inquiry,
+)
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.finding import Finding
 from scanner.model.observation import Answers, ClientCertificate, Inquiry, Opinion, Reach
@@ -166,6 +173,16 @@ def test_the_witness_is_asked_for_no_more_than_the_violations(
     findings = judge(of).findings
     assert inquiry(findings, of, confirm=True, deep=False) == asked
     assert inquiry(findings, of, confirm=False, deep=False) is None
+
+
+@pytest.mark.parametrize("confirmed", [False, True])
+@pytest.mark.parametrize("deep", [False, True])
+def test_a_result_is_applied_to_what_was_asked_for(confirmed: bool, deep: bool) -> None:
+    of = replace(case(observation=ACCEPTS_CBC), opinion=told(suites=suites(TLS12, (CBC, RSA_CBC), ())))
+    before = judge(of).findings
+    after = apply_sslyze_result(before, of, confirmed=confirmed, deep=deep)
+    assert after[: len(before)] == (confirm(before, of) if confirmed else before)
+    assert [each.rule for each in after[len(before) :]] == [each.id for each in DEEP_RULES if deep]
 
 
 def test_looking_for_vulnerabilities_asks_for_them_alone() -> None:

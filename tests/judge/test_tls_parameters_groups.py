@@ -64,7 +64,7 @@ MAYBE_TLS13 = Answers(accepted=(TLS12,), refused=frozenset({*VERSIONS} - {TLS12,
     ("observation", "words"),
     [
         ({"groups": {}}, "not asked"),
-        (with_groups(answers((), all_groups())), ""),
+        (with_groups(answers((), all_groups())), "no group is known to be accepted (no clear refusal)"),
         ({"versions": answers((TLS10,), set(VERSIONS)), "groups": {}}, ""),
         (
             {"versions": MAYBE_TLS13, "groups": {TLS12: CONFORMING.groups[TLS12]}},

@@ -126,6 +126,17 @@ def test_what_is_not_known_is_inconclusive_with_the_reason(changes: dict[str, ob
         assert each in found.message
 
 
+@pytest.mark.parametrize(
+    ("count", "listed"), [(1, "AES128-SHA, 0x002F)"), (3, "0x0033)"), (4, "0x0033), ..."), (5, "0x0033), ...")]
+)
+def test_three_of_the_unknown_suites_are_named(count: int, listed: str) -> None:
+    unknown = (0x002F, 0x0032, 0x0033, 0x0035, 0x0038)[:count]
+    known = replace(CONFORMING.suites[TLS12], refused=frozenset(all_suites(TLS12) - {*TLS12_SUITES, *unknown}))
+    found = finding("tls-cipher-suite", case(observation={"suites": {**CONFORMING.suites, TLS12: known}}))
+    assert found.message.partition(": ")[2].startswith(f"TLSv1.2: {count} suites (no clear refusal): TLS_RSA_WITH_AES")
+    assert found.message.endswith(listed)
+
+
 def test_an_unknown_profile_is_inconclusive() -> None:
     assert finding("tls-cipher-suite", case(expectation={"profile": Unknown("not read")})).verdict == "inconclusive"
 

@@ -22,7 +22,12 @@ def test_everything_below_refused_passes(accepted: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize(
     ("accepted", "severity", "version"),
-    [((TLS12, TLS11), "high", "1.1"), ((TLS12, TLS11, TLS10), "high", "1.0"), ((TLS12, SSL3), "critical", "SSLv3")],
+    [
+        ((TLS12, TLS11), "high", "1.1"),
+        ((TLS12, TLS11, TLS10), "high", "1.0"),
+        ((TLS12, SSL3), "critical", "SSLv3"),
+        ((TLS12, TLS10, SSL2), "critical", "SSLv2"),
+    ],
 )
 def test_a_version_below_fails_by_name(accepted: tuple[int, ...], severity: str, version: str) -> None:
     found = finding("tls-version", case(observation={"versions": answers(accepted, ALL)}))

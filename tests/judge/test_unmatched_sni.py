@@ -34,6 +34,8 @@ def said(kind: Literal["refused", "validated"], *strays: Stray) -> Finding:
 
 def test_where_nothing_is_owed_nothing_is_reported() -> None:
     assert findings(RULE, case(observation={"strays": (served(NAME),)})) == []
+    names = (OtherName(name=NAME, owed="compared", because=""),)  # another rule's
+    assert findings(RULE, case(expectation={"other_names": names}, observation={"strays": (served(NAME),)})) == []
 
 
 @pytest.mark.parametrize("kind", ["refused", "validated"])

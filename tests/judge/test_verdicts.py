@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from scanner.judge import rule
 from scanner.judge.verdicts import LISTED, Tally, Words, conclude, forbidden, listed, remark
 from scanner.model.expectation import Binding
+from scanner.model.finding import Finding
 from scanner.model.observation import Answers
+from scanner.values import replace
 from tests.judge.cases import case
 
 CODES = st.integers(0, 15)
@@ -68,18 +70,36 @@ def test_an_inconclusive_finding_names_everything_that_is_missing() -> None:
     assert found.evidence == ("a", "b")
 
 
-def test_severity_is_overridden_for_a_failure_only() -> None:
-    each = rule("tls-version")
-    assert conclude(each, case(), Tally(seen=("x",)), WORDS, severity="critical").severity == "critical"
-    assert conclude(each, case(), Tally(), WORDS, severity="critical").severity == each.severity
+def test_a_finding_has_what_its_verdict_needs() -> None:
+    """Only a failure has another severity, what was observed, a fix and how to reproduce it."""
+
+    def found(**tally: tuple[str, ...]) -> Finding:
+        return conclude(
+            rule("tls-version"), case(), Tally(**tally), WORDS, severity="critical", expected=["TLSv1.2"], fix="set it",
+            reproduce="adhere ask", evidence=["asked"],
+        )  # fmt: skip
+
+    passed = Finding(
+        rule="tls-version", severity="high", verdict="pass", status="ok", message="fine", expected=("TLSv1.2",),
+        evidence=("asked",),
+    )  # fmt: skip
+    assert found() == passed
+    assert found(unknown=("a", "b")) == replace(
+        passed, verdict="inconclusive", status="not-tested", message="nobody knows: a", evidence=("a", "b")
+    )
+    assert found(seen=("x",), unknown=("a",)) == replace(
+        passed, severity="critical", verdict="fail", status="violation", message="wrong", observed=("x",),
+        fix="set it", reproduce="adhere ask", evidence=("asked", "not determined: a"),
+    )  # fmt: skip
 
 
 def test_a_remark_is_informational_and_never_fails() -> None:
-    found = remark(rule("tls-version"), "by the way")
-    assert (found.verdict, found.status, found.severity) == ("pass", "informational", "info")
+    said = Finding(rule="tls-version", severity="info", verdict="pass", status="informational", message="by the way")
+    assert remark(rule("tls-version"), "by the way") == said
+    more = replace(said, verdict="not_applicable", observed=("a",))
+    assert remark(rule("tls-version"), "by the way", verdict="not_applicable", observed=["a"]) == more
 
 
 def test_lists_that_a_server_decides_on_are_cut_off() -> None:
     assert listed(["a"] * LISTED) == ("a",) * LISTED
-    assert listed(["a"] * (LISTED + 3))[-1] == "and 3 more"
-    assert len(listed(["a"] * 10_000)) == LISTED + 1
+    assert listed(["a"] * (LISTED + 3)) == (*("a",) * LISTED, "and 3 more")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scanner.judge import RULES, SCAN_RULES, WAIVABLE, judge, judgement
 from scanner.judge.waivers import WaiverLedger, expired, waive
 from scanner.kube.maybe import Unknown
-from scanner.model.finding import Finding
+from scanner.model.finding import Finding, Status
 from scanner.model.report import NEVER_FAILS
 from scanner.model.scan_policy import Selector, Waiver
 from scanner.tls.codepoints import TLS10, TLS12, TLS13, VERSIONS
@@ -173,6 +173,44 @@ def test_an_expired_waiver_that_is_still_needed_is_reported() -> None:
     assert (found.rule, found.severity, found.verdict) == ("waiver-expired", "medium", "fail")
     assert found.observed == ("expired after 2026-11-20",)
     assert "still fails on 1 endpoint" in found.message
+
+
+@pytest.mark.parametrize(
+    ("selected", "ignore", "status", "message", "fix"),
+    [
+        (0, False, "informational", "the waiver of tls-version selects no object of this run", "select"),
+        (
+            2,
+            False,
+            "violation",
+            "the waiver of tls-version selects 2 objects, but the rule does not fail there",
+            "select",
+        ),
+        (0, True, "violation", "the ignore of tls-version matches no finding", "place"),
+    ],
+)
+def test_a_waiver_that_selects_no_object_may_be_for_another_file(
+    selected: int, ignore: bool, status: Status, message: str, fix: str
+) -> None:
+    waiver = replace(WAIVER, ignore=ignore)
+    run = WaiverLedger([waiver], TODAY, noun="object")
+    for _ in range(selected):
+        run.waive_by([waiver], [])
+    (found,) = run.findings(rules=WAIVABLE)
+    word = "ignore" if ignore else "waiver"
+    assert found == Finding(
+        rule="waiver-unused",
+        severity="info" if status == "informational" else "low",
+        verdict="fail",
+        status=status,
+        message=message,
+        expected=(f"a finding that matches the {word}",),
+        observed=("no finding",),
+        fix=f"remove the {word} from adhere.yaml:9:5, or correct its rule or {fix}",
+        evidence=(SAID,),
+        about="adhere.yaml:9:5",
+    )
+    assert run.findings(rules=WAIVABLE, elsewhere=WAIVABLE) == ()
 
 
 def test_an_expired_waiver_that_nobody_needs_is_merely_unused() -> None:

@@ -54,7 +54,9 @@ def test_a_gate_of_which_nobody_knows_changes_nothing() -> None:
     ],
 )
 def test_unknown_values_of_a_cluster(story: str, found: list[str]) -> None:
-    assert [each.said for each in stories.load(story).expectations.unknown_adherences()] == found
+    values = stories.load(story).expectations.unknown_adherences()
+    assert [each.said for each in values] == found
+    assert {each.known for each in values} <= {(STRICT, LEGACY)}
 
 
 def test_the_report_says_what_stands_in_the_object() -> None:

@@ -28,6 +28,7 @@ from scanner.kube.tls_profile import (
     declared,
     problems,
 )
+from scanner.tls.names import suite_name
 from tests.report.golden import assert_golden
 
 STEPS: Final = ("spec", "tlsSecurityProfile")
@@ -140,6 +141,11 @@ def _applied(profile: object, reader: Reader) -> Iterator[str]:
         text = f"{text}: {applied.name}"
     flags = [name for name in ("spelt", "dropped", "refused", "custom") if getattr(found, name)]
     yield f"-> {text}; {len(found.remarks)} remarks; {' '.join(flags) or 'as written'}"
+    if found.spelt:
+        yield f"   by other names: {', '.join(map(suite_name, sorted(found.spelt)))}"
+    for each in found.dropped[:12]:
+        yield f"   {'drops' if each.certain else 'may drop'} {each.name}: {each.reason} | fix: {each.fix}"
+    yield from (f"   note: {note}" for note in getattr(applied, "notes", ()))
 
 
 def _problem(each: Problem) -> str:
@@ -152,3 +158,11 @@ def _problem(each: Problem) -> str:
 def test_these_are_the_problems_and_what_applies() -> None:
     found = "\n".join(line for each in PROFILES for line in concluded(each)) + "\n"
     assert_golden("profile-problems.txt", found)
+
+
+def test_so_many_names_are_compared_with_the_known_ones_and_no_more() -> None:
+    """Each comparison takes time, and an object decides how many there are."""
+    profile = custom(*(f"AES128-SHX{number}" for number in range(30)))
+    found = list(problems(TLSSecurityProfile(profile, STEPS), LIBRARY_GO))
+    fixes = [each.fix for each in found if each.id == "name-unknown"]
+    assert [each.startswith("did you mean") for each in fixes] == [True] * 20 + [False] * 10

@@ -23,6 +23,7 @@ from scanner.kube.tls_profile import (
     Profile,
     Reader,
     declared,
+    nested_profiles,
 )
 from scanner.tls.codepoints import TLS12, TLS13
 from scanner.tls.names import TLS13_SUITES, suite_code
@@ -193,3 +194,25 @@ def test_whatever_it_says_somebody_makes_something_of_it(said: object, reader: R
     found = read(said, reader)
     assert found.said
     assert found.profile is None or isinstance(found.profile, Profile | Unknown)
+
+
+def test_profiles_are_found_at_any_depth_of_a_spec() -> None:
+    """The outermost first, and none inside of another; a deep one is not looked for."""
+    old, modern = {"type": "Old", "tlsSecurityProfile": {}}, {"type": "Modern"}
+    deep: dict[str, Any] = {"tlsSecurityProfile": modern}
+    for _ in range(8):
+        deep = {"a": deep}
+    spec = {
+        "servers": [{"name": "a"}, {"tls": {"tlsSecurityProfile": modern}}],
+        "tlsSecurityProfile": old,
+        "text": {"tlsSecurityProfile": "Modern"},
+        "inner": deep["a"]["a"],
+        "deep": deep["a"],
+    }
+    found = [(each.type, each.steps) for each in nested_profiles(Fields({"spec": spec, "tlsSecurityProfile": old}))]
+    assert found == [
+        ("Old", ("spec", "tlsSecurityProfile")),
+        ("Modern", ("spec", "servers", 1, "tls", "tlsSecurityProfile")),
+        ("Modern", ("spec", "inner", *("a",) * 6, "tlsSecurityProfile")),
+    ]
+    assert list(nested_profiles(Fields({"spec": [{"tlsSecurityProfile": "x"}, 7]}))) == []
