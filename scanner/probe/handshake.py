@@ -45,6 +45,7 @@ MIN_CLOSE_WAIT = 1.0
 _CLOSE_WAIT_FACTOR = 10
 """The same wait as a multiple of the handshake's duration, for a distant server."""
 
+_LATE = "no answer in time"
 _NOT_OFFERED = Unknown("the listener closes handshakes that offer ALPN or status_request")
 _TOO_EARLY = Unknown("the full handshake did not get that far")
 _UNASKABLE = Unknown("an anonymous handshake does not show whether a client certificate is requested")
@@ -99,8 +100,8 @@ async def handshake(
 
     ``identity`` is presented to a server that requests a client certificate. Without ``goodbye`` a client that was
     requested to present one sends nothing more, and waits for the server. With ``retry_without_alpn`` a server that
-    closes the connection without an alert gets a second handshake without ALPN and status_request: some servers reject
-    these so.
+    answers, but with nothing that leads to a handshake, gets a second one without ALPN and status_request: some servers
+    close the connection for these, and Botan answers ALPN with an empty name.
 
     Each connection is added to ``attempts`` as ``offer``.
 
@@ -113,7 +114,7 @@ async def handshake(
     full = await attempt(peer, offered)
     if full.alert == NO_APPLICATION_PROTOCOL:
         full = await attempt(peer, ())
-    elif retry_without_alpn and offered and full.negotiated is None and full.ending in ("fin", "rst"):
+    elif retry_without_alpn and offered and full.negotiated is None and full.failure != _LATE:
         full = await attempt(replace(peer, lean=True), ())
     return full
 
@@ -135,7 +136,7 @@ async def _attempt(
     with cut_off(offer, attempts), trio.move_on_after(peer.where.timeout) as scope:
         full.failure = await _handshake(peer, engine, events, full, goodbye=goodbye)
     if scope.cancelled_caught and not full.completed:
-        full.failure = "no answer in time"
+        full.failure = _LATE
     _read_off(engine, events, full)
     if peer.lean:
         full.alpn = full.ocsp_stapled = _NOT_OFFERED

@@ -109,6 +109,7 @@ STREAMS = {
     "retry": handshake(RETRY.encode()),
     "alert": encode_records(ALERT, c.TLS12, bytes(Alert(2, 40))),
     "alert in two records": encode_records(ALERT, c.TLS12, b"\x02") + encode_records(ALERT, c.TLS12, b"\x46"),
+    "alert of version 0.0": bytes.fromhex("15 0000 0002 0246"),
     "warning first": WARNING + handshake(WHOLE12),
     "SSLv2": b"\x80\x12" + Ssl2ServerHello(version=2, certificate=b"1234", suites=(0x010080,)).encode(),
     "SSLv2, no cipher": bytes.fromhex("8003 00 0001"),
@@ -352,3 +353,10 @@ def test_what_we_do_not_read_is_none(exchange: str) -> None:
 def test_an_unknown_curve_type_is_malformed() -> None:
     with pytest.raises(Malformed, match="elliptic curve type 4"):
         ServerKeyExchange.decode(bytes.fromhex("0c 000003 040001"), "ECDHE")
+
+
+def test_an_alert_of_no_version_is_one() -> None:
+    """BearSSL refuses an SSLv3 hello so."""
+    seen = read(bytes.fromhex("15 0000 0002 0246"))
+    assert (seen.finished, seen.malformed, seen.alert) == (True, False, Alert(2, 70))
+    assert read(bytes.fromhex("16 0000 0002 0246")).malformed
