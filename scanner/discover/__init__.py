@@ -80,15 +80,12 @@ def discover(  # noqa: PLR0913 - all options of discovery
     omitted: list[tuple[Endpoint, str]] = []
     for listener in merge.listeners():
         for each in endpoints_of(indexed, listener, via_port_forward=via_port_forward, everything=everything):
-            reason = (
-                each.reason if isinstance(each, Omission) else _exclusion(each, refusal, (include, within), exclude)
-            )
-            if isinstance(each, Omission) or reason:
-                left_out[reason or ""] += 1
-                if isinstance(each, Omission):
-                    omitted += [(endpoint, each.reason) for endpoint in each.endpoints]
-                else:
-                    unasked.append((each, reason or ""))
+            if isinstance(each, Omission):
+                left_out[each.reason] += 1
+                omitted += [(endpoint, each.reason) for endpoint in each.endpoints]
+            elif reason := _exclusion(each, refusal, (include, within), exclude):
+                left_out[reason] += 1
+                unasked.append((each, reason))
             else:
                 conflicts.add(each)
     for cut in indexed.cuts.omissions():
@@ -97,8 +94,8 @@ def discover(  # noqa: PLR0913 - all options of discovery
     endpoints, beside = conflicts.resolved()
     fair = shares(endpoints, indexed.authority, most_of_namespace)
     for each, beyond in fair.cut:
-        left_out[beyond.reason] += 1
-        unasked.append((each, beyond.reason))
+        left_out[beyond] += 1
+        unasked.append((each, beyond))
     truncated += len(fair.cut)
     left_out.update({"listeners at an address of another listener": beside} if beside else {})
     return Discovery(

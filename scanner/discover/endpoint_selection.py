@@ -16,7 +16,6 @@ from msgspec import Struct
 
 from scanner.discover.listener_claims import ClaimAuthority
 from scanner.discover.merged_claims import rank
-from scanner.discover.truncation import Omission
 from scanner.discover.workloads import Workloads
 from scanner.model.components import API_SERVICE
 from scanner.model.endpoint import Endpoint, owner_order
@@ -53,7 +52,7 @@ class AddressConflicts:
     def _leaves(self, endpoint: Endpoint) -> bool:
         if endpoint.pod is None:
             return False
-        pod = self._workloads.named.get((endpoint.pod.namespace or "", endpoint.pod.name))
+        pod = self._workloads.named.get((endpoint.pod.namespace, endpoint.pod.name))
         return pod is not None and pod.terminating
 
 
@@ -89,8 +88,8 @@ class Shares(Struct, frozen=True, kw_only=True):
     """Sorted by instance."""
     turns: list[int]
     """Turn of each endpoint. All of one turn come before the next; 0 is the platform's."""
-    cut: list[tuple[Endpoint, Omission]]
-    """Endpoints beyond the limit of their namespace."""
+    cut: list[tuple[Endpoint, str]]
+    """Endpoints beyond the limit of their namespace, each with the reason."""
 
 
 def shares(endpoints: list[Endpoint], authority: ClaimAuthority, most: int) -> Shares:
@@ -114,13 +113,12 @@ def shares(endpoints: list[Endpoint], authority: ClaimAuthority, most: int) -> S
     return Shares(
         kept=[each for place, each in enumerate(endpoints) if place not in beyond],
         turns=[turn for place, turn in enumerate(turns) if place not in beyond],
-        cut=[(endpoints[place], _omission(namespace, most)) for place, namespace in beyond.items()],
+        cut=[(endpoints[place], _reason(namespace, most)) for place, namespace in beyond.items()],
     )
 
 
-def _omission(namespace: str, most: int) -> Omission:
-    reason = f"listeners of the namespace {namespace} beyond the first {most:,} (scope.endpointsPerNamespace)"
-    return Omission(reason, cut=True)
+def _reason(namespace: str, most: int) -> str:
+    return f"listeners of the namespace {namespace} beyond the first {most:,} (scope.endpointsPerNamespace)"
 
 
 def share_namespace(endpoint: Endpoint) -> str | None:

@@ -105,8 +105,8 @@ class EndpointBuilder:
         place = self._listener.place
         if self.pod:
             return self.pod.owner
-        if self._listener.owner or place.owner:
-            return self._listener.owner or place.owner or Owner(kind="Node", name="")
+        if owner := self._listener.owner or place.owner:
+            return owner
         name = self.entry.component if self.entry else place.node or place.host or place.address
         return Owner(kind="Node", name=name)
 
@@ -129,11 +129,7 @@ class EndpointBuilder:
         if not self.loopback:
             return None if self.pod and self.pod.host_network else self.pod
         return self.pod or min(
-            (
-                each
-                for each in self._view.workloads.on_node.get(self._listener.place.node or "", ())
-                if not each.terminating
-            ),
+            (each for each in self._view.workloads.on_node.get(self._listener.place.node, ()) if not each.terminating),
             key=lambda each: (not each.ready, *_pod_order(each)),
             default=None,
         )
@@ -170,7 +166,7 @@ class EndpointBuilder:
     def _labels(self, merged: MergedClaims) -> tuple[tuple[str, str], ...]:
         """Labels of the pod or node, and of the object that decides what is served under the name."""
         place = self._listener.place
-        node = self._view.workloads.nodes.get(place.node or "") if self.pod is None else None
+        node = self._view.workloads.nodes.get(place.node) if self.pod is None else None
         own = self.pod.labels if self.pod else place.labels or (node.labels if node else ())
         if merged.subject is None or merged.naming == "soft":
             return own
@@ -229,7 +225,7 @@ def called(owner: Owner, port: int, name: str | None, transport: Transport, *, a
 
 
 def endpoints_of(
-    view: Index, listener: Listener, *, via_port_forward: bool, everything: bool = False
+    view: Index, listener: Listener, *, via_port_forward: bool, everything: bool
 ) -> Iterator[Endpoint | Omission]:
     """The endpoints of a listener, or an ``Omission``, which has the endpoints if ``everything``."""
     one = EndpointBuilder(view, listener, via_port_forward=via_port_forward)

@@ -104,8 +104,8 @@ class Index:
             self._entries[key] = self.catalogue.find(namespace, names, number, on_node=on_node)
         return self._entries[key]
 
-    def of_pod(self, pod: Pod, number: int, claim: Claim, aliases: tuple[str, ...] = ()) -> list[PlacedClaim]:
-        return [PlacedClaim(claim, place, pod.ready, aliases) for place in self.workloads.places(pod, number)]
+    def of_pod(self, pod: Pod, number: int, claim: Claim) -> list[PlacedClaim]:
+        return [PlacedClaim(claim, place, pod.ready) for place in self.workloads.places(pod, number)]
 
     def at_pod(self, pod: Pod, number: int, claim: Claim) -> list[PlacedClaim]:
         """``claim`` at each address of a pod, checked for its authority."""
@@ -200,10 +200,8 @@ class Index:
         if router.places:
             return
         for name in router.services:
-            service = self.services.get(router.namespace, name)
-            service_port = service.port(443) if service else None
-            if service and service_port:
-                yield from self.through(service, service_port, claim)
+            if found := self.services.with_port(router.namespace, name, 443):
+                yield from self.through(*found, claim)
                 return
 
 
@@ -217,5 +215,6 @@ class Source(Struct, frozen=True, kw_only=True):
     """A source of listeners in the cluster's objects."""
 
     name: str
-    reads: tuple[Kind, ...]
+    reads: tuple[Kind, ...] = ()
+    """Kinds that it reads, beside those of the index."""
     find: Callable[[Index], Iterator[Found]]

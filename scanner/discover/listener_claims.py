@@ -82,7 +82,7 @@ def reached(found: Iterable[Found]) -> bool:
     return any(isinstance(each, PlacedClaim) and not each.claim.untrusted for each in found)
 
 
-def verified(origin: Origin, dns: str, subject: KubeObject | None = None) -> Claim:
+def verified(origin: Origin, dns: str, subject: KubeObject) -> Claim:
     """TLS that a client of a Service verifies with the Service's name, the only name that is probed."""
     return Claim(certainty="declared", origin=origin, name=dns, naming="only", subject=subject)
 
@@ -148,16 +148,16 @@ class ClaimAuthority(Struct, frozen=True):
             return any(pod.namespace == namespace for pod in self.workloads.on_node.get(place.node, ()))
         return place.owner is None or place.owner.namespace in (None, namespace)
 
-    def is_platform(self, namespace: str) -> bool:
+    def is_platform(self, namespace: str | None) -> bool:
         """True if only administrators write to the namespace. All users may write to ``default``."""
-        return _is_platform(namespace, self.catalogue.platform_namespaces)
+        return namespace is not None and _is_platform(namespace, self.catalogue.platform_namespaces)
 
     def serving(self, place: Place, *, published: bool = False) -> Served:
         """The kind of server at a place: a router or gateway, which serves names of others; something else; or
         unknown."""
         if place.pod is None and place.node is None:
             return "front"
-        pods = [place.pod] if place.pod else list(self._on(place.node or "", place.port))
+        pods = [place.pod] if place.pod else list(self._on(place.node, place.port))
         if not pods:
             return "other" if self.catalogue.find(None, (), place.port, on_node=True) else "unknown"
         fronts = all(self._is_front(pod, place, published=published) for pod in pods)
@@ -169,7 +169,7 @@ class ClaimAuthority(Struct, frozen=True):
             return entry.governor in _FRONTS
         return published or place.pod is None or not self.is_platform(pod.namespace)
 
-    def _on(self, node: str, number: int) -> Iterator[Pod]:
+    def _on(self, node: str | None, number: int) -> Iterator[Pod]:
         """Pods that listen on a port of a node."""
         for pod in self.workloads.on_node.get(node, ()):
             if self._entry(pod, number) or any(each.number == number for one in pod.containers for each in one.ports):

@@ -29,6 +29,7 @@ MAX_PLACES = 5_000
 """Limit of places behind one Service: each of its ports at each backend."""
 MAX_ADDRESSES = 100
 """Limit of addresses per endpoint of a slice; the API allows as many."""
+MAX_CLUSTER_IPS = 4
 MAX_PUBLISHED = 32
 """Limit of addresses per load balancer."""
 
@@ -131,12 +132,12 @@ class Services:
         self._workloads = workloads
         self.slices_gap = snapshot.gap(ENDPOINT_SLICE)
         """Reason why backends of Services may be unknown, or None."""
-        self.by_name: dict[tuple[str, str], Service] = {}
+        self.by_name: dict[tuple[str | None, str], Service] = {}
         for raw in map(RawService.of, snapshot.every(SERVICE)):
-            if valid_names(raw.namespace or "", raw.name):
-                self.by_name[raw.namespace or "", raw.name] = _service(raw, cuts)
+            if raw.namespace is not None and valid_names(raw.namespace, raw.name):
+                self.by_name[raw.namespace, raw.name] = _service(raw, raw.namespace, cuts)
         for each in map(EndpointSlice.of, snapshot.every(ENDPOINT_SLICE)):
-            service = self.by_name.get((each.namespace or "", each.service_name))
+            service = self.by_name.get((each.namespace, each.service_name))
             if service:
                 service.slices.append(each)
         self._at: dict[str, list[Service]] = {}
@@ -145,8 +146,16 @@ class Services:
                 self._at.setdefault(where, []).append(one)
         self._labelled = LabelIndex(self.by_name.values(), _where)
 
-    def get(self, namespace: str, name: str) -> Service | None:
+    def get(self, namespace: str | None, name: str) -> Service | None:
         return self.by_name.get((namespace, name))
+
+    def with_port(self, namespace: str | None, name: str, number: object) -> tuple[Service, ServicePort] | None:
+        """A Service and its TCP port with that number or name."""
+        service = self.get(namespace, name)
+        if service is None:
+            return None
+        found = service.port(number)
+        return (service, found) if found else None
 
     def at(self, host: str) -> list[Service]:
         """Services with this cluster IP or DNS name, or with this load balancer address or name."""
@@ -209,13 +218,13 @@ class Services:
                 yield Backend(place, pod.ready)
 
 
-def _service(raw: RawService, cuts: Cuts) -> Service:
-    cluster = raw.cluster_ips[:4] or (raw.cluster_ip,)
+def _service(raw: RawService, namespace: str, cuts: Cuts) -> Service:
+    cluster = raw.cluster_ips[:MAX_CLUSTER_IPS] or (raw.cluster_ip,)
     if raw.is_external_name:
         cluster = ()  # only another name: an API server did not assign any address in it
     return Service(
         raw=raw,
-        namespace=raw.namespace or "",
+        namespace=namespace,
         name=raw.name,
         ports=tuple(cuts.first(_ports(raw), MAX_PORTS, "ports of one Service", raw)),
         addresses=tuple(filter(None, map(address, cluster))),

@@ -122,7 +122,7 @@ class Workloads:
         self._primary_only = primary_only
         self.not_listening: dict[str, int] = {}
         """Number of pods that cannot listen, by reason."""
-        self.nodes = {
+        self.nodes: dict[str | None, Node] = {
             node.name: node for node in map(self._node, map(RawNode.of, snapshot.every(NODE))) if valid_names(node.name)
         }
         self._node_at: dict[str, str] = {}
@@ -134,11 +134,11 @@ class Workloads:
         self._is_ready = MemoisedByIdentity(_is_ready)
         self._owners = Owners()
         self.pods = [pod for pod in map(self._pod, map(RawPod.of, snapshot.every(POD))) if pod]
-        self.named = {(pod.namespace, pod.name): pod for pod in self.pods}
+        self.named: dict[tuple[str | None, str], Pod] = {(pod.namespace, pod.name): pod for pod in self.pods}
         self.on_pod_network: dict[str, Pod] = {}
         self._shared: dict[str, list[Pod]] = {}
         """Addresses that several pods have in their status."""
-        self.on_node: dict[str, list[Pod]] = {}
+        self.on_node: dict[str | None, list[Pod]] = {}
         for pod in self.pods:
             if pod.vantage:
                 self.on_node.setdefault(pod.vantage, []).append(pod)
@@ -150,13 +150,13 @@ class Workloads:
                     if first is not pod:
                         self._shared.setdefault(each, [first]).append(pod)
         self._labelled = LabelIndex(self.pods, _namespace_and_labels)
-        self._host_ports: dict[tuple[str, int], list[Pod]] | None = None
+        self._host_ports: dict[tuple[str | None, int], list[Pod]] | None = None
 
     def select(self, namespace: str | None, selector: LabelSelector) -> list[Pod]:
         """Pods that a LabelSelector selects."""
         return self._labelled.select(namespace, selector)
 
-    def with_host_port(self, node: str, number: int) -> list[Pod]:
+    def with_host_port(self, node: str | None, number: int) -> list[Pod]:
         """Pods of the pod network to which a port of a node leads; indexed at the first lookup."""
         if self._host_ports is None:
             self._host_ports = {}
@@ -189,8 +189,8 @@ class Workloads:
         return Place(pod.addresses[0] if self._primary_only else where, number, pod, pod.vantage)
 
     def _pod(self, raw: RawPod) -> Pod | None:
-        namespace, name, spec = raw.namespace or "", raw.name, raw.spec
-        if not valid_names(namespace, name):
+        namespace, name, spec = raw.namespace, raw.name, raw.spec
+        if namespace is None or not valid_names(namespace, name):
             self._skip("pods with an invalid name")
             return None
         if raw.has_finished:

@@ -52,6 +52,17 @@ def host_of(url: str) -> str:
         return ""
 
 
+def https_place(url: str) -> tuple[str, int] | None:
+    """The IP address or server name, and the port, of an ``https`` URL; None if it is none."""
+    try:
+        parts = urlsplit(url[:2048])
+        number = parts.port or 443
+    except ValueError:
+        return None
+    host = address(parts.hostname or "") or server_name(parts.hostname or "")
+    return (host, number) if host and parts.scheme == "https" else None
+
+
 MAX_NAME = 253
 """Maximum length of a DNS name, hence of the name of any object that can listen (RFC 1035, section 3.1)."""
 PROBE_LABEL = "adhere-probe"
@@ -117,9 +128,9 @@ def port(number: object) -> int | None:
     return number if isinstance(number, int) and not isinstance(number, bool) and 0 < number < 65536 else None
 
 
-def valid_names(*texts: str) -> bool:
+def valid_names(*texts: str | None) -> bool:
     """True if an API server accepts these texts as names."""
-    return all(map(_PRINTABLE.match, texts))
+    return all(each is not None and _PRINTABLE.match(each) for each in texts)
 
 
 def escaped_id(text: str) -> str:

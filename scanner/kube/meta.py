@@ -141,7 +141,7 @@ class LabelIndex(Generic[Item]):
     """Items indexed by namespace and label, so that a selector does not look at every item; built at the first
     lookup."""
 
-    def __init__(self, items: Iterable[Item], where: Callable[[Item], tuple[str, Mapping[str, str]]]) -> None:
+    def __init__(self, items: Iterable[Item], where: Callable[[Item], tuple[str | None, Mapping[str, str]]]) -> None:
         self._items = items
         self._where = where
         self._by: dict[tuple[str | None, str, str], list[Item]] | None = None
@@ -159,7 +159,7 @@ class LabelIndex(Generic[Item]):
             self._by = {}
             for item in self._items:
                 namespace, labels = self._where(item)
-                for place in (namespace, None):
+                for place in {namespace, None}:
                     self._in.setdefault(place, []).append(item)
                     for key, value in labels.items():
                         self._by.setdefault((place, key, value), []).append(item)

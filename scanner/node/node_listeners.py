@@ -242,7 +242,7 @@ class _Cluster:
         self._node = node
         self._index = Index(assessment.snapshot, assessment.catalogue, via_port_forward=False)
         self._pods = {uid: pod for pod in self._index.workloads.pods for uid in pod.raw.uids}
-        self.nodes = tuple(sorted(self._index.workloads.nodes))
+        self.nodes = tuple(sorted(each.name for each in self._index.workloads.nodes.values()))
         found = assessment.discovery
         self._declared: dict[tuple[str, int], dict[str, Endpoint]] = {}
         for each in (*found.endpoints, *found.unasked, *(endpoint for endpoint, _ in found.omitted)):
@@ -312,7 +312,7 @@ class _Cluster:
         turns, ``most`` of each. Also the reasons and counts of those beyond that: any user can open 65,535 ports."""
         found = shares(endpoints, self._index.authority, most)
         in_turns = sorted(range(len(found.kept)), key=found.turns.__getitem__)
-        return [found.kept[each] for each in in_turns], Counter(omission.reason for _, omission in found.cut)
+        return [found.kept[each] for each in in_turns], Counter(reason for _, reason in found.cut)
 
     def unseen(self, found: NodeSockets) -> Iterator[tuple[str, int]]:
         """Pods of the node without a process: of a sandbox with a kernel of its own, or without hostPID."""

@@ -11,7 +11,7 @@ from scanner.model.finding import Finding, Severity
 from scanner.model.pki_config import Key, key_of
 from scanner.model.rule import ScanRule
 from scanner.pki.inventory_index import InventoryIndex, Signed, Use
-from scanner.pki.subject import Subject, finding
+from scanner.pki.subject import LONGEST_NAME, Subject, finding, identity
 from scanner.tls.certificate import CertificateFacts
 
 _BROKEN: Final = frozenset({"MD2", "MD4", "MD5", "SHA1"})
@@ -144,7 +144,7 @@ def _of_use(rule: ScanRule, key: str, use: Use) -> Finding:
         expected=("a key of its own for each",),
         observed=_some([f"{holder}: {where}" for holder, where in holders.items()]),
         fix="issue a certificate with a new key for each of these places",
-        evidence=_some(f"made out to {each[:200]}" for each in names),
+        evidence=_some(f"made out to {each[:LONGEST_NAME]}" for each in names),
         about=f"key with SHA-256 {key}",
     )
 
@@ -169,8 +169,8 @@ def _of_signed(rule: ScanRule, signed: Signed, text: str, severity: Severity, fi
         severity=severity,
         verdict="fail",
         status="informational" if severity == "info" else "violation",
-        message=f"{called[:200]} ({signed.classified.category}): {text}{more}",
-        observed=(f"{facts.subject or 'no readable subject'}, SHA-256 {facts.sha256}"[:400],),
+        message=f"{called[:LONGEST_NAME]} ({signed.classified.category}): {text}{more}",
+        observed=(identity(facts),),
         fix=fix,
         about=signed.about,
     )

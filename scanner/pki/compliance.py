@@ -21,7 +21,7 @@ from scanner.pki.config import RECOMMENDED
 from scanner.pki.governing import Past, in_force
 from scanner.pki.renewal import fix_of, renewal
 from scanner.pki.resolution import Category, required
-from scanner.pki.subject import Subject, finding
+from scanner.pki.subject import LONGEST_NAME, Subject, finding
 from scanner.tls.certificate import CertificateFacts
 from scanner.values import replace
 
@@ -159,8 +159,9 @@ def _known(then: Past | None, before: Required | None) -> str:
 
 def _superseded(rule: ScanRule, subject: Subject, successor: CertificateFacts) -> Finding:
     """A signer that a bundle keeps until everything that it signed is renewed."""
-    text = f"a bundle contains it and its successor ({successor.subject or 'no readable subject'}): it no longer signs"
-    return _finding(rule, subject, Required(), "not_applicable", "informational", text[:400], severity="info")
+    named = (successor.subject or "no readable subject")[:LONGEST_NAME]
+    text = f"a bundle contains it and its successor ({named}): it no longer signs"
+    return _finding(rule, subject, Required(), "not_applicable", "informational", text, severity="info")
 
 
 def _not_implemented(rule: ScanRule, subject: Subject, requirement: Required, text: str) -> Finding:

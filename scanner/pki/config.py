@@ -271,8 +271,7 @@ def pki_config_of_file(document: Located) -> PkiConfig:
         problems.add((*top, *each.steps), each.message, hint(each, document.get((*top, *each.steps))))
     problems.raise_any()
     holder = document.get(top)
-    if not isinstance(holder, dict):
-        return config
+    assert isinstance(holder, dict)  # noqa: S101 - it has a kind, or pki
     return always_in_force(_dated(config, KubeObject(holder, PKI)))
 
 

@@ -40,7 +40,6 @@ from scanner.kube.schema import (
 from scanner.kube.view import View
 from scanner.model.pki_config import CURVES, Complaint, Usage
 from scanner.model.pki_config import Shape as PkiShape
-from scanner.values import replace
 
 CATEGORIES: Final[Mapping[str, Usage]] = {
     "SignerCertificate": "signer",
@@ -161,10 +160,11 @@ def spec(shape: PkiShape, names: Collection[str] = tuple(WELL_KNOWN)) -> Shape:
         (schema,) = definition(PKI).versions.values()
         return parse_schema(schema["properties"]["spec"], _shipped)
     if shape == "interim":
-        custom = replace(_lists("interim", names), min_properties=1)
         mode = _field(spec("shipped"), "certificateManagement", "mode")
         management = Record(
-            {"mode": mode, "custom": custom}, ("mode",), constraints=(_iff("custom", "mode", "Custom"),)
+            {"mode": mode, "custom": _lists("interim", names)},
+            ("mode",),
+            constraints=(_iff("custom", "mode", "Custom"),),
         )
         return Record({"certificateManagement": management}, ("certificateManagement",))
     return _lists("document", names)
@@ -235,8 +235,7 @@ def _messages(difference: Difference) -> Iterator[str]:
     match difference:
         case WrongType(value=value, shape=NumberShape() as shape):
             yield f"must be of type {'integer' if isinstance(value, str) else 'int32'}"
-            if shape.enum or (isinstance(value, int | float) and not isinstance(value, bool)):
-                yield from _of_value(value, shape)
+            yield from _of_value(value, shape)
         case WrongType(at=at, value=value, shape=shape):
             yield f"must be of type {_TYPES[type(shape)]}"
             if isinstance(shape, TextShape) and shape.enum:
@@ -260,7 +259,7 @@ def _of_value(value: object, shape: TextShape | NumberShape) -> Iterator[str]:
         yield _unsupported(value, shape.enum)
     if isinstance(shape, TextShape) and shape.min_length and value == "":
         yield f"should be at least {shape.min_length} chars long"
-    if isinstance(shape, NumberShape) and isinstance(value, int | float):
+    if isinstance(shape, NumberShape) and isinstance(value, int | float) and not isinstance(value, bool):
         if shape.minimum is not None and value < shape.minimum:
             yield f"should be greater than or equal to {shape.minimum}"
         if shape.maximum is not None and value > shape.maximum:

@@ -48,7 +48,7 @@ def chain_first(found: Sequence[CertificateFacts]) -> list[CertificateFacts]:
     return ordered + rest
 
 
-def roles(found: Sequence[CertificateFacts], *, keyed: bool = False) -> Iterator[Role]:
+def roles(found: Sequence[CertificateFacts], *, keyed: bool) -> Iterator[Role]:
     """The role of each certificate of a file; ``keyed``: the first one's private key is in the file."""
     for number, each in enumerate(found):
         if number == 0 and keyed:
@@ -182,7 +182,7 @@ def _of_jks(data: bytes) -> Contents:
     return Contents(format="JKS", certificates=tuple(certificates), problems=tuple(problems))
 
 
-def _labelled(found: Iterable[Contained], label: str, *, keyed: bool = True) -> Iterator[Contained]:
+def _labelled(found: Iterable[Contained], label: str, *, keyed: bool) -> Iterator[Contained]:
     """The certificates with their place as label; in a trust store, those without a key are trusted."""
     for each in found:
         role = each.role if keyed else "trusted"

@@ -33,6 +33,8 @@ _GATED: Final = (
     "while a release has the feature gate ConfigurablePKI off, the installer takes pki with a featureSet only "
     "(TechPreviewNoUpgrade, CustomNoUpgrade), and none is set"
 )
+_UNKNOWN_MOST: Final = 50
+"""Most unknown fields that are named."""
 _KEY: Final = Record(
     {
         "algorithm": TextShape(),
@@ -49,7 +51,6 @@ def install_config(document: Located) -> PkiConfig:
     problems = Problems(document)
     if not isinstance(document.value, dict):
         problems.add((), "no install-config in this file", "it has baseDomain, platform and so on")
-    problems.raise_any()
     config = asked_of_installer(document)
     for each in config.problems:
         problems.add(each.steps, each.message)
@@ -86,7 +87,7 @@ def asked_of_installer(document: Located) -> PkiConfig:
         categories={"signer": Rule(key=key, field=dotted(steps))},
         platform_said="the installer's own choice: pki.signerCertificates speaks of signers only",
         problems=wrong,
-        unknown_fields=tuple(map(dotted, unknown_fields(_TYPES, value, _STEPS)))[:50],
+        unknown_fields=tuple(map(dotted, unknown_fields(_TYPES, value, _STEPS)))[:_UNKNOWN_MOST],
         remarks=gated,
     )
 

@@ -23,6 +23,8 @@ MOST_ROUNDS = 10_000_000
 hour. Those inside an encrypted part cannot be counted before it is decrypted."""
 _MOST_ELEMENTS = 200_000
 _DEEPEST = 24
+_LONGEST_NUMBER = 64
+_LONGEST_REASON = 160
 _INTEGER, _OCTETS, _CONSTRUCTED = 0x02, 0x04, 0x20
 
 
@@ -46,7 +48,7 @@ def pkcs12_bags(content: bytes, passwords: Sequence[bytes] = ()) -> tuple[Bag, .
                 warnings.simplefilter("ignore")
                 return tuple(_of(load_pkcs12(content, password)))
         except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-            reason = " ".join(str(error).split())[:160]
+            reason = " ".join(str(error).split())[:_LONGEST_REASON]
     if "password" in reason.lower():
         tried = f"none of {len(passwords)} passwords opens it" if passwords else "it needs its password"
         raise Malformed(f"PKCS #12: {tried} (--password-file), or it is damaged")
@@ -74,7 +76,7 @@ def _rounds(elements: Iterable[tuple[int, bytes]]) -> Iterator[int]:
     before = 0
     for tag, number in elements:
         if tag == _INTEGER and before == _OCTETS:
-            yield abs(int.from_bytes(number[:64], "big", signed=True))
+            yield abs(int.from_bytes(number[:_LONGEST_NUMBER], "big", signed=True))
         before = tag
 
 

@@ -98,7 +98,8 @@ def _finding(
     when = "now and after its next rotation" if stuck_now and stuck_then else "now" if stuck_now else ""
     when = when or "after its next rotation, which the PKI configuration decides"
     have = " and ".join(sorted({str(key_of(facts)) for facts, _ in serving.leaves}))
-    will = " or ".join(sorted({each for each in then if each is not None}))
+    later = " or ".join(sorted({each for each in then if each is not None}))
+    will = f", {later} after the next rotation" if later else ""
     suites = " and ".join(sorted(kinds))
     return Finding(
         rule=rule.id,
@@ -107,7 +108,7 @@ def _finding(
         status="violation",
         message=f"{serving.endpoint}: no client of TLS 1.2 can connect {when}: its profile {serving.profile.name} has "
         f"suites for {suites} keys only",
-        expected=(f"TLS 1.2 suites for the kind of key that is served: {have} now, {will} after the next rotation",),
+        expected=(f"TLS 1.2 suites for the kind of key that is served: {have} now{will}",),
         observed=(f"TLS 1.2 suites for {suites} keys only",),
         fix=f"add suites of that kind to the profile ({serving.profile.source}), or ask for the other algorithm in "
         f"{serving.config.source}",

@@ -29,6 +29,7 @@ from scanner.model.well_known import Names
 from scanner.pki.config import NAME, hint
 from scanner.pki.definitions import registered
 
+_NAMED: Final = 3
 _STRAYS: Final = 20
 """Most PKI objects with other names that are reported."""
 _FIELDS: Final = (
@@ -161,7 +162,7 @@ def _judged(
     elif not bound:
         yield _of_policy(rule, policy, "no ValidatingAdmissionPolicyBinding refers to it: it refuses nothing", fix=fix)
     elif not any("Deny" in each.actions for each in bound):
-        where = ", ".join(str(each.reference) for each in bound[:3])
+        where = ", ".join(str(each.reference) for each in bound[:_NAMED])
         text = f"its bindings only warn or audit ({where}): it refuses nothing"
         yield _of_policy(rule, policy, text, low=True, fix="add Deny to spec.validationActions of the binding")
 

@@ -206,9 +206,10 @@ def fix_of(subject: Subject) -> str:
 
 def _which(here: str, secrets: tuple[str, ...]) -> str:
     """The certificate's own Secret, if known: users should not delete those of all nodes at once."""
-    if fits(here, secrets) or (len(secrets) == 1 and "*" not in secrets[0]):
-        return f"Secret {here if fits(here, secrets) else secrets[0]}"
-    return f"the Secret that holds it ({' or '.join(secrets)})"
+    if fits(here, secrets):
+        return f"Secret {here}"
+    named = " or ".join(secrets)
+    return f"Secret {named}" if len(secrets) == 1 and "*" not in named else f"the Secret that holds it ({named})"
 
 
 RENEWAL = ScanRule(id="pki-renewal", check=check_renewal)

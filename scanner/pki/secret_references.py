@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from scanner.files.source_positions import dotted
 from scanner.kube.contour import configured
+from scanner.kube.hostnames import MAX_NAME
 from scanner.kube.ingress import ROUTER_NAMESPACE, IngressController
 from scanner.kube.kinds import (
     API_SERVER,
@@ -99,7 +100,7 @@ class UserProvided:
         if any(each in secret.annotations for each in OF_SERVICE):
             return None
         issued = secret.annotations.get(CERTIFICATE_NAME)
-        return f"cert-manager's Certificate {issued[:253]}" if issued else self._workloads.get(name)
+        return f"cert-manager's Certificate {issued[:MAX_NAME]}" if issued else self._workloads.get(name)
 
     def config_map(self, found: KubeObject) -> str | None:
         """The reason why the CAs in a ConfigMap are not the cluster's own, or None."""

@@ -20,6 +20,9 @@ from scanner.tls.certificate import CertificateFacts
 
 _NAMES = 5
 """Most names of one certificate that a finding lists."""
+LONGEST_NAME = 200
+"""Characters of a certificate's name in a finding."""
+_LONGEST_IDENTITY = 400
 
 
 class Subject(Struct, frozen=True, kw_only=True):
@@ -65,7 +68,12 @@ class Subject(Struct, frozen=True, kw_only=True):
         """Its name in messages."""
         facts = self.held.facts
         names = " or ".join(each.name for each in self.classified.names[:_NAMES])
-        return (names or facts.subject or facts.sha256)[:200]
+        return (names or facts.subject or facts.sha256)[:LONGEST_NAME]
+
+
+def identity(facts: CertificateFacts) -> str:
+    """The subject and the digest of a certificate."""
+    return f"{facts.subject or 'no readable subject'}, SHA-256 {facts.sha256}"[:_LONGEST_IDENTITY]
 
 
 def finding(  # noqa: PLR0913 - the fields of a finding
@@ -81,7 +89,7 @@ def finding(  # noqa: PLR0913 - the fields of a finding
     evidence: Iterable[str] = (),
 ) -> Finding:
     """Build a finding on a certificate; ``text`` is a clause with the certificate as its subject."""
-    facts, classified = subject.held.facts, subject.classified
+    classified = subject.classified
     return Finding(
         rule=rule.id,
         severity=severity or rule.severity,
@@ -89,7 +97,7 @@ def finding(  # noqa: PLR0913 - the fields of a finding
         status=status,
         message=f"{subject.called} ({classified.category}): {text}",
         expected=tuple(expected),
-        observed=(f"{facts.subject or 'no readable subject'}, SHA-256 {facts.sha256}"[:400],),
+        observed=(identity(subject.held.facts),),
         fix=fix,
         evidence=(classified.because, *evidence),
         about=str(subject.held.place),

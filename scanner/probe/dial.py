@@ -196,10 +196,11 @@ def _sockaddr(where: Where) -> tuple[str, int] | tuple[str, int, int, int]:
 
 
 def _broken(error: OSError, *, connecting: bool = False) -> Exception:
-    code = error.errno or 0
+    code = error.errno
+    known = os.strerror(code) if code is not None and code > 0 else str(error.strerror or error)
     if code in _OURS:
         return ResourceError(
-            f"this machine cannot open another connection: {os.strerror(code)}",
+            f"this machine cannot open another connection: {known}",
             hint="raise the limit of open files (ulimit -n) or lower --concurrency",
         )
     if code in _RESET:
@@ -208,7 +209,7 @@ def _broken(error: OSError, *, connecting: bool = False) -> Exception:
         return Broken("closed")
     if code == errno.ETIMEDOUT:
         return Broken("filtered" if connecting else "silence")
-    return Broken("unreachable", os.strerror(code) if code > 0 else str(error.strerror))
+    return Broken("unreachable", known)
 
 
 SECONDS = 10.0
@@ -234,9 +235,7 @@ async def addresses(host: str, port: int) -> tuple[str, ...]:
 async def _look_up(host: str, port: int) -> tuple[str, ...]:
     try:
         with trio.fail_after(SECONDS):
-            found = await trio.socket.getaddrinfo(
-                host, port, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG | socket.AI_NUMERICSERV
-            )
+            found = await trio.socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
     except trio.TooSlowError:
         raise NotResolved("the resolver did not answer") from None
     except (OSError, UnicodeError) as error:

@@ -63,6 +63,7 @@ def untrusted_identity() -> Identity:
 RECEIVE = 16384
 """Bytes per read of decrypted data."""
 FLUSH = 65536
+"""Most bytes that are sent at once; requests and the client's messages of a handshake have a few hundred."""
 
 GROUPS = (
     b"*X25519MLKEM768:*X25519:P-256:X448:P-384:P-521:SecP256r1MLKEM768:SecP384r1MLKEM1024:MLKEM768:MLKEM1024",
@@ -91,7 +92,8 @@ INLINE: Final = 16384
 one signature by an RSA key with an exponent of 3,071 bits: 15 ms. Usual chains have 3,000 to 6,000 bytes, and a thread
 costs as much as the handshake."""
 
-STEPS: Final = trio.CapacityLimiter(50)
+_THREADS: Final = 50
+STEPS: Final = trio.CapacityLimiter(_THREADS)
 """Worker threads, as many as endpoints are probed at once: with fewer, hostile listeners would delay others."""
 
 
@@ -119,7 +121,7 @@ class HandshakeEvents(Struct):
         self.received += len(data)
         if self.received > LIMIT:
             raise Broken("malformed", f"more than {LIMIT} bytes in a handshake")
-        if self.flight is None or self.flight.finished:
+        if self.flight is None:
             return
         try:
             self.flight.feed(data)
@@ -169,11 +171,7 @@ async def pump(
 async def flush(line: Connection, engine: SSL.Connection) -> None:
     """Send pending data."""
     with suppress(SSL.WantReadError):  # nothing to send
-        while True:
-            data = engine.bio_read(FLUSH)
-            await line.send(data)
-            if len(data) < FLUSH:  # another read would raise an exception
-                return
+        await line.send(engine.bio_read(FLUSH))
 
 
 def suites_for(accepted: Iterable[int]) -> EngineSuites:
@@ -210,7 +208,7 @@ def _set_groups(context: SSL.Context) -> None:
 
 
 def client_engine(
-    peer: Peer, alpn: tuple[bytes, ...], events: HandshakeEvents, identity: Identity | None = None
+    peer: Peer, alpn: tuple[bytes, ...], events: HandshakeEvents, identity: Identity | None
 ) -> SSL.Connection:
     """A client before its handshake, with ``identity`` if the server requests one; ``events`` records events."""
     engine = SSL.Connection(_context(peer.suites), None)

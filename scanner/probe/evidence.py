@@ -134,11 +134,12 @@ class Evidence(Struct):
             if reply.ending == "hello" and reply.version is not None and reply.suite is not None:
                 self.dead_ends.setdefault(reply.version, set()).add(reply.suite)
             return
-        version = reply.version or 0
+        version, suite = reply.version, reply.suite
+        assert version is not None  # noqa: S101 - it is accepted
         if not self.reshaped:
-            self._contradict(reply)
+            self._contradict(version, suite)
         _add(self.versions, version)
-        _add(self.suites.setdefault(version, Tally()), reply.suite)
+        _add(self.suites.setdefault(version, Tally()), suite)
         if reply.group is not None:
             _add(self.groups.setdefault(version, Tally()), reply.group)
 
@@ -149,8 +150,10 @@ class Evidence(Struct):
             return
         if reply.chain not in self.chains:
             self.add_chain(reply.chain)
-        if reply.certificate_requested is not None and _may_ask(reply.suite or 0):
-            self.certificate_requested.add(reply.certificate_requested)
+        if reply.certificate_requested is not None:
+            assert reply.suite is not None  # noqa: S101 - only SSLv2 has none, whose messages are not read
+            if _may_ask(reply.suite):
+                self.certificate_requested.add(reply.certificate_requested)
 
     def adopt(self, other: Evidence) -> None:
         """Take the conclusions of a plan from ``other``, the evidence of equal replies; ``add_texts`` has added the
@@ -163,16 +166,16 @@ class Evidence(Struct):
         self.dead_ends = {version: set(codes) for version, codes in other.dead_ends.items()}
         self.interrupted, self.asked, self.reshaped = other.interrupted, other.asked, other.reshaped
 
-    def _contradict(self, reply: Reply) -> None:
+    def _contradict(self, version: int, suite: int | None) -> None:
         """Doubt the ending of an earlier refusal of what is now accepted.
 
         While the plans run, they repeat offers of refused suites themselves.
         """
-        version = reply.version or 0
-        endings = [self.versions.refused.get(version)]
-        if self.asked and version in self.suites:
-            endings.append(self.suites[version].refused.get(reply.suite or 0))
-        self.refusals.doubtful.update(how for how in endings if how is not None)
+        if version in self.versions.refused:
+            self.refusals.doubtful.add(self.versions.refused[version])
+        refused = self.suites[version].refused if self.asked and version in self.suites else {}
+        if suite in refused:
+            self.refusals.doubtful.add(refused[suite])
 
     def control_failed(self, alert: int) -> None:
         """The full handshake, which offers current suites, ended in an alert: that alert proves no refusal."""
@@ -298,7 +301,7 @@ def _add(tally: Tally, code: int | None) -> None:
 def _answers(tally: Tally, refusals: RefusalEvidence, unknown: str, dead_ends: Collection[int]) -> Answers:
     """The answers of a tally, without doubtful refusals and without refusals of suites that were once selected."""
     refused = frozenset[int]() if tally.provisional else frozenset(tally.refused).difference(tally.accepted)
-    doubted = {code for code in refused if tally.refused[code] in refusals.doubtful} if refusals.doubtful else set()
+    doubted = {code for code in refused if tally.refused[code] in refusals.doubtful}
     unasked = tally.unasked
     if doubted:
         unasked = "the listener ends accepted offers in the same way as refused ones"
@@ -306,9 +309,7 @@ def _answers(tally: Tally, refusals: RefusalEvidence, unknown: str, dead_ends: C
         unasked = "the listener selected it, but did not continue the handshake"
     elif (tally.provisional or not tally.complete) and unasked is None:
         unasked = unknown
-    if doubted or dead_ends:
-        refused = refused.difference(doubted, dead_ends)
-    return Answers(accepted=tuple(tally.accepted), refused=refused, unasked=unasked)
+    return Answers(accepted=tuple(tally.accepted), refused=refused.difference(doubted, dead_ends), unasked=unasked)
 
 
 def _all_answers(

@@ -29,8 +29,8 @@ _INTERIM: Final = re.compile(rb"HTTP/1\.[01] 1(?!01)\d\d[ \r\n]")
 _ALONE: Final = "only informational HTTP answers"
 
 
-async def header(receive: Callable[[], Awaitable[bytes]], seen: bytearray) -> bool:
-    """Read into ``seen`` until the header is complete; False if it is longer than ``LIMIT``.
+async def header(receive: Callable[[], Awaitable[bytes]], seen: bytearray) -> None:
+    """Read into ``seen`` until the header is complete, or longer than ``LIMIT``.
 
     Raises what ``receive`` raises, ``Broken`` with ``fin`` for its empty bytes, and ``Broken`` with ``malformed`` if
     only informational answers were received.
@@ -52,7 +52,6 @@ async def header(receive: Callable[[], Awaitable[bytes]], seen: bytearray) -> bo
         raise
     if HEADER_END not in seen and (not seen or _INTERIM.match(seen)):
         raise Broken("malformed", _ALONE)
-    return HEADER_END in seen
 
 
 class TlsSession:
@@ -112,6 +111,7 @@ def _as_broken(events: HandshakeEvents) -> Iterator[None]:
 
 _STATUS: Final = re.compile(rb"HTTP/1\.[01] (101|[2-5]\d\d)[ \r\n]")
 _FIELD: Final = re.compile(rb"\r\n([!-9;-~]{1,40}):[ \t]*([^\r\n]{0,100})")
+_LONGEST_MARK: Final = 100
 _MARKS: Final = frozenset(
     {b"etag", b"location", b"content-type", b"content-length", b"last-modified", b"server", b"set-cookie"}
 )
@@ -163,7 +163,7 @@ def _read(answer: bytes) -> Known[str]:
 def content(status: bytes, fields: list[tuple[bytes, bytes]]) -> str:
     """One line that distinguishes an answer's content from another's: ``200; etag: "x"``."""
     known = ((name.lower(), value) for name, value in fields)
-    marks = sorted({_mark(name, value[:100]) for name, value in known if name in _MARKS})
+    marks = sorted({_mark(name, value[:_LONGEST_MARK]) for name, value in known if name in _MARKS})
     return "; ".join([status.decode("ascii", "backslashreplace"), *marks])
 
 
@@ -208,7 +208,7 @@ async def _answers(
     peer: Peer, path: str, offer: str, answers: frozenset[str], attempts: list[Attempt]
 ) -> tuple[Known[str | None], str]:
     """The status line, and the target host of a redirect."""
-    found: tuple[Known[str | None], str] = (None, "")
+    found: tuple[Known[str | None], str]
     for _ in range(CLOSE_REPEATS):
         found = await _answer(peer, path, offer, answers, attempts)
         if found[0] is not None or attempts[-1].reply not in CLOSES:

@@ -39,7 +39,7 @@ _TYPE: Final = 3
 """Offset of a frame's type (RFC 9113, section 4.1)."""
 _FRAME_HEADER: Final = 9
 _LONGEST: Final = 16384
-"""Size limit of a frame in bytes, without its header."""
+"""Size limit of a frame in bytes, without its header: the protocol's default."""
 _GOAWAY: Final = 7
 _ANY_STREAM: Final = 0x7FFF_FFFF
 _SETTINGS_FRAME: Final = b"\x04"
@@ -49,7 +49,6 @@ _TOO_MUCH: Final = "HTTP/2: too many frames or bytes"
 _STATUS: Final = re.compile(rb"[1-5]\d\d")
 _SETTINGS: Final = {
     SettingCodes.ENABLE_PUSH: 0,
-    SettingCodes.MAX_FRAME_SIZE: _LONGEST,
     SettingCodes.MAX_HEADER_LIST_SIZE: 16384,
 }
 
@@ -85,7 +84,6 @@ async def _connection(
                 if inside.alpn != "h2":
                     raise Broken("malformed", "HTTP/2 was not negotiated")
                 shared = _Shared(inside)
-                await shared.begin()
                 opened = True
                 for each in authorities:
                     found.append(await shared.head(each))
@@ -118,11 +116,7 @@ class _Shared:
         configuration = H2Configuration(client_side=True, header_encoding=None, validate_inbound_headers=False)
         self._h2 = H2Connection(configuration)
         self._h2.local_settings = Settings(client=True, initial_values=_SETTINGS)
-
-    async def begin(self) -> None:
-        """Send the preface and our settings."""
-        self._h2.initiate_connection()
-        await self._flush()
+        self._h2.initiate_connection()  # the preface and our settings are sent with the first request
 
     async def head(self, authority: str) -> Known[str]:
         """The answer of ``authority``; unknown if the server ends only this request."""

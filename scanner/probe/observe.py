@@ -162,7 +162,8 @@ def summary(reply: Reply) -> str:
         return f"alert {reply.alert} {alert_name(reply.alert)}"
     if reply.ending != "hello":
         return f"{reply.ending} {reply.text}".rstrip()
-    parts = [version_name(reply.version or 0)]
+    assert reply.version is not None  # noqa: S101 - a hello has one
+    parts = [version_name(reply.version)]
     parts += [suite_name(reply.suite)] if reply.suite is not None else []
     parts += [group_name(reply.group)] if reply.group is not None else []
     return " ".join(parts) + ("" if reply.accepted else ", then not continued")

@@ -31,6 +31,7 @@ WORKER: Final = (sys.executable, "-P", str(Path(__file__).with_name("sslyze_work
 ANSWER_LIMIT: Final = 1 << 20
 """Size limit of one answer in bytes; 700 suites in six versions are a tenth of that."""
 
+_CHUNK: Final = 1 << 16
 RECYCLE: Final = 50
 """Requests after which a child is replaced, so that its leaks end."""
 
@@ -209,7 +210,7 @@ class _Child:
         try:
             await stdin.send_all(request)
             while not answer.endswith(b"\n"):
-                received = await stdout.receive_some(65536)
+                received = await stdout.receive_some(_CHUNK)
                 if not received:
                     return Unknown("sslyze ended without an answer")
                 answer += received

@@ -14,7 +14,6 @@ import queue
 import resource
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
 
 MEMORY = 2 << 30
 """Limit of address space in bytes: sslyze needs 120 MB; for a server that makes it need more there is no result."""
+RETRIES = 1
+"""Retries of a connection."""
 TEXT = 300
 """Length limit of an error message."""
 
@@ -31,7 +32,6 @@ def main() -> None:
     """Serve requests until standard input ends."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    warnings.simplefilter("ignore")
     answers = _take_stdout()
     for request in _requests():
         try:
@@ -79,7 +79,7 @@ def scan(request: dict[str, Any]) -> dict[str, Any]:
                 sslyze.ProtocolWithOpportunisticTlsEnum[request["starttls"]] if request["starttls"] else None
             ),
             network_timeout=request["timeout"],
-            network_max_retries=1,
+            network_max_retries=RETRIES,
         ),
         scan_commands={sslyze.ScanCommand(command) for command in request["commands"]},
     )

@@ -434,7 +434,11 @@ def recognise(first_bytes: bytes) -> str | None:
     )
 
 
+_LOOKED_AT: Final = 400
+_SHOWN: Final = 120
+
+
 def shown(data: bytes) -> str:
     """The start of received bytes on one line, with everything that is not printable ASCII escaped."""
-    text = b" ".join(data[:400].split()).decode("latin-1")[:120]
+    text = b" ".join(data[:_LOOKED_AT].split()).decode("latin-1")[:_SHOWN]
     return "".join(char if " " <= char <= "~" else f"\\x{ord(char):02x}" for char in text)

@@ -236,7 +236,6 @@ def _fork(limits: Limits, others: list[socket.socket]) -> _Link:
 
 def _be_worker(line: socket.socket, limits: Limits, others: list[socket.socket]) -> NoReturn:
     """The life of a worker: it leaves nothing to the parent's exit handlers, buffers and temporary files."""
-    code = 1
     try:
         for each in others:
             each.close()
@@ -245,11 +244,10 @@ def _be_worker(line: socket.socket, limits: Limits, others: list[socket.socket])
         gc.freeze()
         line.setblocking(False)  # noqa: FBT003 - as above
         trio.run(_work, _Channel(line, pause=_TOGETHER), Gate(limits))
-        code = 0
     except BaseException:  # noqa: BLE001 - a fork must not return into the code of its parent
         traceback.print_exc()
     finally:
-        os._exit(code)
+        os._exit(0)  # the parent looks at messages only
 
 
 async def _work(channel: _Channel, gate: Gate) -> None:

@@ -99,7 +99,7 @@ def starts_record(start: bytes) -> bool:
     """True if a record of SSLv3 to TLS 1.3 can start with these bytes. Two bytes are enough to be sure.
 
     BearSSL's alert before it has chosen a version is of version 0.0. The version has no meaning (RFC 8446, section
-    5.1), but tells TLS from other protocols.
+    5.1), but it distinguishes TLS from other protocols.
     """
     majors = (0, 3) if start[:1] == bytes((ALERT,)) else (3,)
     return (not start or start[0] in CONTENT_TYPES) and (len(start) < 2 or start[1] in majors)

@@ -81,6 +81,7 @@ def found(
     allow_external: bool = False,
     loopback: bool = False,
     via_port_forward: bool = False,
+    everything: bool = False,
 ) -> Discovery:
     """Discovery on a cluster."""
     return discover(
@@ -91,6 +92,7 @@ def found(
         allow_external=allow_external,
         loopback=loopback,
         via_port_forward=via_port_forward,
+        everything=everything,
     )
 
 

@@ -27,6 +27,13 @@ def test_openshift_s_api_server_is_asked_by_each_of_its_names_and_without() -> N
     assert origins(endpoints[f"{ID}#api.c.ex.com"]) == ["the API server, by Infrastructure/cluster apiServerURL"]
 
 
+def test_what_is_no_server_name_is_none_of_the_api_server() -> None:
+    """Neither the name of an Infrastructure without URLs nor an address of its user's."""
+    text = OPENSHIFT.replace("apiServerURL", "x").replace("apiServerInternalURI", "y").replace("k8s.corp", "a_b.-")
+    names = {each.server_name for each in found(SERVICE + SLICE + text + MASTER).endpoints}
+    assert names == {None, "adhere-probe.corp.ex.com", "kubernetes", "kubernetes.default.svc", "localhost"}
+
+
 def test_kubernetes_has_one_certificate_and_is_asked_by_one_name() -> None:
     assert sorted(by_id(found(SERVICE + SLICE + MASTER))) == [ID, f"{ID}#kubernetes.default.svc"]
 

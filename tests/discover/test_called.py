@@ -67,7 +67,9 @@ def test_a_local_api_and_a_crd_without_webhook_lead_nowhere() -> None:
     ],
 )
 def test_a_call_that_leads_nowhere_is_never_lost(text: str) -> None:
-    one = next(each for each in found(text).endpoints if each.server_name)
+    discovery = found(text.replace("metadata: {name: guard}", "metadata: {name: guard, labels: {team: x}}"))
+    one = next(each for each in discovery.endpoints if each.server_name)
+    assert (str(one.subject), one.labels) == (CONFIGURATION, (("team", "x"),))
     assert (one.address, one.host, one.certainty, one.ready) == ("", "policy.guard.svc", "declared", False)
     assert one.id.startswith("Service/guard/policy:")
 
@@ -87,8 +89,19 @@ def test_urls(url: str, instance: str) -> None:
 
 def test_what_a_url_names_outside_of_the_scope_is_kept_for_the_scan_to_refuse() -> None:
     discovery = found(webhook("url: 'https://203.0.113.9/'"))
-    assert only(discovery).certainty == "declared"
+    assert (only(discovery).certainty, only(discovery).sampled) == ("declared", False)
     assert discovery.scope.refusal("203.0.113.9")
+
+
+@pytest.mark.parametrize("service", ["namespace: guard, name: policy, port: 0", "namespace: guard, name: ''"])
+def test_a_service_that_cannot_exist_is_left_out(service: str) -> None:
+    assert left_out(found(webhook(f"service: {{{service}}}"))) == {
+        "calls of the API server with an invalid Service name or port": 1
+    }
+
+
+def test_a_url_that_is_no_text_is_one_that_cannot_be_asked() -> None:
+    assert left_out(found(webhook("url: 5"))) == {"URLs of webhooks other than https://host": 1}
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from scanner.discover import Discovery, discover, index
-from tests.discover.gateways import PASS, gateway
+from tests.discover.gateways import PASS, ROUTE, gateway
+from tests.discover.gateways import SERVICE as EDGE
 from tests.discover.objects import CATALOGUE, found, of_objects, origins
-from tests.discover.samples import ROUTER, SHOP, ingress, route, static
+from tests.discover.samples import ROUTER, SHOP, ingress, proxy, route, static
+from tests.discover.samples import monitor as monitored
 
 NETWORK = {
     "kind": "Network",
@@ -105,6 +107,22 @@ API_SERVER = """
  labels: {kubernetes.io/service-name: kubernetes}}, ports: [{name: https, port: 6443}], endpoints: [FEW]}
 """
 
+
+def several(fields: str, number: int) -> str:
+    return ", ".join(f"{{{fields % n}}}" for n in range(1, number + 1))
+
+
+NODE = "{kind: Node, metadata: {name: n}, status: {addresses: [FEW]}}"
+ADMITTED = """
+{kind: Route, metadata: {name: r, namespace: s}, spec: {host: a.b, tls: {termination: edge}}, status: {ingress: [FEW]}}
+"""
+SLICE = """
+{kind: Service, metadata: {name: s, namespace: s}, spec: {ports: [{name: p1, port: 1}]}}
+---
+{kind: EndpointSlice, metadata: {name: s, namespace: s, labels: {kubernetes.io/service-name: s}}, ports: [FEW]}
+"""
+REFERENCE = "{name: db, port: 5433}"
+TLS_ROUTE = ROUTE.split("---")[1].join(("---", ""))
 MANY = "[" + ", ".join(f"h{n}.ex.com" for n in range(150)) + "]"
 
 
@@ -164,6 +182,44 @@ MANY = "[" + ", ".join(f"h{n}.ex.com" for n in range(150)) + "]"
             "addresses of a pod beyond the first 8",
             12,
         ),
+        (
+            NODE.replace("FEW", several("type: InternalIP, address: 192.0.2.%d", 9)),
+            "addresses of a node beyond the first 8",
+            1,
+        ),
+        (
+            ADMITTED.replace("FEW", several("host: a.b, routerName: r%d", 17)),
+            "routers of one Route beyond the first 16",
+            1,
+        ),
+        (
+            SLICE.replace("FEW", several("name: p%d, port: 1", 301)),
+            "ports of one EndpointSlice beyond the first 300",
+            1,
+        ),
+        (
+            proxy("secretName: a", f", routes: [{{services: [{several('name: a, port: %d', 201)}]}}]"),
+            "services of one HTTPProxy beyond the first 200",
+            1,
+        ),
+        (
+            EDGE + gateway(PASS) + TLS_ROUTE.replace(REFERENCE, several("name: db, port: %d", 33)),
+            "backends of one rule of a TLSRoute beyond the first 32",
+            1,
+        ),
+        (
+            EDGE + gateway(PASS) + TLS_ROUTE.replace("rules: [", f"rules: [{several('name: r%d', 32)}, "),
+            "rules of one TLSRoute beyond the first 32",
+            1,
+        ),
+        (
+            monitored(
+                "port: metrics, scheme: https",
+                f"selector: {{}}, namespaceSelector: {{matchNames: [{', '.join(f'n{n}' for n in range(1_001))}]}}",
+            ),
+            "namespaces of one ServiceMonitor beyond the first 1,000",
+            1,
+        ),
     ],
 )
 def test_no_cut_is_silent(text: str, what: str, times: int) -> None:
@@ -206,6 +262,18 @@ def test_what_objects_of_a_namespace_say_of_one_service_counts_up_to_the_limit(
     monkeypatch.setattr("scanner.discover.index.MAX_LED", 3)
     every = (route("passthrough").replace("name: shop, namespace", f"name: r{n}, namespace") for n in range(routes))
     assert list(cuts(found(ROUTER + SHOP + "".join(every))).values()) == cut
+
+
+def test_addresses_of_services_that_lead_to_one_listener_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scanner.discover.merged_claims.MAX_ALIASES", 1)
+    what = "addresses of Services of one listener beyond the first 1,000: truncated, not read"
+    assert cuts(found(SHOP)) == {what: 1}
+
+
+def test_objects_that_lead_to_one_listener_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scanner.discover.merged_claims.MAX_ORIGINS", 1)
+    what = "objects that lead to one listener beyond the first 1,000: truncated, not read"
+    assert cuts(found(SHOP)) == {what: 1}
 
 
 def test_what_no_namespace_says_of_a_service_is_never_cut(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,15 +5,24 @@ from __future__ import annotations
 import ast
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from scanner.discover import READS, discover, sources
+from scanner.discover import READS, discover, index, sources
+from scanner.discover.endpoint_selection import AddressConflicts
+from scanner.discover.index import Index, Source
 from scanner.discover.sources import SOURCES
+from scanner.discover.truncation import Cuts
+from scanner.discover.workloads import Workloads
 from scanner.kube.kinds import KINDS
+from scanner.model.endpoint import Endpoint, Owner, Tunnel
 from scanner.model.scan_policy import Selector
-from tests.discover.objects import CATALOGUE, NOTHING, by_id, found, instances, left_out, of_objects
-from tests.discover.samples import BACKEND, ROUTER, SHOP, route, webhook
+from scanner.values import replace
+from tests.discover.gateways import HTTPS, gateway
+from tests.discover.objects import CATALOGUE, NOTHING, by_id, found, instances, left_out, of_objects, only, snapshot
+from tests.discover.probes import static
+from tests.discover.samples import BACKEND, ENVOY, ROUTER, SHOP, ingress, monitor, proxy, route, webhook
 from tests.yaml_documents import documents
 
 CLUSTER = ROUTER + SHOP + route("passthrough") + BACKEND + webhook("service: {namespace: guard, name: policy}")
@@ -36,8 +45,18 @@ def test_every_source_is_registered() -> None:
     assert len(defined) == len(SOURCES) == len({each.name for each in SOURCES})
 
 
-def test_a_source_says_which_kinds_it_reads_and_all_are_known() -> None:
-    assert all(each.reads for each in SOURCES)
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: str(source.name))
+def test_a_source_reads_the_kinds_that_it_says(source: Source) -> None:
+    """A snapshot raises for any other."""
+    every = snapshot(
+        CLUSTER + gateway(HTTPS) + ENVOY + proxy("a: b") + ingress("{ip: 1.2.3.4}") + monitor("") + static("x")
+    )
+    here = replace(every, objects={kind: every.objects[kind] for kind in {*index.READS, *source.reads}})
+    list(source.find(Index(here, CATALOGUE, via_port_forward=False)))
+    assert not {*index.READS} & {*source.reads}
+
+
+def test_all_kinds_are_known() -> None:
     assert set(READS) <= set(KINDS)
     assert len(READS) == len(set(READS))
 
@@ -66,6 +85,9 @@ def test_include_and_exclude(selector: Selector, ids: set[str]) -> None:
     rest = found(CLUSTER, exclude=[selector])
     assert set(by_id(chosen)) == ids
     assert set(by_id(rest)) == set(everything) - ids
+    assert {each.id: why for each, why in zip(rest.unasked, rest.why_unasked, strict=True)} == dict.fromkeys(
+        ids, "excluded"
+    )
     assert left_out(rest)["excluded"] >= 1
     assert left_out(chosen)["not included"] >= 1
 
@@ -125,6 +147,57 @@ def test_of_pods_at_one_address_those_that_stay_are_what_a_slice_means() -> None
     third = claimant("zzz").replace("name: a,", "name: other,")
     discovery = found(first + second + third + HEADLESS, NOTHING)
     assert {each.id for each in discovery.endpoints if each.port == 9000} == {"Pod/b/stays:9000", "Pod/zzz/other:9000"}
+
+
+HERE = replace(only(found(claimant("b"), NOTHING)), server_name="a.example")
+OTHER = Owner(kind="Pod", name="z", namespace="zzz")
+
+
+def resolved(*several: Endpoint) -> list[Endpoint]:
+    conflicts = AddressConflicts(Workloads(of_objects([]), Cuts(), primary_only=False))
+    for each in several:
+        conflicts.add(each)
+    return conflicts.resolved()[0]
+
+
+@pytest.mark.parametrize(
+    ("fields", "other"),
+    [
+        ({}, {"instance": "z"}),
+        ({}, {"instance": "z", "host": "z.example"}),
+        ({"address": "", "host": "a.example"}, {"instance": "z", "address": "", "host": "a.example"}),
+    ],
+)
+def test_one_place_is_in_dispute_whatever_its_host_is(fields: dict[str, Any], other: dict[str, Any]) -> None:
+    assert [each.candidates for each in resolved(replace(HERE, **fields), replace(HERE, **other, owner=OTHER))] == [
+        (OTHER,),
+        (HERE.owner,),
+    ]
+    third = Owner(kind="Pod", name="y", namespace="zzz")
+    several = (
+        replace(HERE, instance=name, owner=owner, candidates=(third,)) for name, owner in (("y", third), ("z", OTHER))
+    )
+    assert [each.candidates for each in resolved(HERE, *several)] == [
+        (third, OTHER),
+        (third, HERE.owner, OTHER),
+        (third, HERE.owner),
+    ]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"address": "10.128.0.8"},
+        {"port": 1},
+        {"server_name": None},
+        {"transport": "smtp"},
+        {"tunnel": Tunnel(namespace="b", pod="a", port=1)},
+    ],
+    ids=str,
+)
+def test_what_differs_where_it_is_dialled_is_another_listener(fields: dict[str, Any]) -> None:
+    assert {each.candidates for each in resolved(HERE, replace(HERE, instance="z", owner=OTHER, **fields))} == {()}
+    assert {each.candidates for each in resolved(*(replace(HERE, address="", host=host) for host in "ab"))} == {()}
 
 
 def test_a_pod_that_has_finished_has_no_address_and_one_that_ends_alone_is_asked() -> None:

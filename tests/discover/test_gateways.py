@@ -71,6 +71,12 @@ def test_a_port_of_which_every_listener_is_refused_is_looked_at_all_the_same() -
     assert "Gateway/infra/edge listener a" in origins(endpoint)
 
 
+def test_a_listener_without_a_port_is_not_accepted() -> None:
+    discovery = found(SERVICE + gateway(HTTPS.replace("port: 443, ", "")))
+    assert not [each for each in discovery.endpoints if each.subject]
+    assert left_out(discovery) == {"Gateway listeners that are not accepted": 1}
+
+
 def test_http_listeners_are_counted() -> None:
     assert left_out(found(gateway("{name: h, port: 80, protocol: HTTP}"))) == {"Gateway listeners without TLS": 1}
 
@@ -108,6 +114,16 @@ def test_a_tls_route_s_names_lead_through_and_its_backend_speaks_tls() -> None:
     assert (str(front.subject), front.segment, front.sampled) == ("TLSRoute/infra/db", "Frontend", False)
     back = endpoints["Service/infra/db:5433#db.ex.com"]
     assert (back.segment, back.certainty) == ("Backend", "declared")
+
+
+def test_a_route_declares_nothing_of_another_namespaces_service() -> None:
+    """Whether it may refer there is for the Gateway to find out."""
+    route = ROUTE.split("---")[1].replace("{name: db, port", "{name: db, namespace: corp, port")
+    service = "{kind: Service, metadata: {name: db, namespace: corp}, spec: {clusterIP: 172.30.0.8, selector: {a: b}, "
+    text = f"{SERVICE}{gateway(PASS)}---{route}---\n{service}ports: [{{port: 5433}}]}}}}"
+    back = by_id(found(text))["Service/corp/db:5433"]
+    assert (back.certainty, back.segment, back.server_name) == ("candidate", None, None)
+    assert "Service/corp/db:5433#db.ex.com" not in by_id(found(text))
 
 
 def test_where_a_gateway_ends_tls_itself_a_tls_route_declares_no_tls_behind_it() -> None:

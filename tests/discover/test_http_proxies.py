@@ -15,6 +15,7 @@ def test_a_proxy_is_asked_by_its_name_only(status: str) -> None:
     endpoints = by_id(found(ENVOY + proxy("secretName: a", status=status)))
     assert "DaemonSet/projectcontour/envoy:8443" not in endpoints
     assert (str(endpoints[ID].subject), endpoints[ID].segment) == ("HTTPProxy/shop/shop", "Frontend")
+    assert origins(endpoints[ID])[0] == "HTTPProxy/shop/shop"
 
 
 def test_a_proxy_without_tls_is_not_asked_with_tls() -> None:

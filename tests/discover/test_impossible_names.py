@@ -8,7 +8,7 @@ import pytest
 
 from tests.discover.gateways import HTTPS, gateway
 from tests.discover.gateways import SERVICE as BEHIND_GATEWAY
-from tests.discover.objects import found, origins
+from tests.discover.objects import found, left_out, origins
 from tests.discover.probes import static
 from tests.discover.samples import BACKEND, ENVOY, NODE, ROUTER, SHOP, TARGET, ingress, proxy, route, webhook
 
@@ -74,6 +74,7 @@ def test_an_impossible_name_is_in_no_endpoint(kind: str, field: str) -> None:
         assert spoilt.count(label) == 1
         spoilt = spoilt.replace(label, f"{label.partition(': ')[0]}: {BAD}")
     assert not [part for part in shown(spoilt) if "possible" in part]
+    assert ("pods with an invalid name" in left_out(found(spoilt))) is (kind == "Pod")
     assert shown(spoilt) != shown(text)
 
 

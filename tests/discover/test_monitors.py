@@ -59,5 +59,7 @@ def test_a_monitor_without_a_port_s_name_does_not_mean_the_one_without_a_name() 
     assert only(found(unnamed + monitor("targetPort: 9188, scheme: https"))).certainty == "candidate"
 
 
-def test_a_pod_monitor_may_name_the_number() -> None:
-    assert only(found(TARGET + monitor("portNumber: 9187, scheme: https", kind="PodMonitor"))).certainty == "declared"
+@pytest.mark.parametrize("port", ["portNumber", "targetPort"])
+def test_a_pod_monitor_may_name_the_number(port: str) -> None:
+    one = only(found(TARGET + monitor(f"{port}: 9187, scheme: https", kind="PodMonitor")))
+    assert (one.certainty, origins(one)[0]) == ("declared", "PodMonitor/shop/db port 9187")

@@ -34,6 +34,12 @@ def test_who_mounts_a_certificate_probably_serves_it(volume: str, others: str, w
     assert any(f"Pod/shop/web container c mounts {what}" in each for each in origins(one))
 
 
+def test_every_certificate_that_is_mounted_is_named() -> None:
+    both = "projected: {sources: [{secret: {name: web-tls}}, {podCertificate: {signerName: a/b}}]}"
+    listed = [each for each in origins(only(found(pod(both) + CERTIFICATE))) if "mounts" in each]
+    assert len(listed) == 2
+
+
 def test_a_secret_of_the_platform_is_known_by_its_name() -> None:
     text = pod("secret: {secretName: signing-key}", namespace="openshift-service-ca")
     assert only(found(text)).certainty == "candidate"

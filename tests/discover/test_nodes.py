@@ -31,6 +31,27 @@ def test_the_kubelet_is_found_by_the_node_s_status() -> None:
     assert ("node-role.kubernetes.io/worker", "") in kubelets[0].labels
 
 
+def test_a_service_that_leads_to_the_kubelets_does_not_own_them() -> None:
+    text = """
+---
+{kind: Service, metadata: {name: kubelet, namespace: kube-system}, spec: {clusterIP: None, ports: [{name: https-metrics,
+ port: 10250}]}}
+---
+{kind: EndpointSlice, metadata: {name: k-1, namespace: kube-system, labels: {kubernetes.io/service-name: kubelet}},
+ ports: [{name: https-metrics, port: 10250}], endpoints: [{addresses: [192.0.2.5]}]}
+"""
+    assert {each.id for each in found(NODE + text).endpoints if each.port == 10250} == {"Node/kubelet:10250"}
+
+
+def test_each_node_has_its_own() -> None:
+    second = NODE.replace("worker-0", "worker-1").replace("192.0.2.5", "192.0.2.6").replace("db8::5", "db8::6")
+    kubelets = [each for each in found(NODE + second).endpoints if each.port == 10250]
+    assert {(each.address, each.node) for each in kubelets} == {
+        *(("192.0.2.5", "worker-0"), ("2001:db8::5", "worker-0")),
+        *(("192.0.2.6", "worker-1"), ("2001:db8::6", "worker-1")),
+    }
+
+
 def test_what_only_the_catalogue_suggests_is_a_candidate_and_plain_ports_are_none() -> None:
     crio = by_id(found(NODE))["Node/crio:10010"]
     assert (crio.component, crio.certainty) == ("crio", "candidate")

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from scanner.discover import discover
+from scanner.discover.hints import transport
 from scanner.model.components import Catalogue, Listener
 from scanner.model.endpoint import Origin
 from scanner.report.rows import origin_text
@@ -85,8 +86,10 @@ def test_what_the_kubelet_asks_by_tls_is_declared(said: dict[str, Any]) -> None:
     assert (one.certainty, len(one.origins)) == ("declared", 2)
 
 
-def test_a_grpc_probe_without_tls_leads_to_a_candidate() -> None:
+def test_a_grpc_probe_without_tls_leads_to_a_candidate_and_http_to_nothing() -> None:
     assert only(found(pod(readinessProbe={"grpc": {"port": 9000}}))).certainty == "candidate"
+    for scheme in ({"scheme": "HTTP"}, {}):
+        assert not found(pod(readinessProbe={"httpGet": {"port": 9000, **scheme}})).endpoints
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "10.99.0.1", "other.example"])
@@ -195,9 +198,24 @@ def test_protocols_that_upgrade_are_asked_in_their_own_way(port: int, transport:
     assert one.id == f"Deployment/shop/web:{port}" + (f"/{transport}" if transport != "tls" else "")
 
 
-def test_what_a_mesh_takes_is_the_mesh_s() -> None:
+@pytest.mark.parametrize(
+    ("protocol", "upgraded"),
+    [
+        *((each, each) for each in ("ftp", "imap", "ldap", "mysql", "pop3", "postgres", "smtp", "xmpp")),
+        *(("PostgreSQL", "postgres"), ("submission", "smtp"), ("xmpp-client", "xmpp"), ("xmpp-server", "xmpp")),
+        *(("http", "tls"), ("", "tls")),
+    ],
+)
+def test_the_protocol_of_a_port_decides_how_it_is_asked_before_its_number(protocol: str, upgraded: str) -> None:
+    assert transport(9000, protocol) == upgraded
+    assert transport(25, protocol) == (upgraded if upgraded != "tls" else "smtp")
+
+
+@pytest.mark.parametrize("name", ["istio-proxy", "linkerd-proxy", "kuma-sidecar", "consul-dataplane", "envoy-sidecar"])
+@pytest.mark.parametrize("field", ["containers", "initContainers"])
+def test_what_a_mesh_takes_is_the_mesh_s(field: str, name: str) -> None:
     raw = document(pod(ports=[{"containerPort": 8443}]))
-    raw["spec"]["containers"].append({"name": "istio-proxy"})
+    raw["spec"].setdefault(field, []).append({"name": name})
     assert only(discover(of_objects([raw]), CATALOGUE)).component == "mesh"
 
 

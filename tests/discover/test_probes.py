@@ -6,7 +6,7 @@ import pytest
 
 from tests.discover.objects import by_id, found, left_out, only, origins
 from tests.discover.probes import probe, static
-from tests.discover.samples import ENVOY, ROUTER, TARGET, ingress, route
+from tests.discover.samples import ENVOY, ROUTER, TARGET, ingress, proxy, route
 
 
 @pytest.mark.parametrize(
@@ -56,13 +56,22 @@ def test_what_is_not_the_cluster_s_is_a_candidate_that_is_not_dialled_unless_it_
     assert {(each.host, each.certainty) for each in discovery.endpoints} == {("example.com", "candidate")}
     assert sum(each for reason, each in left_out(discovery).items() if "outside of the dial scope" in reason) == 2
     external = by_id(found(text, allow_external=True))
-    assert external["Probe/shop/site/203.0.113.9:443"].address == "203.0.113.9"
+    one = external["Probe/shop/site/203.0.113.9:443"]
+    assert (one.address, one.sampled) == ("203.0.113.9", False)
     assert set(external) == {"Probe/shop/site/203.0.113.9:443", "Probe/shop/site/example.com:443#example.com"}
 
 
-def test_a_name_that_is_published_is_asked_once() -> None:
-    text = ROUTER + route("edge")
-    assert set(by_id(found(text + static("https://shop.apps.ex.com/")))) == set(by_id(found(text)))
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (ROUTER + route("edge"), "shop.apps.ex.com"),
+        (ENVOY + proxy("secretName: a"), "shop.ex.com"),
+        (ENVOY + ingress("{ip: 198.51.100.8}", "[b.ex.com, shop.ex.com]"), "shop.ex.com"),
+    ],
+    ids=["Route", "HTTPProxy", "Ingress"],
+)
+def test_a_name_that_is_published_is_asked_once(text: str, name: str) -> None:
+    assert set(by_id(found(text + static(f"https://{name}/")))) == set(by_id(found(text)))
 
 
 def test_nobody_hides_a_target_in_the_cluster_by_publishing_its_name() -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from scanner.discover import discover
 from scanner.model.endpoint import Owner
-from tests.discover.objects import by_id, found, instances, left_out
-from tests.discover.samples import NODE
+from tests.discover.objects import NOTHING, by_id, found, instances, left_out, snapshot
+from tests.discover.samples import NODE, static
 
 CLUSTER = f"""{NODE}
 ---
@@ -240,6 +241,14 @@ LOOPBACK = """
 {kind: Pod, metadata: {name: a, namespace: s}, spec: {containers: [{name: c, ports: [{containerPort: 8443}]}]},
  status: {podIP: 127.10.0.7}}
 """
+
+
+def test_whatever_is_not_asked_for_is_off() -> None:
+    text = LOOPBACK + LOOPBACK.replace("name: a,", "name: b,").replace("8443", "8080") + OUTSIDE
+    text += static("x", "kube-scheduler, --secure-port=10259, --bind-address=127.0.0.1")
+    assert discover(snapshot(text), NOTHING) == found(text, NOTHING)
+    for option in ("allow_external", "loopback", "via_port_forward", "everything"):
+        assert discover(snapshot(text), NOTHING, **{option: True}) != found(text, NOTHING), option  # type: ignore[arg-type] # all are flags
 
 
 def test_a_cluster_on_loopback_is_dialled_only_when_asked_to() -> None:

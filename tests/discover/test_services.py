@@ -151,6 +151,13 @@ def test_a_service_without_a_selector_leads_where_its_slices_say() -> None:
 
 def test_a_headless_service_without_endpoints_has_no_address() -> None:
     assert left_out(found(HEADLESS)) == {"Services with neither an address nor endpoints": 1}
+    unread = found(HEADLESS, gaps={ENDPOINT_SLICE: "forbidden"})
+    assert left_out(unread) == {"Services without a selector, whose backends could not be read": 1}
+
+
+def test_a_headless_service_whose_tls_is_declared_is_reported_with_its_labels() -> None:
+    one = only(found(HEADLESS.replace("namespace: shop}", f"namespace: shop, labels: {{tier: data}}, {CA}}}")))
+    assert (one.address, one.host, one.labels, one.ready) == ("", "db.shop.svc", (("tier", "data"),), False)
 
 
 def test_an_external_name_is_only_a_name() -> None:
@@ -193,12 +200,12 @@ def test_of_several_ports_the_annotation_means_those_that_look_like_tls() -> Non
     text = f"""
 {{kind: Service, metadata: {{name: a, namespace: s, {CA}}},
   spec: {{clusterIP: 172.30.0.1, ports: [{{name: https, port: 8443}}, {{name: http, port: 8080}},
-                                         {{name: metrics, port: 9000}}]}}}}
+                                         {{name: db, port: 5432}}]}}}}
 """
-    assert {each.port: (each.certainty, each.server_name) for each in found(text).endpoints} == {
-        8443: ("declared", "a.s.svc"),
-        9000: ("candidate", "a.s.svc"),
-        8080: ("candidate", None),
+    assert {each.port: (each.certainty, each.server_name, each.transport) for each in found(text).endpoints} == {
+        8443: ("declared", "a.s.svc", "tls"),
+        5432: ("candidate", "a.s.svc", "tls"),
+        8080: ("candidate", None, "tls"),
     }
 
 

@@ -169,6 +169,8 @@ def test_plaintext_that_the_catalogue_knows_stays_left_out_whoever_points_there(
     assert not [each for each in discovery.endpoints if each.port == 6080]
     assert left_out(discovery)["ports that use no TLS according to the component catalogue"] == 1
     assert discovery.omitted == ()  # without ``everything``
+    ((one, reason),) = found(PLAIN + tenant(6080), KNOWN, everything=True).omitted
+    assert (one.port, reason) == (6080, "ports that use no TLS according to the component catalogue")
 
 
 POD = """

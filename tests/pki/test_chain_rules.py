@@ -128,6 +128,18 @@ def test_a_key_that_can_be_chosen_under_one_of_its_names_can_be_chosen() -> None
     assert finding.fix == "configure a key for signers that is as strong, or a smaller one here"
 
 
+def test_only_certificates_of_one_name_and_key_are_signed_across() -> None:
+    across = replace(SIGNER, sha256="2" * 64, issuer="CN=other")
+    renamed = replace(SIGNER, sha256="3" * 64, issuer="CN=other", subject="CN=renamed")
+    rekeyed = replace(SIGNER, sha256="4" * 64, issuer="CN=other", key_sha256="ee" * 32)
+    seen = Seen()
+    for each in (SIGNER, across, renamed, rekeyed):
+        seen.signer(each)
+    assert [each.sha256 for each in seen.across.crossed(SIGNER)] == [across.sha256]
+    assert seen.across.first_made(SIGNER) == SIGNER.not_before
+    assert (seen.across.first_made(renamed), seen.across.crossed(replace(SIGNER, is_ca=False))) == (None, ())
+
+
 def test_what_users_made_or_nobody_found_the_signer_of_is_compared_with_nothing() -> None:
     assert Seen().signer(RSA_SIGNER).leaf(SIGNED_BY_RSA, ours=False).said("pki-signer-strength") == []
     assert Seen().leaf(SIGNED_BY_RSA).said("pki-signer-strength") == []
@@ -175,6 +187,16 @@ def test_a_key_for_two_names_fails_also_in_one_namespace() -> None:
     )
     assert finding.severity == "low"
     assert finding.evidence == ("made out to CN=other", "made out to CN=web")
+
+
+def test_of_seven_holders_of_one_key_five_are_named() -> None:
+    seen = Seen()
+    for number in range(7):
+        seen.add(MINE, secret(f"n{number}"), f"n{number}")
+    (finding,) = seen.said("pki-key-reuse")
+    assert "7 namespaces use it" in finding.message
+    assert (len(finding.observed), finding.observed[-1]) == (6, "and 2 more")
+    assert finding.expected == ("a key of its own for each",)
 
 
 def test_what_is_no_reuse() -> None:
@@ -287,6 +309,9 @@ def test_signatures_that_fail(facts: CertificateFacts, chain: tuple[CertificateF
         (finding,) = SIGNATURE.check(SIGNATURE, subject(facts, chain=chain, told=told))
         assert (finding.verdict, finding.severity) == ("fail", "medium")
         assert words in finding.message
+        as_asked = ((), "reissue it with the current key of its signer")
+        weak = (("SHA-256 or better",), "reissue it with SHA-256 or better")
+        assert (finding.expected, finding.fix) == (as_asked if "its signer" in words else weak)
 
 
 def test_a_served_one_is_left_to_cert_signature_and_a_trusted_one_alone() -> None:

@@ -197,6 +197,8 @@ DISCARDED = replace(NAME, rotates="never", delete=(), breaks="the kubeconfig of 
         ("x", (NAME, PEER), ("delete the Secret that holds it (openshift-etcd/etcd-serving-* or "
          "openshift-etcd/etcd-peer-*), and its operator issues it again; that breaks clients of etcd for a minute, "
          "or nothing")),
+        ("x", (replace(NAME, delete=("a/b",)), replace(PEER, delete=("a/b",), breaks="")),
+         "delete Secret a/b, and its operator issues it again; that breaks clients of etcd for a minute"),
         ("x", (replace(NAME, delete=("a/b",), breaks=""),), "delete Secret a/b, and its operator issues it again"),
         ("x", (DISCARDED,), ("deleting a Secret does not renew it; replacing it breaks the kubeconfig of "
          "the installation")),
@@ -301,6 +303,17 @@ def test_only_an_override_by_name_raises_a_key_that_its_operator_cannot_make(ask
     (found,) = judged(RSA, stuck, config=config)
     assert (found.status, found.severity) == ("not-implemented", severity)
     assert ("asks for it by name" in found.message) is (asked == NAME.name)
+
+
+def test_hypershifts_secrets_are_overridden_by_the_name_of_the_secret() -> None:
+    maker = Owner(name="hypershift", implements=True)
+    told = replace(classified(governed=True), maker=maker, judged=True)
+    place = replace(HERE, reference=Reference(kind="Secret", namespace="clusters-a", name=NAME.name))
+    config = replace(CONFIG, overrides={NAME.name: Rule(key=RSA_2048, field="x")})
+    for where, verdict in ((place, "pass"), (HERE, "fail")):
+        held = HeldCertificate(facts=replace(RSA, not_before=LATER), place=where)
+        (found,) = check_key(KEY, Subject(held=held, classified=told, config=config, now=NOW))
+        assert found.verdict == verdict
 
 
 @pytest.mark.parametrize(("rotates", "is_deleted"), [("operator", True), ("never", False)])

@@ -50,6 +50,32 @@ def test_what_the_api_would_not_take_is_refused_in_a_file_at_its_place(case: Cas
     assert all(line.startswith("pki.yaml:") for line in caught.value.message.splitlines())
 
 
+@pytest.mark.parametrize("size", [True, [], {}])
+def test_what_is_no_number_has_no_limits(size: object) -> None:
+    custom = {"defaults": {"key": {"algorithm": "RSA", "rsa": {"keySize": size}}}}
+    case = Case("shipped", "", {"certificateManagement": {"mode": "Custom", "custom": custom}})
+    assert [message for _, message in complaints(case)] == ["must be of type int32"]
+
+
+def test_what_is_no_text_is_none_of_the_values_either() -> None:
+    key = {"algorithm": 7, "rsa": {"keySize": 2048}}
+    case = Case("document", "", {"categories": [{"category": 7, "certificate": {"key": key}}, 7]})
+    assert [each for each in complaints(case) if not each[1].startswith("algorithm must match")] == [
+        ("spec.categories[0].category", "must be of type string"),
+        (
+            "spec.categories[0].category",
+            'Unsupported value: 7: supported values: "SignerCertificate", "ServingCertificate", "ClientCertificate"',
+        ),
+        ("spec.categories[0].certificate.key.algorithm", "must be of type string"),
+        (
+            "spec.categories[0].certificate.key.algorithm",
+            'Unsupported value: 7: supported values: "RSA", "ECDSA"',
+        ),
+        ("spec.categories[1]", "must be of type object"),
+        ("spec.categories[1]", "must be an object for an array of list-type map"),
+    ]
+
+
 def test_a_files_complaints_say_where() -> None:
     lines = [
         "kind: PKI",
@@ -183,8 +209,18 @@ def test_objects_of_other_names_and_objects_that_go() -> None:
 # --- Since when -------------------------------------------------------------------------------------------------------
 
 
-def managed(time: str, *fields: str, **more: str) -> dict[str, Any]:
-    return {"manager": "kubectl", "time": time, "fieldsV1": {name: {} for name in fields}, **more}
+def managed(time: str, *fields: str, annotations: tuple[str, ...] = (), **more: str) -> dict[str, Any]:
+    owned: dict[str, Any] = {name: {} for name in fields} | (
+        {"f:metadata": {"f:annotations": {name: {} for name in annotations}}} if annotations else {}
+    )
+    return {"manager": "kubectl", "time": time, "fieldsV1": owned, **more}
+
+
+def day(month: int) -> datetime:
+    return datetime(2026, month, 1, tzinfo=UTC)
+
+
+APPLIED = (".", "f:kubectl.kubernetes.io/last-applied-configuration")
 
 
 @pytest.mark.parametrize(
@@ -214,6 +250,8 @@ def test_since(entries: list[dict[str, Any]], expected: datetime) -> None:
         (2, [], True),
         (2, [managed("2026-03-01T00:00:00Z", "f:metadata")], True),
         (2, [managed("2026-03-01T00:00:00Z", "f:spec")], False),
+        (2, [managed("2026-03-01T00:00:00Z", "f:spec", annotations=APPLIED)], False),
+        (2, [managed("2026-03-01T00:00:00Z", "f:spec", annotations=(*APPLIED, "f:team"))], True),
     ],
 )
 def test_what_was_changed_and_does_not_say_when(
@@ -221,6 +259,34 @@ def test_what_was_changed_and_does_not_say_when(
 ) -> None:
     more = {"creationTimestamp": "2026-01-01T00:00:00Z", "managedFields": entries, "generation": generation}
     assert pki_config(snapshot(pki(CUSTOM, **more), gate="on")).since_vague is expected
+
+
+@pytest.mark.parametrize(
+    ("created", "entries", "expected"),
+    [
+        (1, [managed("2026-03-01T00:00:00Z", "f:spec", annotations=("f:team",))], (day(1), True, day(3))),
+        (4, [managed("2026-03-01T00:00:00Z", "f:spec", annotations=("f:team",))], (day(4), True, None)),
+        (None, [managed("2026-03-01T00:00:00Z", "f:spec", annotations=("f:team",))], (day(3), False, None)),
+        (None, [managed("2026-03-01T00:00:00Z", "f:spec")], (day(3), False, None)),
+    ],
+)
+def test_between_which_times_it_was_changed(
+    created: int | None, entries: list[dict[str, Any]], expected: tuple[object, ...]
+) -> None:
+    more = {"creationTimestamp": day(created).isoformat()} if created else {}
+    config = pki_config(snapshot(pki(CUSTOM, managedFields=entries, generation=2, **more), gate="on"))
+    assert (config.since, config.since_vague, config.until) == expected
+
+
+def test_a_file_without_a_date_counts_from_the_beginning() -> None:
+    for metadata, since in (
+        ({}, datetime.min.replace(tzinfo=UTC)),
+        ({"creationTimestamp": "2026-03-01T00:00:00Z"}, day(3)),
+    ):
+        text = json.dumps({"kind": "PKI", "metadata": {"name": "cluster", **metadata}, "spec": CUSTOM})
+        config = pki_config_of_file(load(text.encode(), "pki.yaml"))
+        assert config.since == since
+        assert ("has no date" in config.since_said) is (not metadata)
 
 
 def test_since_nothing_tells() -> None:
@@ -248,6 +314,14 @@ def test_a_registered_name_may_be_overridden() -> None:
     found = pki_config(snapshot(pki(spec), elsewhere, gate="on"))
     assert found.problems != ()
     assert any("openshift-config only" in each for each in found.remarks)
+
+
+def test_a_registered_name_has_its_category_whatever_the_certificate_looks_like() -> None:
+    key = {"algorithm": "ECDSA", "ecdsa": {"curve": "P384"}}
+    spec = {"defaults": P256, "categories": [{"category": "SignerCertificate", "certificate": {"key": key}}]}
+    config = pki_config(snapshot(pki(spec), definition(("shop-signer", "SignerCertificate")), gate="on"))
+    assert required(config, "unknown", ("shop-signer",)).key == Key(algorithm="ECDSA", curve="P384")
+    assert required(config, "unknown", ("other",)).key is None
 
 
 @pytest.mark.parametrize(

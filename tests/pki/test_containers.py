@@ -127,6 +127,14 @@ def test_pkcs12_with_and_without_a_password(password: tuple[bytes, ...]) -> None
     assert [each.der for each in found.certificates[0].chain] == [MIDDLE.der, ROOT.der]
 
 
+def test_pkcs12_with_a_serial_number_that_cryptography_warns_of() -> None:
+    content, serial = p12(NoEncryption()), LEAF.der.index(b"\x02\x14") + 2
+    start = content.index(LEAF.der) + serial
+    body = content[4 : 11 + int.from_bytes(content[9:11], "big")]  # without the digest behind it
+    body = body[: start - 4] + bytes((content[start] | 0x80,)) + body[start - 3 :]
+    assert len(contents(b"\x30\x82" + len(body).to_bytes(2, "big") + body).certificates) == 3
+
+
 def test_pkcs12_as_java_has_its_trust_stores() -> None:
     bag = PKCS12Certificate(ROOT.certificate, b"the root")
     found = contents(serialize_java_truststore([bag], BestAvailableEncryption(PASSWORD)), [PASSWORD])
@@ -142,16 +150,28 @@ def test_pkcs12_that_no_password_opens(passwords: tuple[bytes, ...], words: str)
     assert "--password-file" in found.problems[0]
 
 
-def test_pkcs12_whose_rounds_would_take_an_hour_is_not_begun() -> None:
+@pytest.mark.parametrize(
+    ("salt", "rounds", "are_too_many"),
+    [
+        (bytes(8), b"\x02\x04\x7f\xff\xff\xff", True),
+        (bytes(8), b"\x02\x01\x01", False),
+        # Octets that begin with no sequence are a salt, whatever numbers they seem to have.
+        (b"\x04\x01\x00\x02\x04\x7f\xff\xff\xff", b"\x02\x01\x01", False),
+        (b"\x30\x09\x04\x01\x00\x02\x04\x7f\xff\xff\xff", b"\x02\x01\x01", True),
+        (b"", b"\x02\x01\x01", False),
+    ],
+)
+def test_pkcs12_whose_rounds_would_take_an_hour_is_not_begun(salt: bytes, rounds: bytes, *, are_too_many: bool) -> None:
     def sequence(*parts: bytes) -> bytes:
         body = b"".join(parts)
         return b"\x30\x82" + len(body).to_bytes(2, "big") + body
 
     # PFX of version 3, no content, and MacData with a salt and 2^31 - 1 iterations.
-    salt, rounds = b"\x04\x08" + bytes(8), b"\x02\x04\x7f\xff\xff\xff"
-    pfx = sequence(b"\x02\x01\x03", sequence(b"\x06\x01\x2a"), sequence(sequence(b"\x05\x00"), salt, rounds))
-    found = contents(pfx)
-    assert found.problems == (f"PKCS #12: more than {MOST_ROUNDS} rounds of key derivation: no valid file needs that",)
+    octets = b"\x04" + bytes((len(salt),)) + salt
+    pfx = sequence(b"\x02\x01\x03", sequence(b"\x06\x01\x2a"), sequence(sequence(b"\x05\x00"), octets, rounds))
+    (problem,) = contents(pfx).problems
+    words = f"PKCS #12: more than {MOST_ROUNDS} rounds of key derivation: no valid file needs that"
+    assert (problem == words) is are_too_many
 
 
 @pytest.mark.parametrize(("depth", "words"), [(24, "PKCS #12: "), (25, "PKCS #12: it is nested too deep")])
@@ -189,6 +209,22 @@ def test_a_java_key_store(version: int) -> None:
         ("trusted", "alias root", ROOT.der),
     ]
     assert [each.der for each in found.certificates[0].chain] == [MIDDLE.der]
+
+
+def test_a_java_key_store_of_another_version_or_length_is_a_problem() -> None:
+    (problem,) = contents(keystores.store(version=3)).problems
+    assert problem == "a Java key store of version 3; 1 and 2 are known"
+    found = contents(keystores.store(keystores.trusted("root", ROOT.der)) + b"\0")
+    assert len(found.certificates) == 1
+    assert found.problems == ("21 bytes instead of 20 behind the Java key store's entries",)
+
+
+def test_more_certificates_of_a_java_key_store_than_anybody_has_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scanner.pki.containers.MOST", 1)
+    entries = [keystores.trusted(f"root{number}", ROOT.der) for number in range(3)]
+    for count, problems in ((1, ()), (3, ("more than 1 certificates: the others were not read",))):
+        found = contents(keystores.store(*entries[:count]))
+        assert (len(found.certificates), found.problems) == (min(count, 2), problems)
 
 
 def test_a_jceks_store_is_read_up_to_its_first_secret_key() -> None:
@@ -280,7 +316,13 @@ def test_a_private_key_alone_is_nothing_but_that(data: bytes) -> None:
     assert contents(data) == Contents(format="key")
 
 
-@pytest.mark.parametrize("data", [b"", b"hello", bytes(100), b"\x7fELF", b"-----BEGIN PUBLIC KEY-----\n"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(b"", b"hello", bytes(100), b"\x7fELF", b"-----BEGIN PUBLIC KEY-----\n"),
+        *(b"\x7fELF clusters", b"\x7fELF certificate-authority client-certificate"),
+    ],
+)
 def test_what_holds_no_certificate_is_no_problem_of_its_own(data: bytes) -> None:
     assert contents(data) == Contents(format="")
 

@@ -66,9 +66,11 @@ def test_a_guests_own_does_not_govern_its_control_plane() -> None:
     guest = {"metadata": {"name": "cluster"}, "status": {"controlPlaneTopology": "External"}}
     governing = Governing(snapshot(OWN, (kinds.INFRASTRUCTURE, guest)))
     assert required(governing.of("openshift-ingress").config, "serving").key == P256
-    elsewhere = governing.of("openshift-etcd")
-    assert required(elsewhere.config, "serving").fit(P256) == "unknown"
-    assert "management cluster" in str(elsewhere.because)
+    parts = ("kube-apiserver", "etcd", "kube-controller-manager", "kube-scheduler")
+    for namespace in (f"openshift-{part}{end}" for part in parts for end in ("", "-operator")):
+        elsewhere = governing.of(namespace)
+        assert required(elsewhere.config, "serving").fit(P256) == "unknown"
+        assert "management cluster" in str(elsewhere.because)
 
 
 @pytest.mark.parametrize(

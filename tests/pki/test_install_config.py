@@ -42,7 +42,7 @@ def key(said: object) -> bytes:
     ("said", "expected"),
     [
         (RSA, Key(algorithm="RSA", size=4096)),
-        ({"algorithm": "RSA", "rsa": {"keySize": 8192}}, Key(algorithm="RSA", size=8192)),
+        *(({"algorithm": "RSA", "rsa": {"keySize": n}}, Key(algorithm="RSA", size=n)) for n in (2048, 3072, 8192)),
         (ECDSA, Key(algorithm="ECDSA", curve="P384")),
         ({**ECDSA, "rsa": None}, Key(algorithm="ECDSA", curve="P384")),
     ],
@@ -82,10 +82,13 @@ def test_signers_are_configured_and_nothing_else(said: object, expected: Key) ->
             f"{KEY}.rsa.keySize",
             "Invalid value: must be a multiple of 1024 from 2048 to 8192",
         ),
-        (
-            {"signerCertificates": {"key": {"algorithm": "RSA", "rsa": {"keySize": 2500}}}},
-            f"{KEY}.rsa.keySize",
-            "Invalid value: must be a multiple of 1024 from 2048 to 8192",
+        *(
+            (
+                {"signerCertificates": {"key": {"algorithm": "RSA", "rsa": {"keySize": size}}}},
+                f"{KEY}.rsa.keySize",
+                "Invalid value: must be a multiple of 1024 from 2048 to 8192",
+            )
+            for size in (1024, 2500, 9216)
         ),
         (
             {"signerCertificates": {"key": {"algorithm": "ECDSA", "ecdsa": {"curve": "P-256"}}}},

@@ -7,10 +7,12 @@ from datetime import UTC, datetime
 import pytest
 
 from scanner.kube.objects import Reference
+from scanner.model.expectation import Because
+from scanner.model.finding import Finding
 from scanner.model.held_certificate import HeldCertificate, Place
 from scanner.model.scan_policy import CertificateMinimums, ScanPolicy
 from scanner.model.well_known import Names
-from scanner.pki.inventory import Inventory, collect
+from scanner.pki.inventory import Inventory, _because, collect
 from scanner.values import replace
 from tests.pki.inventories import NAMES, PKI_OBJECT, SECRET, inventory
 from tests.pki.making import made
@@ -47,6 +49,14 @@ def test_the_listener_that_a_finding_names_does_not_depend_on_their_order() -> N
         empty = inventory(policy=ScanPolicy(certificates=CertificateMinimums(curves=("P384",))))
         (entry,) = collect(empty, [held(endpoint=name, port=6443) for name in order]).entries()
         assert {each.about for each in entry.findings} == {"a"}
+
+
+def test_what_is_only_served_comes_last_in_the_order_of_the_listeners() -> None:
+    empty = inventory()
+    places = (Place(role="leaf", endpoint="b"), Place(role="leaf", endpoint="a"), Place(role="leaf", file="z.pem"))
+    for number, place in enumerate(places):
+        empty.add(HeldCertificate(facts=replace(LEAF, sha256=str(number)), place=place))
+    assert [each.sha256 for each in empty.entries()] == ["2", "1", "0"]
 
 
 def test_what_the_configuration_asks_for_is_judged_once() -> None:
@@ -93,6 +103,31 @@ def test_coverage_is_complete_only_if_each_required_name_was_judged_or_is_elsewh
     assert (row["complete"], row["why"] == "") == (complete, complete)
 
 
+def test_why_another_configuration_governs_comes_before_the_evidence() -> None:
+    finding = Finding(
+        rule="pki-key", severity="low", verdict="pass", status="ok", message="m", evidence=("by its Secret",)
+    )
+    step = Because(source="PKI/cluster", field="", said="it is hosted")
+    assert _because(finding, step).evidence == ("PKI/cluster: it is hosted", "by its Secret")
+
+
+def test_a_name_that_was_seen_is_nowhere_else() -> None:
+    only = Names(all=tuple(replace(each, kept_elsewhere=True) for each in NAMES.all if each.name in (SERVING, MISSING)))
+    row = collect(inventory(PKI_OBJECT, only), [held(reference=SECRET)]).name_coverage()
+    assert row is not None
+    assert (row["judged"], row["elsewhere"]) == ([SERVING], [MISSING])
+
+
+@pytest.mark.parametrize(("pki", "unproven"), [(PKI_OBJECT, True), (None, False)])
+def test_what_may_be_the_platforms_is_unproven_where_its_key_would_be_judged(
+    pki: dict[str, object] | None, *, unproven: bool
+) -> None:
+    place = Place(role="leaf", reference=Reference(kind="Secret", namespace="openshift-x", name="own"))
+    for where, expected in ((place, unproven), (Place(role="leaf", file="own.pem"), False)):
+        (entry,) = collect(inventory(pki), [HeldCertificate(facts=made("x", "y"), place=where)]).entries()
+        assert (entry.classified.governed, entry.unproven) == (None, expected)
+
+
 # --- Signers that were signed across ----------------------------------------------------------------------------------
 
 OLD, NEW = datetime(2025, 1, 1, tzinfo=UTC), datetime(2026, 10, 1, tzinfo=UTC)
@@ -137,6 +172,20 @@ def test_a_signer_that_signs_itself_anew_with_its_old_key_is_as_new_as_it_says(f
     assert status_of(found, AGAIN.sha256) == ["violation"]
     assert status_of(found, CROSSED.sha256) == ["violation"]
     assert status_of(found, SIGNER.sha256) == ["pending-rotation"]
+
+
+@pytest.mark.parametrize(("in_secret", "superseded"), [((), {"old"}), (("old",), {"new"}), (("old", "new"), set())])
+def test_of_two_signers_with_one_name_that_signs_whose_key_a_secret_has(
+    in_secret: tuple[str, ...], superseded: set[str]
+) -> None:
+    found = inventory()
+    for sha256, made_at in (("old", OLD), ("new", NEW)):
+        facts = replace(SIGNER, sha256=sha256, key_sha256=sha256, not_before=made_at, subject=SIGNER.subject)
+        found.add(HeldCertificate(facts=facts, place=BUNDLE))
+        if sha256 in in_secret:
+            secret = Reference(kind="Secret", namespace="openshift-etcd", name="etcd-signer")
+            found.add(HeldCertificate(facts=facts, place=Place(role="leaf", reference=secret, field="data[tls.crt]")))
+    assert {each.sha256 for each in found.entries() if each.superseded} == superseded
 
 
 def test_what_shows_only_together_is_said_with_the_rest() -> None:

@@ -66,13 +66,17 @@ def test_nothing_configured_is_nothing_to_warn_of() -> None:
     assert list(CONFIGURED.check(CONFIGURED, about)) == []
 
 
-def test_signers_are_found_by_their_subjects() -> None:
-    leaf = NAMES.by_name("etcd-server")
+@pytest.mark.parametrize(
+    ("name", "signer"), [("etcd-server", "etcd-signer"), ("service-ca.service-serving", "service-ca")]
+)
+def test_signers_are_found_by_their_subjects_and_patterns(name: str, signer: str) -> None:
+    leaf = NAMES.by_name(name)
     assert leaf is not None
-    assert [each.name for each in signers_of(leaf, NAMES)] == ["etcd-signer"]
+    assert [each.name for each in signers_of(leaf, NAMES)] == [signer]
 
 
-RSA_YEARS = replace(LEAF, key_algorithm="RSA", key_size=2048, curve=None)
+MADE = NOW - 100 * DAY
+RSA_YEARS = replace(LEAF, key_algorithm="RSA", key_size=2048, curve=None, not_before=MADE)
 ASKED = replace(CONFIG, defaults=Rule(key=RSA_2048, field="spec.defaults.key"))
 
 
@@ -81,7 +85,7 @@ ASKED = replace(CONFIG, defaults=Rule(key=RSA_2048, field="spec.defaults.key"))
     [
         LEAF,
         replace(RSA_YEARS, key_size=3072),
-        replace(RSA_YEARS, not_after=NOW + 600 * DAY),
+        replace(RSA_YEARS, not_after=MADE + 732 * DAY),
         replace(RSA_YEARS, not_after=None),
         replace(RSA_YEARS, key_size=None),
         replace(RSA_YEARS, key_algorithm="Ed25519"),
@@ -95,6 +99,10 @@ def test_rsa_2048_for_years_is_low_where_it_was_asked_for_and_noted_elsewhere() 
     (asked,) = STRENGTH.check(STRENGTH, subject(RSA_YEARS, config=ASKED))
     assert (asked.severity, asked.verdict, asked.status) == ("low", "fail", "violation")
     assert "RSA 2048, and it is valid for 3 years" in asked.message
+    assert asked.fix == "configure a stronger key in PKI/cluster"
+    short = replace(RSA_YEARS, not_after=MADE + 733 * DAY)
+    (found,) = STRENGTH.check(STRENGTH, subject(short, config=ASKED))
+    assert "valid for 2 years" in found.message
     for config in (SILENT, CONFIG):
         (noted,) = STRENGTH.check(STRENGTH, subject(RSA_YEARS, config=config))
         assert (noted.severity, noted.verdict, noted.status) == ("info", "pass", "informational")

@@ -31,6 +31,12 @@ def test_what_is_as_asked_passes_and_says_why_it_is_outside(facts: CertificateFa
     (finding,) = said(facts)
     assert (finding.verdict, finding.status) == ("pass", "ok")
     assert "outside of the PKI object: APIServer/cluster spec.servingCerts" in finding.message
+    assert finding.expected == expected_of(facts)
+
+
+def expected_of(facts: CertificateFacts) -> tuple[str, ...]:
+    keys = {"RSA": "RSA keys of 3072 bits or more", "ECDSA": "ECDSA keys on P256, P384"}
+    return (keys[facts.key_algorithm or ""], "signed with ecdsa-with-SHA256", "valid for 398 days or less")
 
 
 @pytest.mark.parametrize(
@@ -48,6 +54,7 @@ def test_what_is_not_fails(facts: CertificateFacts, words: str) -> None:
     assert (finding.verdict, finding.status, finding.severity) == ("fail", "violation", "medium")
     assert words in finding.message
     assert "outside of the PKI object" in finding.message
+    assert (finding.expected, bool(finding.fix)) == (expected_of(facts), True)
 
 
 PSS = replace(RSA, key_algorithm="RSA-PSS")
@@ -102,7 +109,7 @@ def test_everything_that_is_wrong_is_one_finding() -> None:
 )
 def test_what_cannot_be_read_is_never_a_pass(facts: CertificateFacts) -> None:
     (finding,) = said(facts)
-    assert (finding.verdict, finding.status) == ("inconclusive", "not-tested")
+    assert (finding.verdict, finding.status, bool(finding.expected)) == ("inconclusive", "not-tested", True)
 
 
 def test_a_failure_is_not_lost_for_what_cannot_be_read() -> None:

@@ -47,7 +47,8 @@ def said(
         (LEAF, ECDSA_SUITES, SILENT),
         (RSA, RSA_SUITES, ASKS_RSA),
         ((RSA, LEAF), ECDSA_SUITES, SILENT),
-        (replace(LEAF, key_algorithm="Ed25519", curve=None), ECDSA_SUITES, SILENT),
+        *((replace(LEAF, key_algorithm=each, curve=None), ECDSA_SUITES, SILENT) for each in ("Ed25519", "Ed448")),
+        (replace(RSA, key_algorithm="RSA-PSS"), RSA_SUITES, SILENT),
         (RSA, (), ASKS_RSA),  # no suite at all below TLS 1.3: then none is of the other kind
     ],
 )
@@ -73,6 +74,9 @@ def test_kinds_that_do_not_fit_fail_with_when(
     assert (finding.rule, finding.verdict, finding.severity, finding.about) == ("pki-profile", "fail", "medium", "x:1")
     assert when in finding.message
     assert "PKI/cluster" in (finding.fix or "")
+    assert finding.expected[0].endswith(" after the next rotation")
+    assert finding.observed[0].endswith(" keys only")
+    assert finding.evidence == ("by its Secret",)
 
 
 def test_whoever_does_not_follow_the_configuration_keeps_the_kind_that_it_has() -> None:
@@ -104,3 +108,5 @@ def test_a_key_that_nobody_can_foretell_is_no_failure() -> None:
     assert len(said(LEAF, ECDSA_SUITES, config, told=classified(NAME, either))) == 1
     differ = replace(config, overrides={**config.overrides, "other": Rule(key=CONFIG.defaults.key, field="z")})  # type: ignore[union-attr] # it has
     assert said(LEAF, ECDSA_SUITES, differ, told=classified(NAME, either)) == []
+    (now,) = said(RSA, ECDSA_SUITES, differ, told=classified(NAME, either))
+    assert now.expected == ("TLS 1.2 suites for the kind of key that is served: RSA 2048 now",)

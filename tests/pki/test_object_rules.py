@@ -106,6 +106,24 @@ def test_what_has_no_effect_or_is_of_yesterday(spec: object, severity: str, word
     assert finding.status == ("informational" if severity == "info" else "violation")
 
 
+FIELDS = (
+    *("defaults", "categories", "overrides", "category", "certificate", "certificateName", "key", "algorithm", "rsa"),
+    *("keySize", "ecdsa", "curve", "certificateManagement", "mode", "custom"),
+    *("signerCertificates", "servingCertificates", "clientCertificates"),
+)
+
+
+@pytest.mark.parametrize(("unknown", "meant"), [*((f"{each}z", each) for each in FIELDS), ("myOverrides", "overrides")])
+def test_an_unknown_field_that_is_nearly_a_known_one_has_a_hint(unknown: str, meant: str) -> None:
+    (finding,) = said(pki({**GOOD, unknown: 1}))
+    assert (finding.severity, finding.fix) == ("medium", f"did you mean {meant}? write that instead")
+
+
+def test_an_unknown_field_like_no_other_is_removed() -> None:
+    (finding,) = said(pki({**GOOD, "colour": 1}))
+    assert (finding.severity, finding.fix) == ("low", "remove it from PKI/cluster")
+
+
 def test_an_object_of_another_name_is_read_by_nobody() -> None:
     (finding,) = said(pki(GOOD), pki(GOOD, name="mine"))
     assert (finding.about, finding.severity) == ("PKI/mine", "medium")

@@ -50,6 +50,24 @@ def test_a_policy_that_is_bound_and_denies_says_nothing(spec: Mapping[str, Any])
     assert said(spec, binding("other", "Warn"), binding("names", "Warn", "Deny")) == []
 
 
+@pytest.mark.parametrize(
+    ("operations", "resources", "is_about_keys"),
+    [
+        (["CREATE"], ["pkis"], True),
+        (["UPDATE", "DELETE"], ["pods", "pkis"], True),
+        (["*"], ["pkis"], True),
+        (["DELETE"], ["pkis"], False),
+        (["CREATE"], ["pods"], False),
+        ([], ["pkis"], False),
+    ],
+)
+def test_a_policy_is_about_keys_if_it_sees_writes_of_the_pki_object(
+    operations: list[str], resources: list[str], *, is_about_keys: bool
+) -> None:
+    rule = {"apiGroups": ["config.openshift.io"], "operations": operations, "resources": resources}
+    assert bool(said({"matchConstraints": {"resourceRules": [rule]}})) is is_about_keys
+
+
 @pytest.mark.parametrize("spec", [MATCHING, BY_DEFINITION])
 @pytest.mark.parametrize("bindings", [[], [binding("other", "Deny")]])
 def test_a_policy_that_nothing_binds_refuses_nothing(spec: Mapping[str, Any], bindings: list[Any]) -> None:
@@ -63,6 +81,7 @@ def test_a_binding_that_only_warns_refuses_nothing_either() -> None:
     (finding,) = said(MATCHING, binding("names", "Warn", "Audit"))
     assert (finding.verdict, finding.severity) == ("fail", "low")
     assert "ValidatingAdmissionPolicyBinding/b" in finding.message
+    assert finding.fix == "add Deny to spec.validationActions of the binding"
 
 
 def test_bindings_that_nobody_may_read_leave_it_open() -> None:

@@ -128,6 +128,16 @@ def test_by_the_certificate_alone(row: Row) -> None:
     assert (found.category, found.governed) == (row.category, True)
 
 
+IN_AN_ORGANIZATION = {each.name for each in load_names().all if each.recognition.organizations}
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.name in IN_AN_ORGANIZATION], ids=lambda row: row.name)
+def test_an_organization_is_part_of_a_name(row: Row) -> None:
+    for organization in ("shop", ""):
+        found = classify(held(certificate(row._replace(organization=organization))), names())
+        assert row.name not in said(found)
+
+
 WITH_SECRETS = [row for row in ROWS if row.secret]
 
 

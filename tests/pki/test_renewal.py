@@ -88,6 +88,8 @@ def test_a_late_operator_is_to_be_asked_and_a_forgotten_secret_deleted() -> None
     (forgotten,) = RENEWAL.check(RENEWAL, subject(aged(2930, 3650), told=classified(NEVER)))
     assert (forgotten.fix or "").startswith("delete Secret openshift-etcd/etcd-serving-a")
     assert "that breaks" in (forgotten.fix or "")
+    (of_none,) = RENEWAL.check(RENEWAL, subject(aged(28, 30), told=classified(KUBELET)))
+    assert (of_none.fix or "").startswith("delete Secret openshift-etcd/etcd-serving-a")
 
 
 def test_what_is_of_two_names_is_judged_by_the_one_that_lasts() -> None:

@@ -34,14 +34,16 @@ def test_the_platforms_own_where_its_namespaces_are() -> None:
 ---
 {kind: Node, metadata: {name: master-0, labels: {node-role.kubernetes.io/master: ""}}}
 ---
+{kind: Node, metadata: {name: plane-0, labels: {node-role.kubernetes.io/control-plane: ""}}}
+---
 {kind: Node, metadata: {name: worker-0, labels: {node-role.kubernetes.io/worker: ""}}}
 """
     found = set(secret_references(snapshot(text), NAMES))
     assert ("openshift-service-ca", "signing-key") in found
     assert ("openshift-etcd", "etcd-signer") in found
     assert {name for _, name in found if name.endswith("-0")} == {
-        "etcd-peer-master-0", "etcd-serving-master-0", "etcd-serving-metrics-master-0",
-    }  # fmt: skip
+        f"etcd-{kind}-{node}" for kind in ("peer", "serving", "serving-metrics") for node in ("master-0", "plane-0")
+    }
     assert {namespace for namespace, _ in found} == {"openshift-service-ca", "openshift-etcd"}
 
 
@@ -93,6 +95,9 @@ REFERRED = """
  backend: {clientCertificateRef: {name: identity, namespace: certs}},
  frontend: {default: {validation: {caCertificateRefs: [{kind: Secret, group: "", name: clients}]}}}}}}
 ---
+{kind: XListenerSet, metadata: {name: x, namespace: shop}, spec: {listeners: [{name: a, port: 443, protocol: HTTPS,
+ tls: {certificateRefs: [{name: of-set}]}}]}}
+---
 {kind: BackendTLSPolicy, metadata: {name: b, namespace: shop}, spec: {validation: {caCertificateRefs: [
  {kind: Secret, group: "", name: backends}]}}}
 ---
@@ -112,6 +117,7 @@ def test_every_secret_that_an_object_of_a_user_refers_to_is_read() -> None:
         ("shop", "web"),
         ("edge", "clients"),
         ("certs", "identity"),
+        ("shop", "of-set"),
         ("shop", "backends"),
         ("shop", "own"),
         ("certs", "clients"),

@@ -15,7 +15,19 @@ from scanner.probe.http1 import cleartext, plain_port
 from scanner.values import replace
 from tests.certs import Authority
 from tests.probe.peers import peer
-from tests.servers import HTTP_400, abort, closed_port, drip, endless, finish, say, scripted, silent, stall_after
+from tests.servers import (
+    HTTP_400,
+    PATIENCE,
+    abort,
+    closed_port,
+    drip,
+    endless,
+    finish,
+    say,
+    scripted,
+    silent,
+    stall_after,
+)
 
 pytestmark = pytest.mark.crypto
 
@@ -35,6 +47,7 @@ async def asked(
             request = server.hellos[0]
             assert request.startswith(b"HEAD / HTTP/1.1\r\nHost: localhost\r\n")
             assert b"cookie" not in request.lower()
+    assert all(0 <= each.seconds < PATIENCE for each in attempts)
     return found, attempts
 
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import trio
@@ -252,6 +253,52 @@ async def test_every_error_has_its_reason(
             await failure
         assert broken.value.ending == later
     assert (broken.value.text == os.strerror(code)) == (later == "unreachable")
+
+
+class Late(Failing):
+    """As a socket that is not connected at the first ``send``, which loopback never is."""
+
+    def __init__(self, code: int, connected: socket.socket) -> None:
+        super().__init__(code)
+        self.connected = connected
+        self.tries = 0
+
+    def connect_ex(self, _: object) -> int:
+        return errno.EINPROGRESS
+
+    def send(self, data: object) -> int:
+        self.tries += 1
+        return super().send(data) if self.tries == 1 else self.connected.send(data)  # type: ignore[arg-type] # bytes
+
+    def getsockopt(self, *_: object) -> int:
+        return 0
+
+    def fileno(self) -> int:
+        return self.connected.fileno()
+
+
+@pytest.mark.parametrize("code", [errno.EAGAIN, errno.ENOTCONN])
+async def test_what_cannot_be_sent_with_the_connection_is_sent_after_it(
+    code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        monkeypatch.setattr(socket, "socket", lambda *_: Late(code, ours))
+        await connect(Where(address="192.0.2.1", port=443), HELLO)
+        assert theirs.recv(100) == HELLO
+
+
+@pytest.mark.parametrize(
+    ("error", "text"), [(OSError("odd"), "odd"), (socket.gaierror(socket.EAI_NONAME, "no such name"), "no such name")]
+)
+async def test_an_error_without_a_number_of_the_systems_says_what_it_says(error: OSError, text: str) -> None:
+    failing = Failing(0)
+    failing.recv = failing.send = Mock(side_effect=error)  # type: ignore[method-assign] # in this one only
+    line = TcpConnection(failing)  # type: ignore[arg-type]
+    for failure in (line.receive(), line.send(b"hello")):
+        with pytest.raises(Broken) as broken:
+            await failure
+        assert (broken.value.ending, broken.value.text) == ("unreachable", text)
 
 
 @pytest.mark.parametrize("code", [errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM])

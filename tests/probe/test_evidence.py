@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from trio.testing import assert_checkpoints
 
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.observation import (
@@ -162,6 +163,7 @@ def test_only_a_selected_suite_is_a_dead_end(ending: Ending) -> None:
 def test_what_was_not_asked_has_that_as_its_reason() -> None:
     seen = conclude(noted(YES))
     assert (seen.versions.unasked, seen.suites[TLS12].unasked, seen.groups[TLS12].unasked) == ("not asked",) * 3
+    assert seen.certificate_requested is False
 
 
 def test_a_version_without_a_group_has_no_groups() -> None:
@@ -435,5 +437,6 @@ async def test_every_certificate_is_parsed_before_anything_is_concluded() -> Non
     evidence = noted()
     evidence.add_chain((b"leaf", b"issuer"))
     evidence.add_chain((b"other", b"issuer"))
-    await evidence.read_certificates()
+    with assert_checkpoints():
+        await evidence.read_certificates()
     assert set(evidence.facts) == {b"leaf", b"issuer", b"other"}

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 import pytest
 import trio
+from cryptography.x509.oid import ExtendedKeyUsageOID
 from OpenSSL import SSL
 from trio.testing import MockClock
 
 from scanner.demo.listening import Handler
 from scanner.demo.tls_server import TlsSettings, TlsStream, tls_context, tls_handler
 from scanner.kube.maybe import Unknown
+from scanner.probe.engine import untrusted_identity
 from scanner.probe.evidence import NO_REQUEST, Evidence
 from scanner.probe.observe import explain_unchecked, recheck_client_certificate, run_extra_checks
 from scanner.probe.session import Question
 from scanner.tls.codepoints import TLS12, TLS13
 from tests.certs import Authority
 from tests.probe.peers import authority, first_flight_only, peer
-from tests.servers import alert, finish, scripted, silent
+from tests.servers import alert, finish, say, scripted, silent
 
 pytestmark = pytest.mark.crypto
 
@@ -53,6 +56,17 @@ async def test_openssl_refuses_a_certificate_of_nobodys(version: int, asks: Lite
     assert evidence.untrusted_client == "refused"
     assert evidence.attempts[0].offer == "untrusted client certificate"
     assert "alert" in evidence.attempts[0].reply
+
+
+def test_the_certificate_of_nobodys_is_refused_for_nothing_but_its_signer() -> None:
+    certificate, day = untrusted_identity().certificate, timedelta(days=1)
+    now = datetime.now(UTC)
+    assert day / 2 < now - certificate.not_valid_before_utc < 2 * day
+    assert 20 * day < certificate.not_valid_after_utc - now < 40 * day
+    assert certificate.subject == certificate.issuer
+    assert certificate.subject.rfc4514_string() == "CN=adhere: not trusted"
+    (usage,) = certificate.extensions
+    assert (list(usage.value), usage.critical) == ([ExtendedKeyUsageOID.CLIENT_AUTH], False)
 
 
 @VERSIONS
@@ -192,6 +206,12 @@ async def test_an_alert_refuses_at_once() -> None:
     evidence = await asked(tls_handler(TlsSettings(credential=leaf, server_name="localhost")), strays=(OTHER, None))
     assert [each.answer for each in evidence.strays] == ["refused", "refused"]
     assert len(evidence.attempts) == 2
+
+
+@pytest.mark.parametrize("code", [40, 70, 71, 112])
+async def test_these_alerts_refuse_a_name_by_themselves(code: int) -> None:
+    evidence = await asked(say(alert(code)), reads_hello=True, strays=(OTHER,))
+    assert ([each.answer for each in evidence.strays], len(evidence.attempts)) == (["refused"], 1)
 
 
 async def _failing(stream: trio.SocketStream) -> None:

@@ -10,13 +10,13 @@ from scanner.demo.tls_server import TlsSettings, TlsStream, tls_context, tls_han
 from scanner.kube.maybe import Known, Unknown
 from scanner.model.observation import Attempt
 from scanner.probe.evidence import Evidence
-from scanner.probe.http1 import head
+from scanner.probe.http1 import content, head
 from scanner.probe.observe import run_extra_checks
 from scanner.probe.session import Question
 from scanner.values import replace
 from tests.certs import Authority
 from tests.probe.peers import peer
-from tests.servers import closed_port, say, scripted, silent
+from tests.servers import PATIENCE, closed_port, say, scripted, silent
 
 pytestmark = pytest.mark.crypto
 
@@ -26,7 +26,9 @@ LEAF = Authority("Requests").leaf(names=("localhost",))
 async def asked(part: Handler, *, reads: bool = False, seconds: float = 20.0) -> tuple[Known[str], list[Attempt]]:
     attempts: list[Attempt] = []
     async with scripted(part, reads_hello=reads) as server:
-        return await head(peer(server.sockaddr, seconds), "other.example", attempts), attempts
+        found = await head(peer(server.sockaddr, seconds), "other.example", attempts)
+    assert all(0 < each.seconds < PATIENCE for each in attempts)
+    return found, attempts
 
 
 def answering(said: bytes, *, again: bytes = b"") -> Handler:
@@ -54,6 +56,15 @@ async def test_the_status_and_what_marks_the_content() -> None:
     assert isinstance(found, str)
     assert found.startswith("200")
     assert attempt.offer == "HEAD for other.example as localhost"
+
+
+def test_what_marks_a_content_is_kept_once_and_in_order() -> None:
+    marks = (b"ETag", b"Location", b"Content-Type", b"Content-Length", b"Last-Modified", b"Server")
+    fields = [(name, b"v") for name in (*marks, *marks, b"Date", b"Via")]
+    cookie = [(b"Set-Cookie", b"id=7; Path=/"), (b"Set-Cookie", b"id=8")]
+    assert content(b"200", fields + cookie) == (
+        "200; content-length: v; content-type: v; etag: v; last-modified: v; location: v; server: v; set-cookie: id"
+    )
 
 
 async def test_what_is_no_answer_is_not_known() -> None:

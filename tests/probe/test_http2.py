@@ -30,7 +30,7 @@ from scanner.probe.session import Question
 from tests.certs import Authority
 from tests.probe.peers import peer
 from tests.properties import at_most
-from tests.servers import closed_port, listening
+from tests.servers import PATIENCE, closed_port, listening
 
 pytestmark = pytest.mark.crypto
 
@@ -112,6 +112,7 @@ async def asked(part: Handler, names: Sequence[str] = NAMES, *, seconds: float =
     async with listening(part) as server:
         await heads(peer(server.sockaddr, seconds), names, attempts, found)
         assert server.connections == len(attempts)
+    assert all(0 <= each.seconds < PATIENCE for each in attempts)
     return found
 
 
@@ -175,6 +176,14 @@ async def test_a_request_that_nobody_looked_at_is_sent_once_more(leaving: bytes)
         await heads(peer(server.sockaddr), NAMES[:1], attempts, found)
         assert server.connections == len(attempts) == 2
     assert isinstance(found["localhost"], Unknown)
+
+
+async def test_a_connection_that_ends_after_an_answer_takes_no_other_try_away() -> None:
+    """The second connection is the first of which no request was looked at."""
+    after_one = frame(7, 0, 0, struct.pack(">II", 1, 0))
+    first, second = frames(SETTINGS, after_one, frame(1, 5, 1, HEAD)), frames(SETTINGS, GOODBYE)
+    found = await asked(in_turn(first, second, frames(SETTINGS, frame(1, 5, 1, HEAD))), NAMES[:2])
+    assert found == dict.fromkeys(NAMES[:2], "200")
 
 
 @pytest.mark.parametrize("last", [1, 2**31 - 1])
@@ -304,9 +313,7 @@ def test_informational_answers_that_unfold_are_no_work() -> None:
     wire = Wire(pieces)
 
     async def run() -> None:
-        shared = _Shared(wire)
-        await shared.begin()
-        await shared.head("localhost")
+        await _Shared(wire).head("localhost")
 
     with pytest.raises(Broken) as ended:
         trio.run(run)
@@ -320,7 +327,6 @@ def test_whatever_comes_is_an_answer_or_broken(pieces: list[bytes]) -> None:
     async def run() -> None:
         shared = _Shared(Wire([SETTINGS, *pieces]))
         with suppress(Broken):
-            await shared.begin()
             assert isinstance(await shared.head("localhost"), str | Unknown)
 
     trio.run(run)

@@ -7,7 +7,8 @@ import trio
 from trio.testing import MockClock
 
 from scanner.model.endpoint import Endpoint, Owner
-from scanner.probe.limits import Gate, Limits
+from scanner.probe.limits import Gate, Limits, host_of
+from scanner.values import replace
 
 
 def listener(address: str, port: int = 443, *, runs_on: str | None = None, component: str | None = None) -> Endpoint:
@@ -73,6 +74,14 @@ async def admitted(gate: Gate, held: Endpoint, other: Endpoint) -> bool:
             async with gate.host(other):
                 return True
     return False
+
+
+def test_the_host_is_the_node_else_the_address_else_the_name() -> None:
+    every = replace(listener("192.0.2.1", runs_on="runs"), node="node", host="name.example")
+    assert host_of(every) == "runs"
+    assert host_of(replace(every, runs_on=None)) == "node"
+    assert host_of(replace(every, runs_on=None, node=None)) == "192.0.2.1"
+    assert host_of(replace(every, runs_on=None, node=None, address="")) == "name.example"
 
 
 async def test_pods_of_one_node_share_its_places(autojump_clock: MockClock) -> None:

@@ -21,8 +21,9 @@ class Resolver(trio.abc.HostnameResolver):
         self.failure: Exception | None = None
         self.silent = False
 
-    async def getaddrinfo(self, host: bytes | None, *_: object, **__: object) -> Any:  # noqa: ANN401 - releases differ
+    async def getaddrinfo(self, host: bytes | None, *how: object, **__: object) -> Any:  # noqa: ANN401 - releases differ
         self.asked.append(host)
+        assert how == (443, 0, socket.SOCK_STREAM, 0, socket.AI_ADDRCONFIG)
         if self.silent:
             await trio.sleep_forever()
         if self.failure is not None:

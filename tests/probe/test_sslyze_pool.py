@@ -23,11 +23,11 @@ from trio.testing import MockClock
 from scanner.demo.tls_server import TlsSettings, can_choose_groups
 from scanner.kube.maybe import Unknown
 from scanner.model.endpoint import Endpoint, Owner, Transport
-from scanner.model.observation import Flaw, Inquiry
+from scanner.model.observation import Flaw, Inquiry, Opinion
 from scanner.probe import sslyze_pool
 from scanner.probe.sslyze_pool import ANSWER_LIMIT, RECYCLE, STARTTLS, SUITE_COMMANDS, WORKER, SslyzePool, available
-from scanner.probe.sslyze_worker import _answer
-from scanner.tls.codepoints import TLS12, TLS13
+from scanner.probe.sslyze_worker import MEMORY, _answer
+from scanner.tls.codepoints import SSL2, SSL3, TLS10, TLS11, TLS12, TLS13
 from scanner.values import replace
 from tests.servers import listening, ordinary, silent, smtp, tls_handler, tls_listener
 
@@ -139,6 +139,93 @@ def test_every_transport_that_it_speaks_is_called_as_it_calls_it() -> None:
     assert {name for name in STARTTLS.values() if name} <= set(ProtocolWithOpportunisticTlsEnum.__members__)
     assert set(STARTTLS) == set(get_args(Transport)) - {"mysql"}
     assert {*SUITE_COMMANDS, *sslyze_pool.FLAW_COMMANDS} <= {command.value for command in ScanCommand}
+    assert list(SUITE_COMMANDS.values()) == [SSL2, SSL3, TLS10, TLS11, TLS12, TLS13]
+
+
+async def opinion_of(**answer: object) -> Opinion:
+    async with SslyzePool(command=child(f"print(json.dumps({ANSWER | answer}))")) as bench:
+        return await bench.ask(ENDPOINT, Inquiry(flaws=True))
+
+
+@pytest.mark.parametrize(
+    ("spelled", "known"),
+    [
+        ("DISABLED", "none"),
+        ("OPTIONAL", "requested"),
+        ("REQUIRED", "required"),
+        ("NEW", Unknown("sslyze could not determine it")),
+    ],
+)
+async def test_what_is_asked_of_clients(spelled: str, known: object) -> None:
+    assert (await opinion_of(client_auth=spelled)).client_certificate == known
+
+
+@pytest.mark.parametrize("version", ["SSL_2_0", "SSL_3_0", "TLS_1_0", "TLS_1_1", "TLS_1_2", "TLS_1_3"])
+async def test_the_highest_version(version: str) -> None:
+    assert (await opinion_of(highest=version)).highest == SUITE_COMMANDS[f"{version.lower()}_cipher_suites"]
+
+
+@pytest.mark.parametrize(
+    ("spelled", "known"),
+    [
+        ("VULNERABLE_WEAK_ORACLE", True),
+        ("VULNERABLE_STRONG_ORACLE", True),
+        ("NOT_VULNERABLE_NO_ORACLE", False),
+        ("NOT_VULNERABLE_RSA_NOT_SUPPORTED", False),
+    ],
+)
+async def test_robot(spelled: str, *, known: bool) -> None:
+    assert (await opinion_of(seen={"robot": {"robot": spelled}})).flaws == {"robot": known}
+
+
+async def test_what_was_not_asked_or_failed_says_so() -> None:
+    silent = await opinion_of()
+    assert (silent.groups.unasked, silent.certificates) == ("not asked", Unknown("not asked"))
+    failed = await opinion_of(failed={"elliptic_curves": "A", "certificate_info": "B"})
+    assert (failed.groups.unasked, failed.certificates) == ("A", Unknown("B"))
+    seen = await opinion_of(seen={"certificate_info": ["ab"], "ssl_2_0_cipher_suites": SSL2_SEEN})
+    assert (seen.certificates, seen.suites[SSL2].accepted) == (frozenset({"ab"}), (0x010080,))
+
+
+SSL2_SEEN = {"accepted": ["SSL_CK_RC4_128_WITH_MD5"], "refused": ["SSL_CK_RC4_128_WITH_MD5"]}
+EVERYTHING = Inquiry(versions=frozenset({SSL2, TLS12}), groups=True, certificate=True, flaws=True)
+
+
+@pytest.mark.parametrize(
+    ("inquiry", "commands"),
+    [
+        (Inquiry(), []),
+        (Inquiry(groups=True), ["elliptic_curves"]),
+        (Inquiry(certificate=True), ["certificate_info"]),
+        (
+            EVERYTHING,
+            [
+                *("ssl_2_0_cipher_suites", "tls_1_2_cipher_suites", "elliptic_curves", "certificate_info"),
+                *sslyze_pool.FLAW_COMMANDS,
+            ],
+        ),
+    ],
+)
+async def test_the_request(inquiry: Inquiry, commands: list[str], tmp_path: Path) -> None:
+    asked = tmp_path / "asked"
+    script = f"open({str(asked)!r}, 'w').write(line)\nprint(json.dumps({ANSWER}))"
+    for fields, name in (
+        ({}, "localhost"),
+        ({"server_name": "a.example"}, "a.example"),
+        ({"server_name": None, "host": "b.example"}, "b.example"),
+        ({"server_name": None, "host": ""}, "127.0.0.1"),
+    ):
+        async with SslyzePool(command=child(script), network_timeout=0.2, connections=3) as bench:
+            await bench.ask(replace(ENDPOINT, transport="smtp", **fields), inquiry)
+        assert json.loads(asked.read_text()) == {
+            "address": "127.0.0.1",
+            "port": 9,
+            "name": name,
+            "starttls": "SMTP",
+            "commands": commands,
+            "timeout": 1,
+            "connections": 3,
+        }
 
 
 # --- children that misbehave ------------------------------------------------------------------------------------------
@@ -297,6 +384,10 @@ async def test_a_machine_that_cannot_start_it_says_so() -> None:
             await bench.ask(ENDPOINT, Inquiry())
 
 
+def limits_of(pid: int) -> str:
+    return Path("/proc", str(pid), "limits").read_text()
+
+
 @real
 async def test_the_worker_ends_with_its_parent_in_the_middle_of_a_scan() -> None:
     asked = trio.Event()
@@ -312,6 +403,9 @@ async def test_the_worker_ends_with_its_parent_in_the_middle_of_a_scan() -> None
         assert worker.stdout is not None
         await worker.stdin.send_all(json.dumps(request | {"timeout": 60, "connections": 1}).encode() + b"\n")
         await asked.wait()
+        limits = limits_of(worker.pid)
+        assert re.search(rf"Max address space +{MEMORY} +{MEMORY} ", limits)
+        assert re.search(r"Max core file size +0 +0 ", limits)
         await worker.stdin.aclose()
         with trio.fail_after(20):
             assert await worker.wait() == 0
@@ -338,6 +432,41 @@ def test_a_server_that_sslyze_does_not_reach_or_finish_is_a_failure(missing: str
     result: Any = SimpleNamespace(scan_result=object(), connectivity_result=object(), connectivity_error_trace=None)
     setattr(result, missing, None)
     assert _answer(result, []) == {"failure": "no connection"}
+
+
+def test_each_command_is_read_or_says_why_not() -> None:
+    def attempt(result: object = None, **fields: object) -> SimpleNamespace:
+        return SimpleNamespace(result=result, **{"status": "NOT_SCHEDULED", "error_reason": None, **fields})
+
+    suite = SimpleNamespace(cipher_suite=SimpleNamespace(name="A"), error_message="refused")
+    late = SimpleNamespace(cipher_suite=SimpleNamespace(name="B"), error_message="timed out")
+    suites = SimpleNamespace(accepted_cipher_suites=[suite], rejected_cipher_suites=[suite, late])
+    found = SimpleNamespace(
+        tls_1_2_cipher_suites=attempt(suites),
+        elliptic_curves=attempt(SimpleNamespace(supported_curves=None, rejected_curves=None)),
+        heartbleed=attempt(error_reason=SimpleNamespace(name="BUG_IN_SSLYZE")),
+        robot=attempt(),
+    )
+    reached = SimpleNamespace(
+        highest_tls_version_supported=SimpleNamespace(name="TLS_1_2"),
+        client_auth_requirement=SimpleNamespace(name="DISABLED"),
+    )
+    result: Any = SimpleNamespace(scan_result=found, connectivity_result=reached)
+    assert _answer(result, ["tls_1_2_cipher_suites", "elliptic_curves", "heartbleed", "robot"]) == {
+        "highest": "TLS_1_2",
+        "client_auth": "DISABLED",
+        "seen": {
+            "tls_1_2_cipher_suites": {"accepted": ["A"], "refused": ["A"]},
+            "elliptic_curves": {"accepted": [], "refused": []},
+        },
+        "failed": {"heartbleed": "BUG_IN_SSLYZE", "robot": "NOT_SCHEDULED"},
+    }
+
+
+def test_of_a_trace_the_last_line_is_the_reason() -> None:
+    trace = SimpleNamespace(format_exception_only=lambda: ["while handling\n", "OSError:  no\nroute\n"])
+    result: Any = SimpleNamespace(scan_result=None, connectivity_result=None, connectivity_error_trace=trace)
+    assert _answer(result, []) == {"failure": "OSError: no route"}
 
 
 def test_the_extra_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -147,6 +147,11 @@ def ldap_response(result: int, text: bytes = b"", number: int = 1) -> bytes:
     return bytes.fromhex(EXTENDED_RESPONSE.format(12 + len(text), number, 7 + len(text), result, len(text))) + text
 
 
+RESULTS = (
+    *((1, "operationsError"), (2, "protocolError"), (8, "strongerAuthRequired"), (10, "referral")),
+    *((50, "insufficientAccessRights"), (52, "unavailable"), (53, "unwillingToPerform"), (80, "other"), (99, "")),
+)
+"""RFC 4511, appendix A.2."""
 SSL_REQUEST = HAPPY["postgres"][1][0][0]
 XMPP_OFFER = (XMPP_OPEN, XMPP_HEADER + b"<stream:features>" + XMPP_TLS + b"</stream:features>")
 REFUSALS: list[tuple[Transport, Script, str]] = [
@@ -163,7 +168,8 @@ REFUSALS: list[tuple[Transport, Script, str]] = [
     ("imap", ((b"", b"* OK\r\n"), (b"a1 STARTTLS\r\n", b"a1 BAD unknown\r\n")), "a1 BAD unknown"),
     ("pop3", ((b"", b"+OK\r\n"), (b"STLS\r\n", b"-ERR what?\r\n")), "what"),
     ("ldap", ((LDAP_REQUEST, ldap_response(2, b"unsupported")),), "result 2 protocolError: unsupported"),
-    ("ldap", ((LDAP_REQUEST, ldap_response(52, b"bye", number=0)),), "unavailable"),
+    ("ldap", ((LDAP_REQUEST, ldap_response(52, b"bye", number=0)),), "unavailable: bye"),
+    *(("ldap", ((LDAP_REQUEST, ldap_response(n, b"x")),), f"StartTLS: result {n} {name}: x$") for n, name in RESULTS),
     ("ftp", ((b"", b"220 x\r\n"), (b"AUTH TLS\r\n", b"530 login first\r\n")), "530 login first"),
     ("xmpp", ((XMPP_OPEN, XMPP_HEADER + b"<stream:features><bind/></stream:features>"),), "without STARTTLS"),
     ("xmpp", (XMPP_OFFER, (XMPP_TLS, b"<failure xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>")), "failure"),
@@ -185,6 +191,10 @@ DECLINED: list[tuple[Transport, Script, str]] = [
     ("imap", ((b"", b"* BYE\r\n"),), "BYE"),
     ("pop3", ((b"", b"-ERR busy\r\n"),), "busy"),
     ("xmpp", ((XMPP_OPEN, XMPP_HEADER + b"<stream:error><host-unknown/></stream:error>"),), "host-unknown"),
+    *(
+        ("xmpp", ((XMPP_OPEN, XMPP_HEADER + b"<stream:error><%s/></stream:error>" % each.encode()),), each)
+        for each in ("host-gone", "improper-addressing")
+    ),
     ("ftp", ((b"", b"421 too many connections\r\n"),), "greeting: 421"),
     ("ldap", ((LDAP_REQUEST, ldap_response(51, b"later")),), "result 51 busy"),
     ("xmpp", ((XMPP_OPEN, XMPP_HEADER + b"<stream:error><policy-violation/></stream:error>"),), "policy-violation"),
@@ -197,7 +207,7 @@ def test_who_ends_the_conversation_says_nothing_of_tls(transport: Transport, scr
     with pytest.raises(Declined, match=reason) as declined:
         play(dialog(transport, "chat.example"), script)
     assert str(declined.value).isprintable()
-    assert declined.value.name is (reason == "host-unknown")
+    assert declined.value.name is (reason in ("host-unknown", "host-gone", "improper-addressing"))
 
 
 NONSENSE: list[tuple[Transport, Script, str]] = [

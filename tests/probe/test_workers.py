@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -137,8 +138,39 @@ def test_a_worker_that_is_killed_loses_only_what_it_was_probing() -> None:
 
     seen: list[Observation] = []
     with workers(2, LIMITS) as found:
+        assert found.lost is None
         trio.run(main, found)
-    assert [(each.reach, each.stopped) for each in seen] == [(Reach.INTERRUPTED, "the process that probed it ended")]
+        assert found.lost
+    (lost,), why = seen, "the process that probed it ended"
+    assert (lost.instance, lost.reach, lost.detail) == ("10.0.0.99:443", Reach.INTERRUPTED, why)
+    assert lost.versions.unasked == lost.stopped == why
+
+
+def test_signals_are_the_parents_to_answer() -> None:
+    async def main(found: Workers) -> None:
+        async with trio.open_nursery() as nursery:
+            await nursery.start(found.run, Gate(LIMITS))
+            hosts = [f"10.0.0.{number}" for number in range(14, 30)]
+            pids = {(await ask(found, host)).detail.split()[0] for host in hosts}  # each worker has begun
+            assert pids == {str(link.pid) for link in found.links}
+            for link in found.links:
+                os.kill(link.pid, signal.SIGINT)
+                os.kill(link.pid, signal.SIGTERM)
+            assert {(await ask(found, host)).reach for host in hosts} == {Reach.CLOSED}
+            nursery.cancel_scope.cancel()
+
+    with workers(2, LIMITS) as found:
+        trio.run(main, found)
+
+
+def test_a_worker_with_a_fault_prints_it(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    async def broken(*_: object) -> None:
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setattr(module, "_work", broken)
+    with workers(2, LIMITS):
+        pass
+    assert capfd.readouterr().err.count("RuntimeError: a fault of ours") == 2
 
 
 def test_a_stop_reaches_the_workers() -> None:
@@ -167,8 +199,16 @@ def test_one_worker_is_none() -> None:
         assert found.of(endpoint("10.0.0.1")) is None
 
 
-@pytest.mark.parametrize(("text", "most"), [("max 100000\n", None), ("50000 100000\n", 1), ("garbage", None)])
-def test_cores(text: str, most: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("text", "affinity", "most"),
+    [
+        *(("max 100000\n", 64, MOST), ("garbage", 64, MOST), ("garbage", 3, 3), ("1600000 100000\n", 64, MOST)),
+        *(("50000 100000\n", 64, 1), ("0 100000\n", 64, 1), ("250000 100000\n", 64, 3), ("250000 100000\n", 2, 2)),
+    ],
+)
+def test_cores(text: str, affinity: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "read_text", lambda *_, **__: text)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(64))
-    assert cores() == (most or MOST)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(affinity))
+    assert cores() == most
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert cores() == 1

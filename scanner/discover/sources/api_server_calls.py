@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from urllib.parse import urlsplit
 
 from scanner.discover.index import Index, Source
 from scanner.discover.listener_claims import Claim, Found, PlacedClaim, verified
-from scanner.discover.services import READS
 from scanner.discover.truncation import Omission
 from scanner.discover.workloads import Place
-from scanner.kube.hostnames import address, port, server_name, valid_names
+from scanner.kube.hostnames import https_place, port, server_name, valid_names
 from scanner.kube.kinds import API_SERVICE, CUSTOM_RESOURCE_DEFINITION, MUTATING_WEBHOOK, VALIDATING_WEBHOOK, Kind
 from scanner.kube.objects import KubeObject
 from scanner.kube.service_callers import ServiceReference, calls
@@ -39,26 +37,21 @@ def _of_service(view: Index, service: ServiceReference, origin: Origin, subject:
     if number is None or not valid_names(namespace, name):
         yield Omission("calls of the API server with an invalid Service name or port")
         return
-    found = view.services.get(namespace, name)
-    service_port = found.port(number) if found else None
-    if found and service_port and not found.raw.is_external_name:
-        yield from view.through(found, service_port, verified(origin, found.dns, subject))
+    found = view.services.with_port(namespace, name, number)
+    if found and not found[0].raw.is_external_name:
+        yield from view.through(*found, verified(origin, found[0].dns, subject))
     else:
         yield _missing(namespace, name, number, origin, subject)
 
 
 def _of_url(view: Index, url: str, origin: Origin, subject: KubeObject) -> Iterator[Found]:
     """Claims of a URL, whose host may be anywhere; the dial scope decides later."""
-    try:
-        parts = urlsplit(url[:2048])
-        host, number = parts.hostname or "", parts.port or 443
-    except ValueError:
-        parts, host, number = urlsplit(""), "", 443
-    where, name = address(host), server_name(host)
-    if not (where or name) or parts.scheme.lower() != "https":
+    found = https_place(url)
+    if found is None:
         yield Omission("URLs of webhooks other than https://host")
         return
-    host = where or name or ""
+    host, number = found
+    name = server_name(host)
     claim = Claim(certainty="declared", origin=origin, name=name, naming="only" if name else "soft", subject=subject)
     # One object may call several servers that are not replicas of each other.
     owner = Owner(kind=subject.kind.name, name=subject.name)
@@ -75,14 +68,12 @@ def _missing(namespace: str, name: str, number: int, origin: Origin, subject: Ku
 
 WEBHOOKS = Source(
     name="admission webhooks",
-    reads=(VALIDATING_WEBHOOK, MUTATING_WEBHOOK, *READS),
+    reads=(VALIDATING_WEBHOOK, MUTATING_WEBHOOK),
     find=partial(_find, "webhook", (VALIDATING_WEBHOOK, MUTATING_WEBHOOK)),
 )
 CONVERSIONS = Source(
     name="conversion webhooks",
-    reads=(CUSTOM_RESOURCE_DEFINITION, *READS),
+    reads=(CUSTOM_RESOURCE_DEFINITION,),
     find=partial(_find, "conversion", (CUSTOM_RESOURCE_DEFINITION,)),
 )
-API_SERVICES = Source(
-    name="APIServices", reads=(API_SERVICE, *READS), find=partial(_find, "aggregation", (API_SERVICE,))
-)
+API_SERVICES = Source(name="APIServices", reads=(API_SERVICE,), find=partial(_find, "aggregation", (API_SERVICE,)))

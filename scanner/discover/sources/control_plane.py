@@ -10,12 +10,11 @@ from collections.abc import Iterator
 
 from scanner.discover.index import Index, Source
 from scanner.discover.listener_claims import Claim, Found, PlacedClaim
-from scanner.discover.services import READS
 from scanner.discover.truncation import Cuts
 from scanner.discover.workloads import Node, Place
 from scanner.kube.api_server import api_server_config
 from scanner.kube.hostnames import MAX_NAMES, host_of, port, server_name
-from scanner.kube.kinds import API_SERVER, INFRASTRUCTURE, NODE
+from scanner.kube.kinds import API_SERVER, INFRASTRUCTURE
 from scanner.kube.objects import Reference
 from scanner.kube.openshift import Infrastructure
 from scanner.kube.snapshot import Snapshot
@@ -57,21 +56,23 @@ def names(snapshot: Snapshot, cuts: Cuts) -> dict[str, Origin]:
     found: dict[str, Origin] = {}
     for name in INTERNAL_NAMES if cluster or config else INTERNAL_NAMES[-1:]:
         found[name] = Origin(role="api-server", part="loopback" if name == "localhost" else "the service network")
-    seen = Infrastructure.of(cluster) if cluster else None
-    urls = (("apiServerURL", seen.server_url), ("apiServerInternalURI", seen.internal_url)) if seen else ()
-    for field, url in urls:
-        name_of = server_name(host_of(url))
-        if cluster and name_of:
-            found.setdefault(name_of, Origin(role="api-server", reference=cluster.reference, part=field))
-    certificates = api_server_config(config).named_certificates if config else ()
-    own = [name for each in certificates for name in each.names]
-    for name_of in map(server_name, cuts.first(own, MAX_NAMES, "names of the API server", config) if config else ()):
-        if config and name_of:
-            found.setdefault(name_of, Origin(role="api-server", reference=config.reference, part="namedCertificates"))
+    named: list[tuple[str, Origin]] = []
+    if cluster:
+        seen = Infrastructure.of(cluster)
+        for field, url in (("apiServerURL", seen.server_url), ("apiServerInternalURI", seen.internal_url)):
+            named.append((host_of(url), Origin(role="api-server", reference=cluster.reference, part=field)))
+    if config:
+        own = [name for each in api_server_config(config).named_certificates for name in each.names]
+        origin = Origin(role="api-server", reference=config.reference, part="namedCertificates")
+        named += [(each, origin) for each in cuts.first(own, MAX_NAMES, "names of the API server", config)]
+    for text, origin in named:
+        name_of = server_name(text)
+        if name_of:
+            found.setdefault(name_of, origin)
     return found
 
 
-API_SERVER_SOURCE = Source(name="the API server", reads=(API_SERVER, INFRASTRUCTURE, *READS), find=_api_server)
+API_SERVER_SOURCE = Source(name="the API server", reads=(API_SERVER, INFRASTRUCTURE), find=_api_server)
 
 
 KUBELET = Owner(kind="Node", name="kubelet")
@@ -110,4 +111,4 @@ def _at(node: Node, number: int, owner: Owner, claim: Claim) -> Iterator[PlacedC
         yield PlacedClaim(claim, Place(each, number, node=node.name, owner=owner, labels=node.labels))
 
 
-NODES = Source(name="Nodes", reads=(NODE,), find=_nodes)
+NODES = Source(name="Nodes", find=_nodes)

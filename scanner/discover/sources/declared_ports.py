@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
-from scanner.discover import hints, services, workloads
+from scanner.discover import hints
 from scanner.discover.index import Index, Source
 from scanner.discover.listener_claims import Claim, Found, PlacedClaim
 from scanner.discover.merged_claims import stronger
@@ -139,7 +139,7 @@ def _declared(ports: dict[int, _Port], declared: ContainerPort, where: Callable[
 
 def _on_node(view: Index, pod: Pod, declared: _Port) -> tuple[str, ...]:
     """Ports of the node that lead to the container's (CNI's portmap), as ``host:port``."""
-    node = view.workloads.nodes.get(pod.node or "")
+    node = view.workloads.nodes.get(pod.node)
     if pod.host_network or node is None:
         return ()
     found: dict[str, None] = {}
@@ -165,7 +165,7 @@ def _probed_ports(container: RawContainer) -> list[_ProbedPort]:
     return found
 
 
-SOURCE = Source(name="Pods", reads=workloads.READS, find=_find)
+SOURCE = Source(name="Pods", find=_find)
 
 
 def _service_ports(view: Index) -> Iterator[Found]:
@@ -192,7 +192,7 @@ def _claim(service: Service, service_port: ServicePort) -> Claim:
     )
 
 
-PORTS = Source(name="Services", reads=services.READS, find=_service_ports)
+PORTS = Source(name="Services", find=_service_ports)
 
 
 def _find_annotated(view: Index) -> Iterator[Found]:
@@ -214,4 +214,4 @@ def _claim_of_name(service: Service, service_port: ServicePort, *, alone: bool) 
     return Claim(certainty="declared" if alone or hinted else "candidate", origin=origin, name=service.dns)
 
 
-ANNOTATED = Source(name="service-ca annotations", reads=services.READS, find=_find_annotated)
+ANNOTATED = Source(name="service-ca annotations", find=_find_annotated)

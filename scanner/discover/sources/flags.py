@@ -12,7 +12,7 @@ from typing import NamedTuple
 from scanner.discover.index import Index, Source
 from scanner.discover.listener_claims import Claim, Found, PlacedClaim
 from scanner.discover.truncation import Omission
-from scanner.discover.workloads import READS, Container, MemoisedByIdentity, Pod
+from scanner.discover.workloads import Container, MemoisedByIdentity, Pod
 from scanner.kube.hostnames import parse_address, port
 from scanner.kube.objects import Reference
 from scanner.model.endpoint import Certainty, Origin
@@ -131,4 +131,4 @@ def _loopback(pod: Pod, host: str) -> bool | None:
     return (host == "localhost" or (found is not None and found.is_loopback)) if host else None
 
 
-SOURCE = Source(name="flags", reads=READS, find=_find)
+SOURCE = Source(name="flags", find=_find)

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 
 from scanner.discover.index import Index, Source
 from scanner.discover.listener_claims import Claim, Found, backend, reached
-from scanner.discover.services import READS, Service, ServicePort
-from scanner.discover.services import READS as BALANCED
+from scanner.discover.services import Service, ServicePort
 from scanner.discover.truncation import Omission
 from scanner.kube.gateway import (
     GATEWAY_NAME,
@@ -33,7 +32,6 @@ from scanner.kube.kinds import (
     GRPC_ROUTE,
     HTTP_ROUTE,
     LISTENER_SET,
-    NAMESPACE,
     TLS_ROUTE,
     X_LISTENER_SET,
 )
@@ -54,7 +52,7 @@ def _find(view: Index) -> Iterator[Found]:
     for route in (GatewayRoute.of(each) for kind in _ROUTES for each in view.snapshot.every(kind)):
         view.cuts.first(list(route.parent_refs), MAX_PARENTS, f"parents of one {route.kind.name}", route)
     for gateway in map(Gateway.of, view.snapshot.every(GATEWAY)):
-        if valid_names(gateway.name, gateway.namespace or ""):
+        if valid_names(gateway.name, gateway.namespace):
             yield from _of(view, gateway, gateway, routes)
     for listener_set in (ListenerSet.of(each) for kind in SETS for each in view.snapshot.every(kind)):
         parent = gateway_of(view.snapshot, listener_set)
@@ -117,7 +115,7 @@ def _names(
                 named += 1
     if not named:
         claim = _claim(origin, own, listener.holder, expects)
-        if not own and not listener.hostname and (tls_routes or listener.mode != "Passthrough"):
+        if not own and (tls_routes or listener.mode != "Passthrough"):
             claim.naming = "also"  # it also answers clients without a server name
         yield claim
 
@@ -188,7 +186,7 @@ def _client_certificate(gateway: Gateway, number: int | None) -> ClientCertifica
 
 def _at(view: Index, gateway: Gateway, number: int, claim: Claim) -> Iterator[Found]:
     """``claim`` at the Services of the Gateway; else behind its addresses; else at its addresses."""
-    chosen = view.services.select(gateway.namespace or "", LabelSelector({"matchLabels": {GATEWAY_NAME: gateway.name}}))
+    chosen = view.services.select(gateway.namespace, LabelSelector({"matchLabels": {GATEWAY_NAME: gateway.name}}))
     for service in chosen:
         service_port = service.port(number)
         if service_port:
@@ -211,14 +209,12 @@ def _backends(view: Index, routes: list[GatewayRoute]) -> Iterator[Found]:
     for route in routes:
         origin, hosts = Origin(role="backend", reference=route.reference), route.every_hostname
         for namespace, name, number in _services(view, route):
-            service = view.services.get(namespace, name)
-            service_port = service.port(number) if service else None
-            if service and service_port:
+            if found := view.services.with_port(namespace, name, number):
                 name_of = server_name(hosts[0]) if hosts else None
-                yield from view.through(service, service_port, backend(origin, name_of, route.namespace))
+                yield from view.through(*found, backend(origin, name_of, route.namespace))
 
 
-def _services(view: Index, route: GatewayRoute) -> Iterator[tuple[str, str, int]]:
+def _services(view: Index, route: GatewayRoute) -> Iterator[tuple[str | None, str, int]]:
     """Namespace, name and port of the route's Services."""
     kind = route.kind.name
     for rule in view.cuts.first(list(route.every_rule), MAX_REFERENCES, f"rules of one {kind}", route):
@@ -226,11 +222,10 @@ def _services(view: Index, route: GatewayRoute) -> Iterator[tuple[str, str, int]
         for each in view.cuts.first(every, MAX_REFERENCES, f"backends of one rule of a {kind}", route):
             number = port(each.port)
             if number and each.is_service:
-                yield each.namespace or route.namespace or "", each.name, number
+                yield each.namespace or route.namespace, each.name, number
 
 
-_READS = (GATEWAY, LISTENER_SET, X_LISTENER_SET, *_ROUTES, NAMESPACE)
-SOURCE = Source(name="Gateways", reads=(*_READS, *BALANCED), find=_find)
+SOURCE = Source(name="Gateways", reads=(GATEWAY, LISTENER_SET, X_LISTENER_SET, *_ROUTES), find=_find)
 
 
 def _policies(view: Index) -> Iterator[Found]:
@@ -238,7 +233,7 @@ def _policies(view: Index) -> Iterator[Found]:
         origin = Origin(role="policy", reference=policy.reference)
         targets = view.cuts.first(list(policy.every_target), MAX_TARGETS, "targets of one BackendTLSPolicy", policy)
         for target in targets:
-            service = view.services.get(policy.namespace or "", target.name)
+            service = view.services.get(policy.namespace, target.name)
             if service and target.is_service:
                 claim = backend(origin, server_name(policy.validation.hostname), policy.namespace)
                 claim.naming = "only" if claim.name else "soft"
@@ -252,4 +247,4 @@ def _policy_ports(service: Service, target: PolicyTarget) -> list[ServicePort]:
     return [each for each in service.ports if each.protocol == "TCP" and target.section_name in ("", each.name)]
 
 
-POLICIES = Source(name="BackendTLSPolicies", reads=(BACKEND_TLS_POLICY, *READS), find=_policies)
+POLICIES = Source(name="BackendTLSPolicies", reads=(BACKEND_TLS_POLICY,), find=_policies)

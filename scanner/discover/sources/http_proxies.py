@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from scanner.discover.index import Index, Source
 from scanner.discover.listener_claims import Claim, Found, PlacedClaim, backend, frontend, reached
-from scanner.discover.services import READS, Service, published
+from scanner.discover.services import Service, published
 from scanner.discover.truncation import Omission
 from scanner.discover.workloads import Place
 from scanner.kube.contour import TLS_PROTOCOLS, ClientValidation, ContourConfiguration, HTTPProxy, upstream_protocol
@@ -25,7 +25,7 @@ def _find(view: Index) -> Iterator[Found]:
     for proxy in map(HTTPProxy.of, view.snapshot.every(HTTP_PROXY)):
         behind = list(_backends(view, proxy))
         yield from behind
-        if proxy.has_tls and valid_names(proxy.name, proxy.namespace or ""):
+        if proxy.has_tls and valid_names(proxy.name, proxy.namespace):
             yield from _front(view, proxy, envoys, samples=not reached(behind))
 
 
@@ -102,16 +102,14 @@ def _backends(view: Index, proxy: HTTPProxy) -> Iterator[Found]:
     chosen = [(each, False) for each in proxy.routed_services]
     chosen += [(each, passed) for each in proxy.tcp_proxy.services]
     for each, through in view.cuts.first(chosen, MAX_SERVICES, "services of one HTTPProxy", proxy):
-        service = view.services.get(proxy.namespace or "", each.name)
-        service_port = service.port(port(each.raw_port)) if service else None
-        if (
-            service
-            and service_port
-            and (through or upstream_protocol(each, service.raw, service_port.number) in TLS_PROTOCOLS)
-        ):
+        found = view.services.with_port(proxy.namespace, each.name, port(each.raw_port))
+        if found is None:
+            continue
+        service, service_port = found
+        if through or upstream_protocol(each, service.raw, service_port.number) in TLS_PROTOCOLS:
             name = server_name(each.validation.subject_name) or fqdn
             origin = Origin(role="backend", reference=proxy.reference)
             yield from view.through(service, service_port, backend(origin, name, proxy.namespace))
 
 
-SOURCE = Source(name="HTTPProxies", reads=(HTTP_PROXY, CONTOUR_CONFIGURATION, *READS), find=_find)
+SOURCE = Source(name="HTTPProxies", reads=(HTTP_PROXY, CONTOUR_CONFIGURATION), find=_find)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from scanner.discover.index import Index, Source
 from scanner.discover.listener_claims import Found, frontend
-from scanner.discover.services import READS, published
+from scanner.discover.services import published
 from scanner.discover.truncation import Omission
 from scanner.kube.hostnames import MAX_NAMES, server_name, valid_names
 from scanner.kube.ingress import Ingress
@@ -16,7 +16,7 @@ from scanner.model.endpoint import Origin, Owner
 
 def _find(view: Index) -> Iterator[Found]:
     for ingress in map(Ingress.of, view.snapshot.every(INGRESS)):
-        if not ingress.has_tls or not valid_names(ingress.name, ingress.namespace or ""):
+        if not ingress.has_tls or not valid_names(ingress.name, ingress.namespace):
             yield Omission("Ingresses without TLS")
             continue
         yield from ingress_claims(view, ingress, Origin(role="frontend", reference=ingress.reference))
@@ -43,4 +43,4 @@ def _names(view: Index, ingress: Ingress) -> list[str | None]:
     return list(dict.fromkeys(map(server_name, chosen)))
 
 
-SOURCE = Source(name="Ingresses", reads=(INGRESS, *READS), find=_find)
+SOURCE = Source(name="Ingresses", reads=(INGRESS,), find=_find)

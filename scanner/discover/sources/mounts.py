@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from scanner.config.certificate_names import load_names
-from scanner.discover import hints, services, workloads
+from scanner.discover import hints
 from scanner.discover.index import Index, Source
 from scanner.discover.listener_claims import Claim, Found
 from scanner.discover.sources.declared_ports import MAX_PORTS
@@ -94,12 +94,11 @@ def _secret(owner: Owner, volume: _Volume) -> Reference | None:
     return Reference(kind="Secret", name=volume.secret, namespace=owner.namespace) if volume.secret else None
 
 
-def _known(view: Index) -> dict[tuple[str, str], str]:
+def _known(view: Index) -> dict[tuple[str | None, str], str]:
     """Secrets with a certificate, and the reason."""
-    found = {}
+    found: dict[tuple[str | None, str], str] = {}
     for each in view.snapshot.every(CERTIFICATE):
-        key = (each.namespace or "", Certificate.of(each).secret_name)
-        found[key] = f"of {each.reference}"
+        found[each.namespace, Certificate.of(each).secret_name] = f"of {each.reference}"
     for service in view.services.by_name.values():
         name = service_ca_secret(service.raw)
         if name:
@@ -107,15 +106,14 @@ def _known(view: Index) -> dict[tuple[str, str], str]:
     return found
 
 
-def _named(view: Index, known: dict[tuple[str, str], str], owner: Owner, volume: _Volume) -> str:
+def _named(view: Index, known: dict[tuple[str | None, str], str], owner: Owner, volume: _Volume) -> str:
     """The reason why a volume is known to have a certificate, or "". The platform's names count only in its
     namespaces."""
-    namespace = owner.namespace or ""
-    found = volume.what or known.get((namespace, volume.secret), "")
-    return found or (_by_name(namespace, volume.secret) if view.authority.is_platform(namespace) else "")
+    found = volume.what or known.get((owner.namespace, volume.secret))
+    return found or (_by_name(owner.namespace, volume.secret) if view.authority.is_platform(owner.namespace) else "")
 
 
-def _by_name(namespace: str, name: str) -> str:
+def _by_name(namespace: str | None, name: str) -> str:
     """The reason by the name of the Secret: operators of the platform use fixed names."""
     found = (each for _, each in load_names().secrets.find(f"{namespace}/{name}") if each.category in _SERVED)
     known = next(found, None) if name else None
@@ -148,4 +146,4 @@ def _ports(container: Container) -> Iterator[int]:
     yield from dict.fromkeys(number for number, name in found if number and not hints.is_plain(number, name))
 
 
-SOURCE = Source(name="mounted certificates", reads=(CERTIFICATE, *workloads.READS, *services.READS), find=_find)
+SOURCE = Source(name="mounted certificates", reads=(CERTIFICATE,), find=_find)

@@ -10,15 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
-from scanner.discover import services, workloads
 from scanner.discover.index import Index, Source
 from scanner.discover.listener_claims import Claim, Found, PlacedClaim
 from scanner.discover.sources.ingresses import ingress_claims
 from scanner.discover.truncation import Omission
 from scanner.kube.contour import HTTPProxy
-from scanner.kube.hostnames import address, port, server_name, valid_names
+from scanner.kube.hostnames import address, https_place, port, server_name, valid_names
 from scanner.kube.ingress import Ingress, Route
 from scanner.kube.kinds import HTTP_PROXY, INGRESS, POD_MONITOR, PROBE, ROUTE, SERVICE_MONITOR, Kind
 from scanner.kube.meta import Item, LabelIndex, LabelSelector
@@ -27,6 +25,7 @@ from scanner.model.endpoint import Certainty, Origin, Owner
 
 MAX_ENDPOINTS = 100
 """Limit of different endpoints per monitor."""
+_LONGEST = 300
 MAX_MATCHES = 1000
 """Limit of Services, pods or Ingresses that one object selects, of its namespaces, and of targets of a Probe."""
 
@@ -77,7 +76,7 @@ def _selected(
     if by.namespace_selector.any:
         found = select(None, by.selector)
     else:
-        named = dict.fromkeys(by.namespace_selector.match_names or (monitor.namespace or "",))
+        named = dict.fromkeys(by.namespace_selector.match_names or (monitor.namespace,))
         chosen = view.cuts.first(named, MAX_MATCHES, f"namespaces {what}", monitor)
         found = [each for namespace in chosen for each in select(namespace, by.selector)]
     return view.cuts.first(found, MAX_MATCHES, f"targets {what}", monitor)
@@ -85,7 +84,7 @@ def _selected(
 
 def _of_scrape(monitor: Monitor, scrape: Scrape) -> Claim:
     port_name = scrape.port or port(scrape.port_number) or scrape.target_port
-    origin = Origin(role="port", reference=monitor.reference, part=str(port_name)[:300])
+    origin = Origin(role="port", reference=monitor.reference, part=str(port_name)[:_LONGEST])
     return _claim(monitor, origin, "declared", server_name(scrape.tls_config.server_name))
 
 
@@ -106,10 +105,10 @@ class _Target(NamedTuple):
 
 
 def _probes(view: Index) -> Iterator[Found]:
-    probes = [Probe.of(each) for each in view.snapshot.every(PROBE) if valid_names(each.name, each.namespace or "")]
+    probes = [Probe.of(each) for each in view.snapshot.every(PROBE) if valid_names(each.name, each.namespace)]
     if not probes:
         return
-    ingresses = LabelIndex(view.snapshot.every(INGRESS), lambda each: (each.namespace or "", each.labels))
+    ingresses = LabelIndex(view.snapshot.every(INGRESS), lambda each: (each.namespace, each.labels))
     known = _published_names(view)
     for probe in probes:
         yield from _prober(view, probe)
@@ -161,29 +160,25 @@ def _target(text: str, *, by_module: bool) -> _Target | None:
     if "://" not in text:
         host, number = _host_port(text)
         return _Target(host, number, "hinted") if by_module and number else None
-    try:
-        parts = urlsplit(text[:2048])
-        host, number = parts.hostname or "", parts.port or 443
-    except ValueError:
-        return None
-    return _Target(host, number, "declared") if parts.scheme.lower() == "https" else None
+    found = https_place(text)
+    return _Target(*found, "declared") if found else None
 
 
 def _host_port(text: str) -> tuple[str, int | None]:
-    host, _, number = text[:2048].rpartition(":")
+    host, _, number = text.rpartition(":")
     found = port(number)
-    return (host.strip("[]"), found) if found else (text[:2048].strip("[]"), None)
+    return (host.strip("[]"), found) if found else (text.strip("[]"), None)
 
 
 def _static(view: Index, probe: Probe, target: _Target, known: frozenset[str | None]) -> Iterator[Found]:
     """Claims of a static target. ``known``: published names. Any user may publish one, so it hides nothing in the
     cluster."""
-    name, where = server_name(target.host), address(target.host)
-    if not (name or where) or view.router_at(target.host):
+    name = server_name(target.host)
+    host = address(target.host) or name
+    if host is None or view.router_at(host):
         return
-    origin = Origin(role="target", reference=probe.reference, part=target.host[:300])
+    origin = Origin(role="target", reference=probe.reference, part=host)
     claim = _claim(probe, origin, target.certainty, name)
-    host = where or name or ""
     found = list(view.behind(host, target.port, claim))
     if not found and name not in known:
         claim.certainty = "candidate"
@@ -192,6 +187,6 @@ def _static(view: Index, probe: Probe, target: _Target, known: frozenset[str | N
     yield from found
 
 
-SERVICES = Source(name="ServiceMonitors", reads=(SERVICE_MONITOR, *services.READS), find=_services)
-PODS = Source(name="PodMonitors", reads=(POD_MONITOR, *workloads.READS), find=_pods)
-PROBES = Source(name="Probes", reads=(PROBE, INGRESS, ROUTE, HTTP_PROXY, *services.READS), find=_probes)
+SERVICES = Source(name="ServiceMonitors", reads=(SERVICE_MONITOR,), find=_services)
+PODS = Source(name="PodMonitors", reads=(POD_MONITOR,), find=_pods)
+PROBES = Source(name="Probes", reads=(PROBE, INGRESS, ROUTE, HTTP_PROXY), find=_probes)

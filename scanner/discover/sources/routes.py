@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scanner.discover import hints
-from scanner.discover.index import READS as ROUTERS_READ
 from scanner.discover.index import Index, Source
 from scanner.discover.listener_claims import Claim, Found, PlacedClaim, backend, frontend, reached
-from scanner.discover.services import READS as BALANCED
 from scanner.discover.services import Service, ServicePort
 from scanner.discover.truncation import Omission
 from scanner.discover.workloads import Place
-from scanner.kube.hostnames import server_name, valid_names
+from scanner.kube.hostnames import MAX_NAME, server_name, valid_names
 from scanner.kube.ingress import Route, RouteIngress
 from scanner.kube.kinds import ROUTE
 from scanner.model.endpoint import Origin, Owner
@@ -38,7 +36,7 @@ def _routes(view: Index) -> Iterator[Found]:
     for route in map(Route.of, view.snapshot.every(ROUTE)):
         if not route.has_tls:
             yield Omission("Routes without TLS")
-        elif valid_names(route.name, route.namespace or ""):
+        elif valid_names(route.name, route.namespace):
             yield from _of(view, route)
 
 
@@ -73,14 +71,14 @@ def _front(view: Index, route: Route, ingress: RouteIngress, termination: str, *
             return
     # Not a router of this cluster's operator, or without known pods: use its published name.
     host = server_name(ingress.router_canonical_hostname) or name
-    owner = Owner(kind="Router", name=ingress.router_name[:253] or "unknown")
+    owner = Owner(kind="Router", name=ingress.router_name[:MAX_NAME] or "unknown")
     yield PlacedClaim(claim, Place("", 443, host=host, owner=owner, sampled=True))
 
 
 def _backends(view: Index, route: Route, termination: str) -> Iterator[Found]:
     others = view.cuts.first(route.alternate_backends, MAX_BACKENDS, "backends of one Route", route)
     for each in (route.to, *others):
-        service = view.services.get(route.namespace or "", each.service)
+        service = view.services.get(route.namespace, each.service)
         if service:
             for target_port in _ports(service, route):
                 yield from view.through(service, target_port, _behind(route, service, termination))
@@ -107,5 +105,5 @@ def _ports(service: Service, route: Route) -> list[ServicePort]:
     return ports if len(ports) == 1 else likely
 
 
-ROUTERS = Source(name="routers", reads=(*ROUTERS_READ, *BALANCED), find=_routers)
-SOURCE = Source(name="Routes", reads=(ROUTE, *ROUTERS_READ, *BALANCED), find=_routes)
+ROUTERS = Source(name="routers", find=_routers)
+SOURCE = Source(name="Routes", reads=(ROUTE,), find=_routes)
