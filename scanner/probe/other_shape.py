@@ -15,15 +15,7 @@ from scanner.model.observation import ENOUGH
 from scanner.probe import candidates
 from scanner.probe.offers import Offer, Plan, Reply
 from scanner.probe.refusal_evidence import PROTOCOL_VERSION, Outcome, ask_control, ask_with_control
-from scanner.probe.session import (
-    LEAN_PART,
-    PART,
-    Session,
-    as_long_as,
-    first_offer,
-    in_other_shape,
-    selects,
-)
+from scanner.probe.session import LEAN_PART, PART, Session, as_long_as, first_offer, in_other_shape, selects
 from scanner.probe.suite_enumeration import undecided
 from scanner.probe.version_details import enumerate_version
 from scanner.tls.codepoints import SSL3, TLS10, TLS11, TLS12
@@ -45,7 +37,7 @@ def offer_again(session: Session) -> Plan[None]:
                 break  # it is forbidden, whatever is accepted below
             codes = _left(session, version)
         else:
-            codes = [] if _obsolete(version) <= refused else candidates.suites(version)
+            codes = [] if _of_old_versions(version) <= refused else candidates.suites(version)
         if codes and not _is_silent(session, version) and not _is_enough(session, version):
             found = yield from _offer(session, version, codes)
             refused = frozenset() if found else refused.union(codes)
@@ -58,7 +50,7 @@ def _left(session: Session, version: int) -> Sequence[int]:
     return [code for code in candidates.suites(version) if code not in settled]
 
 
-def _obsolete(version: int) -> frozenset[int]:
+def _of_old_versions(version: int) -> frozenset[int]:
     """The suites that TLS 1.1 and below can select."""
     return frozenset(code for code in candidates.suites(version) if not since_tls12(code))
 
