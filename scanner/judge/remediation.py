@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from scanner.kube.hostnames import request_path
 from scanner.model.endpoint import Endpoint, host_port
 from scanner.model.expectation import Because, Expectation, Lever
-from scanner.model.observation import HttpVersion
+from scanner.model.observation import ALPN, OTHER_EXTENSIONS, WITH_ALPN, Attempt, HttpVersion
 from scanner.tls import names
 from scanner.tls.codepoints import TLS10, TLS11, TLS12, TLS13
 from scanner.values import replace
@@ -29,9 +29,15 @@ def target(endpoint: Endpoint) -> str:
 
 
 def ask(
-    endpoint: Endpoint, version: int | None = None, *, suites: Iterable[int] = (), groups: Iterable[int] = ()
+    endpoint: Endpoint,
+    version: int | None = None,
+    *,
+    suites: Sequence[int] = (),
+    groups: Iterable[int] = (),
+    attempts: Iterable[Attempt] = (),
 ) -> str:
-    """The ``adhere ask`` command that sends one ClientHello with exactly this."""
+    """The ``adhere ask`` command that sends one ClientHello with exactly this, and with the extensions of the
+    ``attempts`` in which the version, or one of the suites, was accepted."""
     words = ["adhere ask", target(endpoint)]
     if version is not None:
         words += ["--version", VERSION_ARGUMENTS.get(version) or names.version_name(version)]
@@ -39,7 +45,18 @@ def ask(
         words += ["--suites", ",".join(chosen)]
     if chosen := [names.group_name(code) for code in groups]:
         words += ["--groups", ",".join(chosen)]
-    return " ".join(words)
+    return " ".join((*words, *_extensions(version, suites, attempts)))
+
+
+def _extensions(version: int | None, suites: Sequence[int], attempts: Iterable[Attempt]) -> Iterator[str]:
+    """Options for extensions without which nothing of it was accepted."""
+    begun = names.version_name(version or 0)
+    accepted = [f"{begun} {names.suite_name(code)}" for code in suites] or [begun]
+    offers = [each.offer for each in attempts if f"{each.reply} ".startswith(tuple(f"{one} " for one in accepted))]
+    if offers and all(OTHER_EXTENSIONS in each for each in offers):
+        yield "--extensions other"
+    if offers and all(WITH_ALPN in each for each in offers):
+        yield f"--alpn {','.join(ALPN)}"
 
 
 def scan(endpoint: Endpoint) -> str:

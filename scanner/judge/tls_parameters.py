@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Final
 
@@ -50,7 +50,7 @@ def check_version(rule: Rule, case: Case) -> Iterator[Finding]:
         severity=version_severity(split.accepted),
         expected=(f"{least} or later ({profile.name})",),
         fix=remediation.minimum(case.endpoint, case.expectation, profile.min_version),
-        reproduce=remediation.ask(case.endpoint, min(split.accepted)) if split.accepted else None,
+        reproduce=_reproduce_version(case, split.accepted),
     )
 
 
@@ -174,7 +174,11 @@ def _reproduce(case: Case, seen: Mapping[int, list[int]], what: str) -> str | No
         return None
     version = max(v for versions in seen.values() for v in versions)
     codes = [code for code, versions in seen.items() if version in versions]
-    return remediation.ask(case.endpoint, version, **{what: codes})
+    return remediation.ask(case.endpoint, version, **{what: codes}, attempts=case.observation.attempts)
+
+
+def _reproduce_version(case: Case, accepted: Collection[int]) -> str | None:
+    return remediation.ask(case.endpoint, min(accepted), attempts=case.observation.attempts) if accepted else None
 
 
 SUITE = Rule(id="tls-cipher-suite", check=check_suites)

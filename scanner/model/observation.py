@@ -69,6 +69,12 @@ class Answers(Struct, frozen=True, kw_only=True):
         return "refused" if code in self.refused else "unknown"
 
 
+ALPN = ("h2", "http/1.1")
+"""Protocols that are offered."""
+OTHER_EXTENSIONS, WITH_ALPN = ", other extensions", ", ALPN"
+"""Ends of the names of offers that are not of the usual shape."""
+
+
 class Attempt(Struct, frozen=True, kw_only=True):
     """One connection: the offer, the reply, the duration. No bytes."""
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from scanner.model.observation import ALPN, OTHER_EXTENSIONS, WITH_ALPN
 from scanner.probe import candidates
 from scanner.probe.evidence import Evidence
 from scanner.probe.exchange import BAD_LENGTHS, client_hello
@@ -27,8 +28,6 @@ from scanner.tls.names import version_name
 from scanner.values import replace
 
 Mode = Literal["inventory", "verdict"]
-
-ALPN = ("h2", "http/1.1")
 
 PART = 32
 """Suites in a hello that every listener accepts: the lowest limit that was observed."""
@@ -181,7 +180,7 @@ def first_offer(session: Session, version: int) -> Offer:
     codes = _in_order(version, session.stop if session.needs_suites(version) else frozenset())
     alpn = ALPN if session.question.alpn == "always" and version > SSL3 else ()
     groups = candidates.groups(version) if version > SSL3 else ()
-    offer = Offer(version_name(version), version, codes, groups, alpn=alpn)
+    offer = Offer(version_name(version) + (WITH_ALPN if alpn else ""), version, codes, groups, alpn=alpn)
     return lean(offer, few=session.few) if session.lean else sparing(offer) if session.few else offer
 
 
@@ -207,7 +206,14 @@ def lean(offer: Offer, *, few: bool = True) -> Offer:
 def in_other_shape(offer: Offer, alpn: tuple[str, ...]) -> Offer:
     """The offer with the extensions of the other shape, up to TLS 1.2 without groups of RFC 7919."""
     groups = tuple(code for code in offer.groups if code not in candidates.FINITE_FIELDS or offer.version == TLS13)
-    return replace(offer, name=f"{offer.name}, other extensions", groups=groups, shape="other", alpn=alpn)
+    plain = offer.name.removesuffix(WITH_ALPN).removesuffix(OTHER_EXTENSIONS)
+    shaped = replace(offer, groups=groups, shape="other", alpn=alpn)
+    return replace(shaped, name=_named(plain, shaped))
+
+
+def _named(name: str, like: Offer) -> str:
+    """The name of an offer with the extensions of ``like``."""
+    return name + (OTHER_EXTENSIONS if like.shape == "other" else "") + (WITH_ALPN if like.alpn else "")
 
 
 def leaner(session: Session, wide: Offer, refusal: Reply) -> Plan[tuple[Offer, Reply]]:
@@ -241,7 +247,7 @@ def leaner(session: Session, wide: Offer, refusal: Reply) -> Plan[tuple[Offer, R
 
 def suites_offer(like: Offer, note: str = "") -> Make:
     """A function that makes offers which differ from ``like`` only in their suites."""
-    name = f"{version_name(like.version)}{note or ' suites'}"
+    name = _named(f"{version_name(like.version)}{note or ' suites'}", like)
 
     def make(codes: Sequence[int], room: int) -> Offer:
         return replace(like, name=name, suites=tuple(codes), padding=2 * max(0, room - len(codes)))

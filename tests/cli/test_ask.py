@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
+import socket
 from pathlib import Path
 
 import pytest
+import trio
 
 from scanner.cli.commands.ask import describe, exit_code_of, offer_of
-from scanner.demo.tls_server import TlsSettings
+from scanner.demo.tls_server import TlsSettings, tls_handler
 from scanner.errors import UsageError
 from scanner.probe import candidates
 from scanner.probe.offers import Reply
@@ -195,6 +197,37 @@ def test_nobody_knows_that_name(name: str) -> None:
         offer_of(None, f"AES128-SHA,{name}", None)
     assert raised.value.message.isprintable()
     assert len(raised.value.message) < 150
+
+
+@pytest.mark.parametrize("options", [("1.2", "h2,,x"), ("1.2", ""), ("1.3", "x" * 256), ("1.2", "ü"), ("SSLv3", "h2")])
+def test_protocols_that_cannot_be_sent(options: tuple[str, str]) -> None:
+    with pytest.raises(UsageError, match=r"ALPN|--alpn"):
+        offer_of(options[0], None, None, options[1])
+
+
+def test_protocols_are_sent_in_their_order() -> None:
+    assert offer_of("1.2", None, None, "http/1.1, h2").alpn == ("http/1.1", "h2")
+    assert offer_of("1.2", None, None).alpn == ()
+
+
+def test_what_was_accepted_with_other_extensions_is_asked_for_so(call: Call) -> None:
+    """A server that takes TLS 1.2 only from clients with ALPN and without groups of RFC 7919."""
+    whole = tls_handler(TlsSettings(credential=ordinary(), max_version=TLS12))
+
+    async def choosy(stream: trio.SocketStream) -> None:
+        start = await stream.socket.recv(65536, socket.MSG_PEEK)
+        if b"http/1.1" in start and bytes.fromhex("0100 0101 0102 0103 0104") not in start:
+            await whole(stream)
+        else:
+            await stream.receive_some(65536)
+            await stream.send_all(alert(40))
+
+    with serving(lambda: scripted(choosy, reads_hello=False)) as server:
+        place = ("ask", f"127.0.0.1:{server.sockaddr[1]}", "--version", "1.2")
+        assert call(*place).code == 1
+        assert call(*place, "--extensions", "other").code == 1
+        assert call(*place, "--alpn", "h2,http/1.1").code == 1
+        assert call(*place, "--extensions", "other", "--alpn", "h2,http/1.1").code == 0
 
 
 def test_a_selection_that_does_not_go_on_proves_nothing() -> None:

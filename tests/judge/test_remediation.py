@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scanner.judge import remediation
 from scanner.model.endpoint import Owner
 from scanner.model.expectation import Because, Expectation, Lever
+from scanner.model.observation import OTHER_EXTENSIONS, WITH_ALPN, Attempt
 from scanner.tls.codepoints import TLS12, TLS13, VERSIONS
 from scanner.tls.names import version_code
 from scanner.values import replace
@@ -41,6 +42,30 @@ def test_ask_names_versions_suites_and_groups() -> None:
         "adhere ask tls://127.0.0.1:443#a.example --version 1.2 --suites TLS_RSA_WITH_AES_128_CBC_SHA,0xFAFA"
     )
     assert remediation.ask(ENDPOINT, 0x0304, groups=(0x0019,)).endswith("--version 1.3 --groups secp521r1")
+
+
+OTHER = f"TLSv1.2{OTHER_EXTENSIONS}"
+SELECTED = "TLSv1.2 TLS_RSA_WITH_AES_128_CBC_SHA"
+
+
+@pytest.mark.parametrize(
+    ("attempts", "options"),
+    [
+        ({}, ""),
+        ({"TLSv1.2": SELECTED}, ""),
+        ({OTHER: SELECTED}, " --extensions other"),
+        ({OTHER + WITH_ALPN: f"{SELECTED} secp256r1"}, " --extensions other --alpn h2,http/1.1"),
+        ({OTHER + WITH_ALPN: SELECTED, OTHER: SELECTED}, " --extensions other"),
+        ({f"TLSv1.2 suites{WITH_ALPN}": SELECTED}, " --alpn h2,http/1.1"),
+        ({OTHER + WITH_ALPN: SELECTED, "TLSv1.2": SELECTED}, ""),
+        ({OTHER + WITH_ALPN: SELECTED, "TLSv1.2": f"{SELECTED}256"}, " --extensions other --alpn h2,http/1.1"),
+        ({OTHER + WITH_ALPN: "alert 40 handshake_failure", "TLSv1.2": SELECTED}, ""),
+    ],
+)
+def test_ask_has_the_extensions_without_which_nothing_was_accepted(attempts: dict[str, str], options: str) -> None:
+    made = [Attempt(offer=offer, reply=reply, seconds=0.1) for offer, reply in attempts.items()]
+    command = remediation.ask(ENDPOINT, TLS12, suites=(0x002F, 0x0035), attempts=made)
+    assert command.partition("_256_CBC_SHA")[2] == options
 
 
 @pytest.mark.parametrize("version", VERSIONS)

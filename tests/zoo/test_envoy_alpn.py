@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scanner.model.observation import Observation
+from scanner.model.observation import WITH_ALPN, Observation
 from scanner.probe.session import Mode
 from scanner.tls.codepoints import TLS10, TLS11, TLS12
 from scanner.values import replace
@@ -52,6 +52,7 @@ async def test_what_a_chain_for_alpn_accepts_is_found(chains: Sequence[Chain], t
     seen, verdict = await observed(chains, "verdict", tmp_path)
     assert verdict == "fail"
     assert TLS10 in seen.versions.accepted or 0xC009 in seen.suites[TLS12].accepted
+    assert any(WITH_ALPN in each.offer and "ECDHE_ECDSA_WITH_AES_128_CBC_SHA" in each.reply for each in seen.attempts)
     seen, verdict = await observed(chains, "inventory", tmp_path)
     assert verdict == "fail"
     assert {version: set(seen.suites[version].accepted) & {0xC009, 0xC02B} for version in OLD} == OLD

@@ -16,7 +16,8 @@ from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_OK
 from scanner.probe import candidates, dial
 from scanner.probe.dial import Where
 from scanner.probe.exchange import Peer, exchange
-from scanner.probe.offers import Offer, Reply
+from scanner.probe.offers import Offer, Reply, Shape
+from scanner.probe.session import in_other_shape
 from scanner.report.escape import plain
 from scanner.tls.codepoints import SSL2, SSL3, TLS12, TLS13
 from scanner.tls.extensions import ALPN_LENGTH
@@ -43,6 +44,13 @@ _HINTS = {"--version": VERSIONS}
     "--suites", metavar="A,B", help="Cipher suites to offer, in this order: IANA or OpenSSL names, or 0x1301."
 )
 @click.option("--groups", metavar="A,B", help="Groups to offer, in this order.")
+@click.option(
+    "--extensions",
+    type=click.Choice(("usual", "other")),
+    default="usual",
+    show_default=True,
+    help="Extensions up to TLS 1.2 that decide about suites: of OpenSSL, or of Go and others.",
+)
 @click.option("--alpn", metavar="A,B", help="Protocols of ALPN to offer, in this order, such as h2,http/1.1.")
 @click.option("--sni", metavar="NAME", help="Server name to send; '' for none.")
 @click.option("--timeout", type=SECONDS, default=5.0, show_default=True, metavar="S", help="Time limit of the command.")
@@ -51,6 +59,7 @@ def ask(
     version: str | None,
     suites: str | None,
     groups: str | None,
+    extensions: Shape,
     alpn: str | None,
     sni: str | None,
     timeout: float,
@@ -65,6 +74,7 @@ def ask(
     asked = parse_target(target, "argument 1")
     name = asked.server_name if sni is None else parse_server_name(sni, "--sni") if sni else None
     offer = offer_of(version, suites, groups, alpn)
+    offer = in_other_shape(offer, offer.alpn) if extensions == "other" else offer
     try:
         address = trio.run(_first_address, asked)
     except dial.NotResolved as missing:
