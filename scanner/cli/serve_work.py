@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
+import stat
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -63,6 +64,8 @@ _FIRST_LISTS = 5.0
 _MOST_EARLIER = 12
 """Earlier snapshots of a cluster that are kept: at most the first and the last one with each configuration."""
 _SCRATCH = "adhere-serve-"
+_MARK = "temporary-files-of-adhere-serve"
+"""File in each directory for temporary files. Any other directory of this name stays: it can be a saved scan."""
 _NOT_READY = b"the first scan is not finished\n"
 _REPORTS = {"/": ("html", "text/html; charset=utf-8"), "/report.json": ("json", "application/json")}
 
@@ -117,20 +120,30 @@ def run(options: dict[str, Any]) -> int:
 
 @contextmanager
 def _scratch() -> Iterator[Path]:
-    """Lock a directory for temporary files. Those of processes that were killed are removed: they have a report."""
+    """Lock and mark a directory for temporary files. Marked ones of processes that were killed are removed: they have
+    a report."""
     with scratch_directory(_SCRATCH) as name:
         scratch = Path(name)
         lock = _locked(scratch)
         try:
+            (scratch / _MARK).touch(exist_ok=False)  # after the lock: a marked directory without one has no process
             for each in scratch.parent.glob(f"{_SCRATCH}*"):
                 if each != scratch and (found := _locked(each)) is not None:
-                    if os.listdir(found):  # noqa: PTH208 - by the descriptor; an empty one may not be locked yet
+                    if _is_marked(found):
                         rmtree(each, ignore_errors=True)
                     os.close(found)
             yield scratch
         finally:
             if lock is not None:
                 os.close(lock)
+
+
+def _is_marked(directory: int) -> bool:
+    try:
+        mark = os.stat(_MARK, dir_fd=directory, follow_symlinks=False)
+    except OSError:
+        return False
+    return stat.S_ISREG(mark.st_mode) and not mark.st_size
 
 
 def _locked(directory: Path) -> int | None:

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 import trio
@@ -229,8 +230,11 @@ async def test_a_dead_watch_is_not_hidden_by_a_living_one(tmp_path: Path) -> Non
 
 def test_directories_of_processes_that_were_killed_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    for name in ("adhere-serve-killed", "adhere-serve-new", "adhere-other", "other"):
-        (tmp_path / name).mkdir()
+    with serve_work._scratch() as killed:
+        copytree(killed, tmp_path / "adhere-serve-killed")
+        copytree(killed, tmp_path / "other")
+    for name in ("adhere-serve-killed", "adhere-serve-saved", "adhere-serve-new", "adhere-other", "other"):
+        (tmp_path / name).mkdir(exist_ok=True)
         (tmp_path / name / "report.html").touch()
     (tmp_path / "adhere-serve-new" / "report.html").unlink()
     (tmp_path / "adhere-serve-link").symlink_to("other")
@@ -239,11 +243,13 @@ def test_directories_of_processes_that_were_killed_are_removed(tmp_path: Path, m
         with serve_work._scratch() as second:
             left = {each.name for each in tmp_path.iterdir()}
             assert left == {
-                first.name, second.name, "adhere-serve-new", "adhere-serve-link", "adhere-other", "other",
+                first.name, second.name, "adhere-serve-saved", "adhere-serve-new", "adhere-serve-link", "adhere-other",
+                "other",
             }  # fmt: skip
             assert (first / "report.html").exists()
     assert not first.exists()
     assert (tmp_path / "other" / "report.html").exists()
+    assert (tmp_path / "adhere-serve-saved" / "report.html").exists()
 
 
 class Users:
