@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from scanner.model.expectation import Because, CertificateExpectation, Expectati
 from scanner.model.finding import Finding
 from scanner.model.observation import Observation
 from scanner.model.rule import ScanRule
+from scanner.probe.limits import Gate, host_of
 from scanner.values import replace
 
 if TYPE_CHECKING:
@@ -111,6 +113,21 @@ class TargetRequirements(Struct, frozen=True, kw_only=True):
             certificate=CertificateExpectation(names=(name,) if named else (), anchors=anchors, anchor_source=source),
             because=(self._asked(),),
         )
+
+
+def fair_shares(jobs: Iterable[Job], gate: Gate) -> Iterator[Job]:
+    """Yield a job of each host in turn, and pass over hosts whose places are all taken while another one has some: many
+    slow listeners of one host take no places of the others."""
+    waiting: dict[str, deque[Job]] = {}
+    for job in jobs:
+        waiting.setdefault(host_of(job.endpoint), deque()).append(job)
+    while waiting:
+        free = (name for name, left in waiting.items() if not gate.is_full(left[0].endpoint))
+        name = next(free, next(iter(waiting)))
+        left = waiting.pop(name)
+        yield left.popleft()
+        if left:
+            waiting[name] = left
 
 
 def of_targets(targets: Iterable[Target], owed: Owes) -> Iterator[Job]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
+import trio
+from trio.testing import MockClock
 
-from scanner.jobs import TargetRequirements, at, endpoint_of
+from scanner.jobs import Job, TargetRequirements, at, endpoint_of, fair_shares
 from scanner.kube.profile_catalogue import load_profile
-from scanner.model.endpoint import Endpoint, Target
+from scanner.model.endpoint import Endpoint, Owner, Target
+from scanner.probe.limits import Gate, Limits
 from tests.servers import ordinary
 
 pytestmark = pytest.mark.crypto
@@ -51,3 +54,31 @@ def test_given_anchors_are_for_all() -> None:
     for made in (endpoint("10.0.0.1"), endpoint("1.1.1.1", "a.example", "a.example")):
         assert owed(made).certificate.anchors == (b"x",)
         assert owed(made).certificate.anchor_source == "ca.pem"
+
+
+async def test_slow_listeners_of_one_network_take_no_places_of_the_others(autojump_clock: MockClock) -> None:
+    slow = [_listening("slow", number) for number in range(20)]
+    fast = [_listening(f"fast-{number % 2}", number) for number in range(20)]
+    gate = Gate(Limits(per_host=2))
+    source = fair_shares([*slow, *fast], gate)
+    ended: dict[str, list[float]] = {}
+
+    async def work() -> None:
+        for job in source:
+            network = job.endpoint.network or ""
+            async with gate.host(job.endpoint):
+                await trio.sleep(100 if network == "slow" else 1)
+            ended.setdefault(network, []).append(trio.current_time())
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(8):
+            nursery.start_soon(work)
+    assert {name: len(times) for name, times in ended.items()} == {"slow": 20, "fast-0": 10, "fast-1": 10}
+    assert max(*ended["fast-0"], *ended["fast-1"]) < min(ended["slow"])
+    assert max(ended["slow"]) == 1000
+
+
+def _listening(network: str, port: int) -> Job:
+    owner = Owner(kind="Node", name="a")
+    listener = Endpoint(id="a", instance="a", address="127.0.0.1", port=port, owner=owner, network=network)
+    return Job(endpoint=listener, owes=TargetRequirements(profile=PROFILE))

@@ -36,14 +36,19 @@ from scanner.node.node_listeners import (
 )
 from scanner.node.proc_reader import read_sockets
 from scanner.probe.dial import Dialer
+from scanner.probe.limits import Limits
 from scanner.report.escape import plain
+from scanner.report.page import counted
 from scanner.values import replace
+
+TIMEOUT = 1.0
+"""Seconds without ``--timeout``: all listeners are on this machine."""
 
 
 def run(options: dict[str, Any]) -> int:
     """Run ``adhere node`` with the options as click passes them; returns the exit code. Raises ``ScannerError``."""
     proc, name, every = options.pop("proc"), options.pop("node"), options.pop("every")
-    save, dry_run = options.pop("save"), options.pop("dry_run")
+    save, dry_run, total = options.pop("save"), options.pop("dry_run"), options.pop("time_limit")
     which = {each: options.pop(each) for each in ("cluster", "kubeconfig", "contexts", "snapshot")}
     asked = Asked(**{**_NONE, **options})
     refuse_empty(
@@ -57,6 +62,8 @@ def run(options: dict[str, Any]) -> int:
     policy = policy_of(asked, Config())
     known = load_baseline(asked.baseline, SCHEMA) if asked.baseline else None
     outputs = parse_outputs(asked.formats)
+    if asked.timeout is None:
+        asked = replace(asked, timeout=min(TIMEOUT, asked.deadline or TIMEOUT))
     fail_on = asked.fail_on or "medium"
     name = name or socket.gethostname()
     assessment = _assessed(asked, cluster, policy, name) if cluster.meant else None
@@ -66,8 +73,11 @@ def run(options: dict[str, Any]) -> int:
         entered = {each.namespace.inode: each.namespace for each in destinations.values()}
         listeners = replace(listeners, unread=(*listeners.unread, *routes.refused(entered.values())))
         work = of_cluster(asked, assessment, listeners) if assessment else of_node(asked, policy, listeners)
+        limits = replace(work.settings.limits, total=total)
         work = replace(
             work,
+            settings=replace(work.settings, limits=limits),
+            workers=1,  # others cannot dial in a network namespace
             save=save,
             way=_way(routes, destinations),
             head=replace(work.head, fail_on=fail_on),
@@ -77,8 +87,20 @@ def run(options: dict[str, Any]) -> int:
         if dry_run:
             with saved_scan_writer(work):
                 return show_endpoints(work)
+        note(f"adhere: {_plan(listeners, limits)}")
         loudness: Loudness = "quiet" if asked.quiet else "verbose" if asked.verbose else "normal"
         return run_and_report(work, outputs, fail_on, loudness)
+
+
+def _plan(listeners: NodeListeners, limits: Limits) -> str:
+    """Return what will be dialled, before it is."""
+    networks = len({each.network for each in listeners.endpoints})
+    limit = f", in at most {limits.total:g} s" if limits.total is not None else ""
+    return (
+        f"probes {counted(len(listeners.endpoints), 'listener')} in {counted(networks, 'network namespace')}{limit}: "
+        f"{limits.concurrency} at once, {limits.per_host} in each namespace, {limits.rate or 0:g} new connections per"
+        f" second, each with a timeout of {limits.timeout:g} s"
+    )
 
 
 _NONE: dict[str, Any] = {

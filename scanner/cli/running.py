@@ -18,7 +18,7 @@ from scanner.cli.output import WRITERS, Output, rows_path, write_reports
 from scanner.cli.progress import Loudness, progress
 from scanner.cli.streams import note, say, width
 from scanner.errors import ResourceError, ScannerError
-from scanner.jobs import Job, Surroundings
+from scanner.jobs import Job, Surroundings, fair_shares
 from scanner.model.endpoint import Target
 from scanner.model.fingerprint import Baseline
 from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_OK, FailOn, Posture, Report, exit_code
@@ -296,10 +296,12 @@ async def scan_until_signal(
     gate = Gate(limits)
     async with trio.open_nursery() as nursery:
         await nursery.start(_watch, gate)
+        nursery.start_soon(gate.expire)
         async with ways(work) as way:
             keeping = replace(work.recording, record=record)
             probing = Probing(way=way, workers=others)
-            report = await scan(work.jobs, work.settings, rows, show_row, gate, work.surroundings, keeping, probing)
+            jobs = fair_shares(work.jobs, gate) if work.way else work.jobs
+            report = await scan(jobs, work.settings, rows, show_row, gate, work.surroundings, keeping, probing)
         nursery.cancel_scope.cancel()
     return report
 

@@ -68,7 +68,9 @@ _OBSTACLES: Mapping[Reach, _Obstacle] = {
         "it answered with bytes of an unknown protocol, not TLS",
         "check which protocol the port uses",
     ),
-    Reach.INTERRUPTED: _Obstacle("not-tested", "not finished", "the deadline was reached; raise --deadline"),
+    Reach.INTERRUPTED: _Obstacle(
+        "not-tested", "not finished", "the deadline was reached; raise --deadline, or --time-limit of adhere node"
+    ),
 }
 
 
@@ -97,8 +99,11 @@ def check_reach(rule: Rule, case: Case) -> Iterator[Finding]:
 
 
 def _not_dialled(rule: Rule, case: Case) -> Finding:
-    """An endpoint outside the dial scope. No reproduce command: it would connect to an address that the scope
-    excludes."""
+    """An endpoint outside the dial scope, or for which no time was left. No reproduce command: it would connect to an
+    address that the scope excludes."""
+    if case.observation.reach is Reach.INTERRUPTED:
+        found = _finding(rule, case, "inconclusive", "not-tested", case.observation.detail)
+        return replace(found, observed=("no connection attempted",), reproduce=None, evidence=())
     named = dict.fromkeys(each.named for each in case.endpoint.origins)
     origins = ", ".join(list(named)[:_SHOWN])
     outside = case.endpoint.tunnel is None and origins

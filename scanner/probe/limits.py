@@ -21,11 +21,13 @@ class Limits(Struct, frozen=True, kw_only=True):
     concurrency: int = 50
     """Endpoints probed at the same time."""
     per_host: int = 4
-    """Concurrent connections to one address, or to one node if the node is known."""
+    """Concurrent connections to one address, to one node if the node is known, or inside of one network namespace."""
     gently: frozenset[str] = frozenset()
     """Components with at most one connection at a time per node: etcd and the API server are production systems."""
     rate: float | None = None
     """New connections per second in total; None: no limit (target lists)."""
+    total: float | None = None
+    """Time limit of the scan; None: no limit."""
     retries: int = 1
     """Retries of a connection attempt without an answer."""
     backoff: float = 0.2
@@ -33,8 +35,8 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 def host_of(endpoint: Endpoint) -> str:
-    """Return the node, else the address, else the name, whose connections are limited together."""
-    return endpoint.runs_on or endpoint.node or endpoint.address or endpoint.host
+    """Return the network namespace, else the node, the address or the name, whose connections are limited together."""
+    return endpoint.network or endpoint.runs_on or endpoint.node or endpoint.address or endpoint.host
 
 
 class _Host(Struct):
@@ -48,6 +50,8 @@ class Gate(Struct):
     limits: Limits
     stopped: str | None = None
     """Reason to end all probes early: ``SIGTERM``."""
+    expired: str | None = None
+    """Reason why endpoints are not probed any more although the scan goes on: its time limit."""
     on_stop: Callable[[str], None] | None = None
     """Called with the reason, for probes in other processes."""
     _scopes: set[trio.CancelScope] = field(default_factory=set)
@@ -60,6 +64,16 @@ class Gate(Struct):
         self.stopped = self.stopped or reason
         if self.on_stop is not None:
             self.on_stop(self.stopped)
+        self._cancel()
+
+    async def expire(self) -> None:
+        """Wait for the time limit, and end all probes, also those that start later: each has a result at once."""
+        if self.limits.total is not None:
+            await trio.sleep(self.limits.total)
+            self.expired = f"the time limit of the scan ({self.limits.total:g} s) was reached; raise --time-limit"
+            self._cancel()
+
+    def _cancel(self) -> None:
         for scope in self._scopes:
             scope.cancel()
 
@@ -69,7 +83,7 @@ class Gate(Struct):
         with trio.move_on_after(self.limits.deadline if seconds is None else seconds) as scope:
             self._scopes.add(scope)
             try:
-                if self.stopped is not None:
+                if self.stopped is not None or self.expired is not None:
                     scope.cancel()
                 yield scope
             finally:
@@ -78,12 +92,10 @@ class Gate(Struct):
     @asynccontextmanager
     async def host(self, endpoint: Endpoint) -> AsyncGenerator[None]:
         """Take one of the connections of the endpoint's host; forget a host without users."""
-        name = host_of(endpoint)
-        gently = endpoint.component in self.limits.gently
-        address = f"{name} {endpoint.component}" if gently else name
+        address, most = self._places(endpoint)
         host = self._hosts.get(address)
         if host is None:
-            host = self._hosts[address] = _Host(trio.Semaphore(1 if gently else self.limits.per_host))
+            host = self._hosts[address] = _Host(trio.Semaphore(most))
         host.users += 1
         try:
             async with host.places:
@@ -92,6 +104,17 @@ class Gate(Struct):
             host.users -= 1
             if not host.users:
                 del self._hosts[address]
+
+    def is_full(self, endpoint: Endpoint) -> bool:
+        """True if a probe of the endpoint would wait for a place."""
+        address, most = self._places(endpoint)
+        return address in self._hosts and self._hosts[address].users >= most
+
+    def _places(self, endpoint: Endpoint) -> tuple[str, int]:
+        """Return the name of the endpoint's host, and the number of its places."""
+        if endpoint.component in self.limits.gently:
+            return f"{host_of(endpoint)} {endpoint.component}", 1
+        return host_of(endpoint), self.limits.per_host
 
     async def pace(self, scope: trio.CancelScope | None = None) -> None:
         """Wait until a connection may start, if there is a rate. ``scope`` gets the time back: the wait is our own.

@@ -66,12 +66,14 @@ async def observe(
                 peer = replace(peer, where=replace(peer.where, pace=partial(gate.pace, scope)))
             await _probe(peer, question, gate, evidence)
     if scope.cancelled_caught:
-        evidence.interrupted = gate.stopped or DEADLINE.format(limits.deadline)
+        evidence.interrupted = gate.stopped or gate.expired or DEADLINE.format(limits.deadline)
     explain_unchecked(peer, question, evidence)
     await evidence.read_certificates()
     observation = evidence.conclude(endpoint.instance, at)
     if scope.cancelled_caught:
         observation = replace(observation, stopped=gate.stopped)
+        if not gate.stopped and gate.expired and not evidence.attempts:
+            return replace(observation, detail=f"not tested: {gate.expired}", dialled=False)
     if observation.reach is Reach.STARTTLS_NEEDED and endpoint.transport != "tls":
         return replace(observation, reach=Reach.PLAINTEXT)  # the STARTTLS command was sent, and refused
     return observation

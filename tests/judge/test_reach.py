@@ -181,7 +181,8 @@ def test_a_deadline_names_its_option() -> None:
     found = finding(
         "tls-reach", case(observation={"reach": Reach.INTERRUPTED, "detail": "the deadline (30 s) was reached"})
     )
-    assert (found.status, found.message) == ("not-tested", "not finished: the deadline was reached; raise --deadline")
+    message = "not finished: the deadline was reached; raise --deadline, or --time-limit of adhere node"
+    assert (found.status, found.message) == ("not-tested", message)
 
 
 @pytest.mark.parametrize("reach", [Reach.INTERRUPTED, Reach.SILENT, Reach.TLS])

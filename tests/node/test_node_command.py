@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -228,6 +230,55 @@ def test_nothing_is_dialled_in_a_dry_run(call: Call, networks: list[Network], se
     answer = call("node", "--node", "w1", "--dry-run")
     assert "would be probed, nothing dialled" in answer.out
     assert f":{PORT}" in answer.out
+
+
+SILENT = """
+import resource, socket, time
+resource.setrlimit(resource.RLIMIT_NOFILE, (1024, 1024))
+listening = [socket.create_server(("127.0.0.1", 20000 + number)) for number in range(12)]
+print("ready", flush=True)
+time.sleep(3600)
+"""
+
+
+@pytest.fixture
+def silent(networks: list[Network]) -> Iterator[None]:
+    """Twelve sockets of the first network that accept connections and send nothing."""
+    server = subprocess.Popen(
+        ["ip", "netns", "exec", networks[0].name, sys.executable, "-c", SILENT], stdout=subprocess.PIPE, text=True
+    )
+    with server:
+        assert server.stdout
+        assert server.stdout.readline() == "ready\n"
+        yield
+        server.kill()
+
+
+def test_what_is_left_at_the_time_limit_is_not_tested(
+    call: Call, networks: list[Network], seen: Callable[..., None], silent: None, tmp_path: Path
+) -> None:
+    seen(networks[0])
+    options = ("--timeout", 60, "--per-host", 3, "--time-limit", 1, "--save", tmp_path / "w1", "--format", "json")
+    answer = call("node", "--node", "w1", *options)
+    assert (
+        "adhere: probes 14 listeners in 1 network namespace, in at most 1 s: 50 at once, 3 in each namespace, "
+        "200 new connections per second, each with a timeout of 60 s\n"
+    ) in answer.err
+    found = [f for each in answer.document["endpoints"] for f in each["findings"] if each["port"] >= 20000]
+    limit = "the time limit of the scan (1 s) was reached; raise --time-limit"
+    begun = [each for each in found if each["message"].startswith("not finished: the deadline was reached")]
+    assert all(each["evidence"] == [limit] for each in begun)
+    assert {each["message"] for each in found if each not in begun} == {f"not tested: {limit}"}
+    assert {each["status"] for each in found} == {"not-tested"}
+    assert (answer.code, len(found), len(begun) <= 3) == (3, 12, True)
+    merged = call("merge", tmp_path / "w1", "--format", "json")
+    assert (merged.code, merged.document["summary"]) == (3, answer.document["summary"])
+
+
+def test_a_timeout_longer_than_the_deadline(call: Call, networks: list[Network], seen: Callable[..., None]) -> None:
+    seen(networks[0])
+    assert call("node", "--timeout", 3, "--deadline", 2).code == 2
+    assert call("node", "--deadline", "0.5", "--dry-run").code in (0, 3)
 
 
 def test_a_node_that_the_cluster_does_not_have(call: Call, objects: Path, tmp_path: Path) -> None:

@@ -11,11 +11,24 @@ from scanner.probe.limits import Gate, Limits, host_of
 from scanner.values import replace
 
 
-def listener(address: str, port: int = 443, *, runs_on: str | None = None, component: str | None = None) -> Endpoint:
-    owner = Owner(kind="Target", name=address)
-    name = f"{address}:{port}"
+def listener(
+    address: str,
+    port: int = 443,
+    *,
+    runs_on: str | None = None,
+    component: str | None = None,
+    network: str | None = None,
+) -> Endpoint:
+    owner, name = Owner(kind="Target", name=address), f"{address}:{port}"
     return Endpoint(
-        id=name, instance=name, address=address, port=port, owner=owner, runs_on=runs_on, component=component
+        id=name,
+        instance=name,
+        address=address,
+        port=port,
+        owner=owner,
+        runs_on=runs_on,
+        component=component,
+        network=network,
     )
 
 
@@ -89,6 +102,25 @@ async def test_pods_of_one_node_share_its_places(autojump_clock: MockClock) -> N
     pod = listener("10.0.0.1", runs_on="node-1")
     assert not await admitted(gate, pod, listener("10.0.0.2", runs_on="node-1"))
     assert await admitted(gate, pod, listener("10.0.0.3", runs_on="node-2"))
+
+
+async def test_a_network_namespace_has_places_of_its_own(autojump_clock: MockClock) -> None:
+    gate = Gate(Limits(per_host=1))
+    pod = listener("127.0.0.1", runs_on="node-1", network="pod shop/a")
+    assert not await admitted(gate, pod, listener("127.0.0.1", 8443, runs_on="node-1", network="pod shop/a"))
+    assert await admitted(gate, pod, listener("127.0.0.1", runs_on="node-1", network="pod shop/b"))
+
+
+async def test_the_time_limit_ends_running_and_later_probes(autojump_clock: MockClock) -> None:
+    gate = Gate(Limits(total=10))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(gate.expire)
+        with gate.deadline() as running:
+            await trio.sleep_forever()
+    with gate.deadline() as later:
+        await trio.sleep_forever()
+    assert (running.cancelled_caught, later.cancelled_caught, trio.current_time()) == (True, True, 10)
+    assert (gate.stopped, gate.expired) == (None, "the time limit of the scan (10 s) was reached; raise --time-limit")
 
 
 async def test_a_component_to_be_asked_gently_has_one_place_on_a_node_of_its_own(autojump_clock: MockClock) -> None:

@@ -9,10 +9,13 @@ import click
 from scanner.cli.output import FORMATS
 from scanner.cli.shared_options import (
     BASELINE,
+    COUNT,
     DEFAULT_PROFILE,
     POLICY,
     PROFILES,
     QUIET,
+    RATE,
+    SECONDS,
     Group,
     Grouped,
     formats_option,
@@ -28,6 +31,11 @@ _GROUPS = (
         "Results",
         "adhere node --save results/worker-1 --format json=report.json",
         "--format --fail-on --baseline --save --dry-run --quiet --verbose",
+    ),
+    Group(
+        "Speed",
+        "adhere node --rate 50 --time-limit 300",
+        "--rate --concurrency --per-host --timeout --deadline --time-limit",
     ),
 )
 
@@ -52,6 +60,18 @@ _GROUPS = (
 )
 @BASELINE
 @click.option("--save", metavar="DIR", help="Save the scan for adhere merge and adhere whatif.")
+@click.option("--timeout", type=SECONDS, metavar="S", help="Timeout of one connection.  [default: 1]")
+@click.option("--deadline", type=SECONDS, metavar="S", help="Time limit of one listener.  [default: 60]")
+@click.option(
+    "--time-limit",
+    type=SECONDS,
+    metavar="S",
+    default=900,
+    help="Time limit of all listeners; what is left is not tested (exit 3).  [default: 900]",
+)
+@click.option("--concurrency", type=COUNT, metavar="N", help="Listeners probed at once.  [default: 50]")
+@click.option("--per-host", type=COUNT, metavar="N", help="Maximum of them in one network namespace.  [default: 4]")
+@click.option("--rate", type=RATE, metavar="N", help="New connections per second.  [default: 200]")
 @click.option("--dry-run", is_flag=True, help="Print the endpoints that would be probed, and dial nothing.")
 @QUIET
 @click.option("-v", "--verbose", is_flag=True, help="List every endpoint, on stderr and in the text.")
