@@ -35,6 +35,7 @@ from scanner.probe.session import Mode, Question
 from scanner.probe.sslyze_pool import SslyzePool
 from scanner.probe.workers import NONE, Workers
 from scanner.report.coverage import discovery_row
+from scanner.report.escape import plain
 from scanner.report.rows import endpoint_row, finding_row, rule_row, timestamp
 from scanner.report.stream import RowFile
 from scanner.values import replace
@@ -237,7 +238,7 @@ def _check_same(endpoint: Endpoint, earlier: Mapping[str, Seen]) -> None:
     for seen in earlier.values():
         if _listener(seen.endpoint) != _listener(endpoint):
             raise InputError(
-                f"the saved scan has an observation of {seen.endpoint.id} in the place of {endpoint.id}",
+                f"the saved scan has an observation of {plain(seen.endpoint.id)} in the place of {plain(endpoint.id)}",
                 hint="its files were changed: scan again",
             )
 

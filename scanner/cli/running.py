@@ -26,6 +26,7 @@ from scanner.model.saved_scan import SHARDS, Head, Seen
 from scanner.probe.dial import Dialer
 from scanner.probe.limits import Gate
 from scanner.probe.workers import LEAST, NONE, Workers, cores, workers
+from scanner.report.escape import plain
 from scanner.report.page import counted, exit_text
 from scanner.report.stream import RowFile
 from scanner.scan import NOTHING_RECORDED, Probing, Progress, Record, Recording, Settings, scan
@@ -282,7 +283,8 @@ def _sole(group: BaseExceptionGroup[BaseException]) -> BaseException:
 def finish(report: Report, outputs: tuple[Output, ...], loudness: Loudness) -> None:
     """Write the reports. A scan that was stopped has a notice before, because the last line is the exit line."""
     if report.coverage["interrupted"]:
-        say(f"adhere: stopped by {report.coverage['interrupted']}; the report has the endpoints that were finished")
+        reason = plain(report.coverage["interrupted"], 300)
+        say(f"adhere: stopped by {reason}; the report has the endpoints that were finished")
     write_reports(report, outputs, WRITERS, width=width(), verbose=loudness == "verbose")
 
 

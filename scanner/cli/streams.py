@@ -45,9 +45,12 @@ def note(text: str) -> None:
 
 
 def say(text: str) -> None:
-    """Print a line on standard error. A closed stream is ignored."""
+    """Print lines on standard error, escaped: each may have texts of files, clusters and peers. A closed stream is
+    ignored."""
+    from scanner.report.escape import plain  # noqa: PLC0415 - a help text does not need it
+
     try:
-        click.echo(text, err=True)
+        click.echo("\n".join(map(plain, text.split("\n"))), err=True)
     except (OSError, ValueError):
         mute(sys.stderr)
 

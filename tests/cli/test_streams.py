@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
+import re
 import subprocess
 import sys
 from io import StringIO
@@ -12,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from scanner.cli.streams import mute, say, show
-from tests.cli.calling import COMMAND, PATIENCE, environment
+from scanner.model.saved_scan import HEAD
+from tests.cli.calling import COMMAND, PATIENCE, Call, environment
 from tests.servers import closed_port
 
 
@@ -111,3 +114,19 @@ def test_each_has_its_stream(capsys: pytest.CaptureFixture[str]) -> None:
     say("words")
     show("results")
     assert capsys.readouterr() == ("results\n", "words\n")
+
+
+def test_texts_of_others_are_escaped_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    say("adhere: \x1b[2J##[error]a\n::error::b")
+    assert capsys.readouterr().err == "adhere: \\x1b[2J# #[error]a\n: :error::b\n"
+
+
+def test_the_end_of_a_saved_scan_is_escaped(call: Call, tmp_path: Path) -> None:
+    with closed_port() as (address, port):
+        call("scan", f"{address}:{port}", "--save", tmp_path)
+    head = json.loads((tmp_path / HEAD).read_text())
+    (tmp_path / HEAD).write_text(json.dumps({**head, "interrupted": "\x1b]0;a\x07\n::error::b\nexit 0: complete"}))
+    answer = call("merge", tmp_path)
+    assert "adhere: stopped by \\x1b]0;a\\x07\\n: :error::b\\nexit 0: complete; the report has" in answer.err
+    assert not {"\x1b", "\x07"} & set(answer.err + answer.out)
+    assert not re.search("^(::|exit 0)", answer.err + answer.out, re.MULTILINE)

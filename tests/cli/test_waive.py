@@ -40,6 +40,15 @@ def test_the_waiver_waives_the_finding(call: Call, place: Place, tmp_path: Path)
     assert json.dumps(scanned.document).count('"waived"') >= len(failing)
 
 
+def test_dangerous_characters_are_escaped(call: Call, place: Place, tmp_path: Path) -> None:
+    reason = "\x9b2J\u202e##[error]"
+    answer = call("waive", place.kept, "--rule", "tls-version", *BY[:-1], reason)
+    assert (answer.code, {"\x9b", "\u202e"} & set(answer.out), "##[" in answer.out) == (0, set(), False)
+    (tmp_path / "adhere.yaml").write_text(answer.out)
+    (waiver,) = load_scan_policy(str(tmp_path / "adhere.yaml"), WAIVABLE).waivers
+    assert waiver.reason == reason
+
+
 def test_endpoints_by_pattern(call: Call, place: Place) -> None:
     answer = call("waive", place.kept, "--rule", "tls-version", "--endpoint", "Deployment/openshift-*", *BY)
     assert (answer.code, "Deployment/openshift-*" in answer.out) == (0, True)

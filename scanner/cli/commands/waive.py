@@ -18,7 +18,7 @@ from scanner.files.source_positions import shown
 from scanner.judge import WAIVABLE
 from scanner.model.report import EXIT_OK
 from scanner.model.report import SCHEMA as SCAN
-from scanner.report.escape import plain
+from scanner.report.escape import json_text, plain
 from scanner.report.results import Results
 
 _MOST = 50
@@ -61,7 +61,8 @@ def waive(results: str, rule: str, endpoint: str | None, until: str, owner: str,
         raise UsageError(f"{len(ids)} endpoints violate {rule}, too many to list", hint=hint)
     patterns = [escape(each) for each in ids] if endpoint is None else [endpoint]
     texts = {"rule": rule, "endpoints": patterns, "until": until, "owner": owner, "reason": reason}
-    text = _WAIVER.format(**{name: json.dumps(value, ensure_ascii=False) for name, value in texts.items()})
+    quoted = {name: json_text(json.dumps(value, ensure_ascii=False)) for name, value in texts.items()}
+    text = _WAIVER.format(**quoted)
     _check(text, ids, rule)
     click.echo(text, nl=False)
     return EXIT_OK
