@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -91,6 +92,16 @@ TIMEOUT = 60.0
 EARLY = timedelta(seconds=30)
 """Time before expiry at which a credential is renewed."""
 MAX_ANSWER = 1 << 20
+_MAX_LINE = 4096
+"""Characters of an error that are searched for credentials; fewer are shown."""
+_CREDENTIAL = re.compile(
+    r"(?P<name>\b(?:bearer|authorization:\s*\w+)\s+|\b[\w-]*(?:token|password|passwd|secret|key)[\"']?\s*(?:=\s*|:\s*(?=[\"'])))\S+"
+    r"|eyJ[\w-]*(?:\.[\w-]*)*"  # a JWT
+    r"|\b[a-z0-9]{6}\.[a-z0-9]{16}\b"  # a bootstrap token
+    r"|(?<=://)[^\s/@]+(?=@)"
+    r"|(?<![\w+/=-])(?!(?-i:(?:[A-Z][a-z]{2,15}){2,})(?![\w+/=-]))[\w+/=-]{21,}",  # base64; no AccessDeniedException
+    re.IGNORECASE | re.ASCII,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,9 +165,16 @@ class Executed:
         if len(answer) > MAX_ANSWER:
             raise _failed(plugin, f"printed more than {MAX_ANSWER >> 20} MiB")
         if code:
-            text = errors.decode("utf-8", "replace").strip()
+            text = first_error(errors)
             raise _failed(plugin, f"exited with {code}" + (f": {shown(text, 300)}" if text else ""))
         return answer
+
+
+def first_error(errors: bytes) -> str:
+    """The first line that a plugin printed on standard error, without what looks like a credential: with debugging on,
+    plugins print their requests and answers."""
+    first = errors.decode("utf-8", "replace").strip().partition("\n")[0][:_MAX_LINE].rstrip()
+    return _CREDENTIAL.sub(lambda found: f"{found['name'] or ''}(credential)", first)
 
 
 async def _run(plugin: Plugin) -> tuple[int, bytes, bytes]:

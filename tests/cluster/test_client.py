@@ -15,7 +15,7 @@ import trio
 
 from scanner.cluster.api_connection import Credential, Pair, Trust
 from scanner.cluster.client import ApiError, Client, _of_proxy, redacted
-from scanner.cluster.exec_plugin import FRESH, VERSIONS, Executed, Fixed, Plugin, TokenFile
+from scanner.cluster.exec_plugin import FRESH, VERSIONS, Executed, Fixed, Plugin, TokenFile, first_error
 from scanner.demo.listening import listening
 from scanner.errors import ClusterError, InputError
 from scanner.kube.kinds import NODE
@@ -161,6 +161,26 @@ def credential(version: str = VERSIONS[0], **status: object) -> dict[str, object
 
 
 @pytest.mark.parametrize(
+    ("printed", "shown"),
+    [
+        ("401 for eyJhbGciOi.eyJzdWIi.c2ln-_x, log in", "401 for (credential), log in"),
+        ("Authorization: Basic YTpi", "Authorization: Basic (credential)"),
+        ("sent bearer abc", "sent bearer (credential)"),
+        ('{"token": "abc", "kind": 1}', '{"token": (credential) "kind": 1}'),
+        ("GET /?access_token=abc failed", "GET /?access_token=(credential) failed"),
+        ("sent c2VjcmV0LXNlY3JldC1zZWNyZXQ= to b", "sent (credential) to b"),
+        ("https://me:pass@proxy:1 refused", "https://(credential)@proxy:1 refused"),
+        ("token abcdef.0123456789abcdef", "token (credential)"),
+        ("invalid token: CredentialsUnavailableException", "invalid token: CredentialsUnavailableException"),
+        ("AccessDeniedExceptionx1", "(credential)"),
+        ("\n first \nsecond", "first"),
+    ],
+)
+def test_an_error_of_a_plugin_has_no_credential(printed: str, shown: str) -> None:
+    assert first_error(printed.encode()) == shown
+
+
+@pytest.mark.parametrize(
     ("body", "complaint"),
     [
         ("sys.exit('not\\x1b[31m logged in')", r"exited with 1: 'not\\x1b\[31m logged in'"),
@@ -172,7 +192,8 @@ def credential(version: str = VERSIONS[0], **status: object) -> dict[str, object
         (printing(credential(token="t", expirationTimestamp="soon")), "invalid expirationTimestamp: 'soon'"),
         (printing(credential(token="two secret-token")), "not a token"),
         ("while True: print('x' * 4096)", "printed more than 1 MiB"),
-        ("while True: print('x' * 4096, file=sys.stderr)", r"exited with -\d+: 'xxx"),
+        ("while True: print('x' * 4096, file=sys.stderr)", r"exited with -\d+: '\(credential\)'"),
+        ("sys.exit('no login\\nsecret-token')", r"exited with 1: 'no login'$"),
         ("import time; time.sleep(60)", "did not answer within 0.4 seconds"),
     ],
 )
