@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from unittest.mock import Mock
@@ -50,8 +52,29 @@ def test_as_a_module() -> None:
 
 
 def test_the_code_is_what_it_exits_with(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "run", lambda: 42)
+    monkeypatch.setattr("scanner.cli.run", lambda: 42)
     monkeypatch.setattr(module, "gc", Mock())  # this process goes on
+    monkeypatch.setattr(signal, "signal", Mock())
     with pytest.raises(SystemExit) as ended:
         module.main()
     assert ended.value.code == 42
+
+
+def test_sigterm_ends_a_command_before_its_own_handlers(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+
+    def run() -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr("scanner.cli.run", run)
+    monkeypatch.setattr(module, "gc", Mock())
+    try:
+        with pytest.raises(SystemExit) as ended:
+            module.main()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert ended.value.code == 3
+    said = "adhere: stopped by SIGTERM; there is no report\nexit 3: not complete: stopped by SIGTERM\n"
+    assert capsys.readouterr().err == said

@@ -167,8 +167,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _complain(error)
     except ScannerError as error:
         return _refuse(error)
-    except (click.Abort, KeyboardInterrupt):
-        return EXIT_INCOMPLETE
+    except (click.Abort, KeyboardInterrupt) as stopped:
+        return stopped_early(stopped)
     except (BrokenPipeError, SystemExit):
         # The reader of a list or help text has seen enough (| head); click's own answer to that is to exit with 1.
         # A scan never gets here: ``output`` knows its code.
@@ -178,6 +178,16 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _unwritten(error)
     except Exception:  # noqa: BLE001 - the last line of defence: 70, never Python's 1
         return _internal()
+
+
+def stopped_early(stopped: BaseException) -> int:
+    """Say that a signal came before the results; returns the exit code. Its name is in ``stopped``, or in the cause of
+    click's ``Abort``, if it is not SIGINT."""
+    cause = stopped.__cause__ or stopped
+    name = cause.args[0] if cause.args else "SIGINT"
+    say(f"adhere: stopped by {name}; there is no report")
+    say(f"exit {EXIT_INCOMPLETE}: not complete: stopped by {name}")
+    return EXIT_INCOMPLETE
 
 
 def _complain(error: click.ClickException) -> int:

@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from scanner.cli.running import run_trio
 from scanner.cli.shared_options import ClusterAsked
 from scanner.cli.streams import note
+from scanner.cli.trio_run import run_trio
 from scanner.errors import InputError, UsageError
 from scanner.files.source_positions import shown
 from scanner.kube import cluster_facts, kinds

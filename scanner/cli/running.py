@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import tempfile
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from itertools import chain, islice
@@ -17,6 +17,7 @@ from msgspec import Struct, field
 from scanner.cli.output import WRITERS, Output, rows_path, write_reports
 from scanner.cli.progress import Loudness, progress
 from scanner.cli.streams import note, say, width
+from scanner.cli.trio_run import run_trio
 from scanner.errors import ResourceError, ScannerError
 from scanner.jobs import Job, Surroundings, fair_shares
 from scanner.model.endpoint import Target
@@ -109,7 +110,8 @@ def run_and_report(work: Work, outputs: tuple[Output, ...], fail_on: FailOn, lou
                     report = run_trio(partial(scan_until_signal, work, rows, show_row, keep, probing))
                 report = _dated(replace(report, fail_on=fail_on), work)
                 rows.close()
-                unsaved = _saved(writer, rows_file, report) if writer else None
+                with _unstopped():
+                    unsaved = _saved(writer, rows_file, report) if writer else None
             if work.shard and not unsaved:
                 return _shard_ended(work, report)
             report = replace(report, history=work.history)
@@ -117,13 +119,24 @@ def run_and_report(work: Work, outputs: tuple[Output, ...], fail_on: FailOn, lou
                 from scanner.known_findings import scan_with_baseline  # noqa: PLC0415
 
                 report = scan_with_baseline(report, work.baseline)
-            finish(report, outputs, loudness)
+            with _unstopped():
+                finish(report, outputs, loudness)
             code = _pushed(report, work.push, _published(report, work.destinations))
             if unsaved:
                 raise unsaved
         if rows_file.parent != Path(scratch):
             rows_file.unlink(missing_ok=True)  # the complete document is written
     return code
+
+
+@contextmanager
+def _unstopped() -> Iterator[None]:
+    """Let SIGTERM not end what writes the results of a scan that is over."""
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
 def _workers(work: Work) -> tuple[Work, int]:
@@ -260,26 +273,6 @@ def scratch_directory(prefix: str = "adhere-") -> tempfile.TemporaryDirectory[st
         ) from error
 
 
-def run_trio(main: Callable[[], Awaitable[T]]) -> T:
-    """Run ``trio.run``, and raise the exception in its exception groups by itself."""
-    try:
-        return trio.run(main)
-    except BaseExceptionGroup as group:
-        raise _sole(group) from group
-
-
-def _sole(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return the first exception of the most important kind: ours before others."""
-    for kind in (KeyboardInterrupt, ScannerError, Exception):
-        matching = group.subgroup(kind)
-        while matching is not None:
-            inner = matching.exceptions[0]
-            if not isinstance(inner, BaseExceptionGroup):
-                return inner
-            matching = inner
-    return group  # of things that are no errors, such as SystemExit
-
-
 def finish(report: Report, outputs: tuple[Output, ...], loudness: Loudness) -> None:
     """Write the reports. A scan that was stopped has a notice before, because the last line is the exit line."""
     if report.coverage["interrupted"]:
@@ -322,5 +315,5 @@ async def _watch(gate: Gate, *, task_status: trio.TaskStatus[None]) -> None:
         task_status.started()
         async for number in arrived:
             if gate.stopped is not None:
-                raise KeyboardInterrupt
+                raise KeyboardInterrupt(signal.Signals(number).name)
             gate.stop(signal.Signals(number).name)

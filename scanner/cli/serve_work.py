@@ -25,10 +25,11 @@ from scanner.assessment import Assessment
 from scanner.cli import scan_cluster
 from scanner.cli.inputs import accesses, only_governing
 from scanner.cli.output import FORMATS
-from scanner.cli.running import run_trio, scratch_directory, ways
+from scanner.cli.running import scratch_directory, ways
 from scanner.cli.scan_work import Asked, cluster_work, config_of, policy_of
 from scanner.cli.shared_options import ClusterAsked, refuse_empty
 from scanner.cli.streams import note, say
+from scanner.cli.trio_run import run_trio
 from scanner.cluster import Access
 from scanner.cluster.token_review import TokenReviews
 from scanner.cluster.watch import Watcher
@@ -327,7 +328,7 @@ class Exporter:
             task_status.started()
             async for number in arrived:
                 if self.cycles.stopped is not None:
-                    raise KeyboardInterrupt
+                    raise KeyboardInterrupt(signal.Signals(number).name)
                 self.cycles.stop(signal.Signals(number).name)
 
     def publish(self, report: Report) -> None:

@@ -57,8 +57,9 @@ def test_no_command_prints_the_help_and_is_a_usage_error(call: Call) -> None:
 @pytest.mark.parametrize(
     ("raised", "code", "says"),
     [
-        (KeyboardInterrupt(), 3, ""),
-        (click.Abort(), 3, ""),
+        (KeyboardInterrupt(), 3, "adhere: stopped by SIGINT; there is no report"),
+        (click.Abort(), 3, "adhere: stopped by SIGINT; there is no report"),
+        (KeyboardInterrupt("SIGTERM"), 3, "adhere: stopped by SIGTERM; there is no report"),
         (BrokenPipeError(32, "Broken pipe"), 0, ""),
         (OSError(28, "No space left on device"), 2, "adhere: cannot write the output: No space left on device"),
         (OSError(24, "Too many open files"), 2, "adhere: this machine is at a limit: Too many open files"),

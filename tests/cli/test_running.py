@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -15,7 +16,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from scanner.cli.running import _watch, run_trio
+from scanner.cli.running import _watch
+from scanner.cli.trio_run import run_trio
 from scanner.errors import InputError, UsageError
 from scanner.probe.limits import Gate, Limits
 from scanner.report.stream import read_rows
@@ -170,6 +172,52 @@ async def test_the_first_signal_stops_the_gate_and_the_second_everything() -> No
     with pytest.raises(BaseExceptionGroup) as ended:
         await signalled()
     assert ended.group_contains(KeyboardInterrupt)
+
+
+KUBECONFIG = """
+{apiVersion: v1, kind: Config, current-context: a, users: [], contexts: [{name: a, context: {cluster: a}}],
+ clusters: [{name: a, cluster: {server: "https://127.0.0.1:PORT"}}]}
+"""
+PID_1 = ("unshare", "--pid", "--fork", "--kill-child")
+
+
+@pytest.mark.parametrize(
+    ("command", "within"),
+    [
+        (("scan",), PID_1),
+        pytest.param(("scan",), (), marks=pytest.mark.slow),
+        pytest.param(("certs",), PID_1, marks=pytest.mark.slow),
+        (("snapshot", "save", "objects"), ()),
+    ],
+)
+def test_sigterm_ends_the_reading_of_a_cluster(
+    tmp_path: Path, command: tuple[str, ...], within: tuple[str, ...]
+) -> None:
+    """Also of the first process of a container, which has no default action for a signal."""
+    if within and (os.geteuid() or shutil.which(within[0]) is None):
+        pytest.skip("a process can be the first of a namespace with root and unshare only")
+    reached = threading.Event()
+
+    async def part(stream: trio.SocketStream) -> None:
+        reached.set()
+        await silent(stream)
+
+    with serving(lambda: listening(part)) as server:
+        kubeconfig = tmp_path / "kubeconfig"
+        kubeconfig.write_text(KUBECONFIG.replace("PORT", str(server.port)))
+        with subprocess.Popen(
+            [*within, *COMMAND, *command, "--kubeconfig", str(kubeconfig)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(), cwd=tmp_path,
+        ) as process:  # fmt: skip
+            try:
+                assert reached.wait(PATIENCE)
+                child = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+                os.kill(int(child.read_text()) if within else process.pid, signal.SIGTERM)
+                out, said = process.communicate(timeout=PATIENCE)
+            finally:
+                process.kill()
+    ended = "adhere: stopped by SIGTERM; there is no report\nexit 3: not complete: stopped by SIGTERM\n"
+    assert (process.returncode, out, said.lstrip()) == (3, "", ended)
 
 
 def _raising(*errors: BaseException) -> BaseException:

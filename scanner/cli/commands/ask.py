@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import click
-import trio
 
 from scanner.cli.shared_options import SECONDS
 from scanner.cli.streams import say, show
 from scanner.cli.targets import parse_server_name, parse_target
+from scanner.cli.trio_run import run_trio
 from scanner.errors import UsageError
 from scanner.model.endpoint import Target
 from scanner.model.report import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_OK
@@ -76,7 +77,7 @@ def ask(
     offer = offer_of(version, suites, groups, alpn)
     offer = in_other_shape(offer, offer.alpn) if extensions == "other" else offer
     try:
-        address = trio.run(_first_address, asked)
+        address = run_trio(partial(_first_address, asked))
     except dial.NotResolved as missing:
         say(f"adhere: {plain(asked.host, 80)}: {missing}")
         return EXIT_INCOMPLETE
@@ -86,7 +87,7 @@ def ask(
         transport=asked.transport,
         host=asked.host,
     )
-    reply = trio.run(exchange, peer, offer)
+    reply = run_trio(partial(exchange, peer, offer))
     show("\n".join(map(plain, describe(reply))))
     return exit_code_of(reply)
 

@@ -18,10 +18,11 @@ import trio
 from scanner.assessment import READS, Viewpoint, assess, surroundings
 from scanner.cli.output import Output
 from scanner.cli.progress import Loudness, progress
-from scanner.cli.running import Work, finish, run_trio, scan_until_signal
+from scanner.cli.running import Work, finish, scan_until_signal
 from scanner.cli.scan_cluster import gentle
 from scanner.cli.shared_options import QUIET
 from scanner.cli.streams import note, say
+from scanner.cli.trio_run import run_trio
 from scanner.demo.cluster import DemoCluster, demo_cluster
 from scanner.demo.cluster import unexpected as cluster_differences
 from scanner.demo.outcomes import Listener, demo_listeners

@@ -13,9 +13,9 @@ from scanner.assessment import READS as ASSESSED
 from scanner.assessment import Assessment, assess
 from scanner.cli.inputs import accesses
 from scanner.cli.results_directory import Subject, subjects
-from scanner.cli.running import run_trio
 from scanner.cli.shared_options import ClusterAsked, which_cluster
 from scanner.cli.streams import colors, width
+from scanner.cli.trio_run import run_trio
 from scanner.doctor import INJECTED_MAPS, NO_EVENTS, NOT_READ, READS, ReadEvents, diagnose, injected, served
 from scanner.errors import InputError, UsageError
 from scanner.files.problems import did_you_mean

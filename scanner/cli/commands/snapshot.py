@@ -8,9 +8,9 @@ import click
 
 from scanner.assessment import READS
 from scanner.cli.inputs import bundles, needed_secrets
-from scanner.cli.running import run_trio
 from scanner.cli.shared_options import SECRETS
 from scanner.cli.streams import note
+from scanner.cli.trio_run import run_trio
 from scanner.kube.kinds import KINDS, SECRET
 from scanner.kube.snapshot import Snapshot
 from scanner.report.escape import plain
