@@ -21,7 +21,7 @@ from scanner.cluster.manifests import SUFFIXES
 from scanner.errors import InputError
 from scanner.files.regular_file import LINK_OUT, NOT_REGULAR, content, leads_out
 from scanner.files.source_positions import PlacedError
-from scanner.files.yaml_stream import RestUnreadError, comments, document_at, stream
+from scanner.files.yaml_stream import MAX_DOCUMENTS, DocumentLimit, RestUnreadError, comments, document_at, stream
 from scanner.files.yaml_values import MAX_BYTES, load, scalars
 from scanner.kube.kinds import Kind
 from scanner.kube.objects import Fields
@@ -74,7 +74,7 @@ def read_manifests(paths: Iterable[str], kinds: Iterable[Kind], namespace: str =
     """Read all objects of ``kinds`` from files, from the directories' ``.yaml``, ``.yml`` and ``.json`` files, and from
     standard input (``-``). ``namespace``: default for objects without one.
 
-    Raises ``InputError`` for a path that does not exist, and for too many files or objects.
+    Raises ``InputError`` for a path that does not exist, and for too many files, documents or objects.
     """
     reader = _Reader(kinds, namespace)
     seen: set[str] = set()
@@ -96,6 +96,7 @@ class _Reader:
     def __init__(self, kinds: Iterable[Kind], namespace: str) -> None:
         self.found = Manifests(namespace=namespace)
         self._objects = Objects(kinds, self.found)
+        self._documents = DocumentLimit(MAX_DOCUMENTS)
         self._charts: set[str] = set()
 
     def file(self, name: str) -> None:
@@ -112,7 +113,7 @@ class _Reader:
         if _IGNORE_BYTES in data:
             self.found.ignores += ((_shown(name), each) for each in islice(comments(data, _IGNORE), _MOST_IGNORES))
         templated = False
-        for document in stream(data, _shown(name), MAX_FILE):
+        for document in stream(data, _shown(name), MAX_FILE, self._documents):
             if not isinstance(document, InputError):
                 self._objects.document(document)
                 continue

@@ -20,6 +20,25 @@ from scanner.files.yaml_values import MAX_DEPTH, Builder, decoded, positions, ya
 
 MOST_BAD = 20
 """Most unreadable documents of one file to report."""
+MAX_DOCUMENTS = 1_000_000
+"""Documents of all files, empty ones too: a minute of reading. One file can have four times as many."""
+
+
+class DocumentLimit:
+    """Counts the documents of several files."""
+
+    def __init__(self, most: int = MAX_DOCUMENTS) -> None:
+        self.most = self.left = most
+
+    def take(self, name: str) -> None:
+        """Count a document of a file. Raises ``InputError`` for too many."""
+        self.left -= 1
+        if self.left < 0:
+            raise InputError(
+                f"{name}: more than {self.most:,} documents in all files up to this one",
+                hint="lint them in several runs, or remove the file",
+            )
+
 
 _MARKER = re.compile(rb"\n---(?=[ \t\r\n]|\Z)")
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -32,15 +51,21 @@ class RestUnreadError(PlacedError):
     """The rest of a file, which was not read."""
 
 
-def stream(data: bytes, name: str, limit: int) -> Iterator[Located | InputError]:
+def stream(
+    data: bytes, name: str, limit: int, documents: DocumentLimit | None = None
+) -> Iterator[Located | InputError]:
     """All documents of a file, or their errors. After ``MOST_BAD`` errors the rest is not read, which the last error
-    says."""
+    says. Raises ``InputError`` for more documents than ``documents`` has left."""
+    documents = documents or DocumentLimit()
     if len(data) > limit or data.startswith(_WIDE):
         yield _refusal(data, name, limit)
         return
     bad = 0
     for part, line in _parts(data):
-        for found in _documents(part, name, line):
+        documents.take(name)
+        for number, found in enumerate(_documents(part, name, line, documents.left + 1)):
+            if number:
+                documents.take(name)
             bad += isinstance(found, InputError)
             yield found
         if bad >= MOST_BAD:
@@ -113,10 +138,10 @@ def _directives(piece: bytes, *, first: bool) -> int:
     return sum(map(len, lines[count:])) if behind and any(each.startswith(b"%") for each in lines[count:]) else 0
 
 
-def _documents(part: bytes, name: str, line: int) -> Iterator[Located | InputError]:
+def _documents(part: bytes, name: str, line: int, most: int) -> Iterator[Located | InputError]:
     try:
         text = decoded(part, name, len(part), line)
-        if text.lstrip(" \t\r\n").startswith("{") and (found := _json(text, name, line)) is not None:
+        if text.lstrip(" \t\r\n").startswith("{") and (found := _json(text, name, line, most)) is not None:
             yield from found
             return
         with yaml_errors(name, text, line):
@@ -132,13 +157,14 @@ def _documents(part: bytes, name: str, line: int) -> Iterator[Located | InputErr
 # them and kubectl reads them.
 
 
-def _json(text: str, name: str, line: int) -> list[Located] | None:
-    """All objects of a JSON text, or None if it is invalid: then YAML reports the position."""
+def _json(text: str, name: str, line: int, most: int) -> list[Located] | None:
+    """All objects of a JSON text, the first of more than ``most``, or None if it is invalid: then YAML reports the
+    position."""
     decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refused, parse_float=_finite)
     found: list[Located] = []
     before = end = begin = 0
     try:
-        while (at := _space(text, end)) < len(text):
+        while (at := _space(text, end)) < len(text) and len(found) <= most:
             value, end = decoder.raw_decode(text, at)
             if _SURROGATE.search(text, at, end):
                 json.dumps(value, ensure_ascii=False).encode()  # a single surrogate is no character

@@ -451,6 +451,27 @@ def test_too_much_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name:
         read_manifests([str(tmp_path)], KINDS)
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("---\na\n---\nb\n---\n", "---\nc\n---\nd\n"),
+        ("---\n" * 4, "---\n"),  # empty ones
+        ("{}" * 4, "{}"),
+        ("---\n[\n" * 4, "a"),
+    ],
+)
+def test_too_many_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str, second: str) -> None:
+    tree(tmp_path, {"1.yaml": first})
+    monkeypatch.setattr(lint_input, "MAX_DOCUMENTS", 4)
+    read_manifests([str(tmp_path)], KINDS)
+    tree(tmp_path, {"2.yaml": second})
+    with pytest.raises(InputError, match=r"2\.yaml: more than 4 documents in all files up to this one"):
+        read_manifests([str(tmp_path)], KINDS)
+    tree(tmp_path, {"1.yaml": "{}" * 1000})
+    with pytest.raises(InputError, match=r"1\.yaml: more than 4 documents"):
+        read_manifests([str(tmp_path)], KINDS)
+
+
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(route("a").encode() + b"---\n[")))
     found = read_manifests(["-", "-"], KINDS)
