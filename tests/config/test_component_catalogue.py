@@ -145,7 +145,7 @@ KUBERNETES = [
     Row(None, "kubelet", (10248,), True, K, None, "plain", loopback=True),
     Row(None, "kubelet", (10255,), True, K, None, "plain"),
 ]
-HCP = "clusters-shop"
+HCP, CLOUD = "clusters-shop", "cloud-controller-manager"
 HYPERSHIFT = [
     Row(HCP, "kube-apiserver", (6443,), False, A, OPT),
     Row(HCP, "etcd", (2379, 2380, 2381), False, A, REQ),
@@ -161,6 +161,21 @@ HYPERSHIFT = [
     Row(HCP, "network-node-identity", (9743,), False, S),
     Row(HCP, "ignition-server", (9090,), False, OWN),
     Row(HCP, "ingress-operator", (60000,), False, OWN),
+    Row(HCP, "kube-apiserver", (8090, 8091), False, A, REQ),
+    Row(HCP, "kube-apiserver", (4443, 9443), False, A),
+    Row(HCP, "kube-apiserver", (2041, 9440, 9441), False, OWN, None, "plain"),
+    Row(HCP, "kube-apiserver", (8093,), False, OWN, None, "plain", loopback=True),
+    *(Row(HCP, workload, (8443, 9443), False, A) for workload in ("capi-provider", "cluster-api")),
+    Row(HCP, "capi-provider", (8081, 9440), False, OWN, None, "plain"),
+    Row(HCP, "cluster-api", (9440,), False, OWN, None, "plain"),
+    *(Row(HCP, f"{each}-{CLOUD}", (10258,), False, A) for each in ("aws", "gcp", "kubevirt", "powervs")),
+    *(Row(HCP, f"{each}-{CLOUD}", (10258,), False, A, loopback=True) for each in ("azure", "openstack")),
+    Row(HCP, "machine-approver", (9191,), False, A, None, "unknown", loopback=True),
+    Row(HCP, "cluster-policy-controller", (10357,), False, A, OPT),
+    Row(HCP, "control-plane-pki-operator", (8443,), False, A),
+    Row(HCP, "cluster-storage-operator", (8443,), False, A),
+    Row(HCP, "csi-snapshot-controller-operator", (8443,), False, A),
+    Row(HCP, "cluster-image-registry-operator", (60000,), False, A),
     Row("kube-system", "konnectivity-agent", (2041,), True, OWN, None, "unknown"),
     Row("openshift-ingress", "router-default", (443,), False, "ingress"),
     Row(None, "kubelet", (10250,), True, K, OPT),
