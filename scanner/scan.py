@@ -386,7 +386,8 @@ def question(expectation: Expectation, settings: Settings) -> Question:
     )
     if isinstance(profile, Unknown) or expectation.alternatives or expectation.skewed:
         return beside
-    enforced = settings.policy.thresholds.groups == "enforced" and profile.groups is not None
+    required = settings.policy.thresholds.groups == "enforced" or expectation.stated_groups is not None
+    enforced = required and profile.groups is not None
     post_quantum = settings.policy.thresholds.post_quantum is not None
     groups = frozenset(profile.groups or ()) if enforced else classical_groups() if post_quantum else None
     return replace(

@@ -313,6 +313,28 @@ def test_suites_are_compared_as_go_has_them(suites: tuple[str, ...], outcome: st
     assert look(objects).steps[OBSERVED].answer.outcome == outcome
 
 
+@pytest.mark.parametrize(
+    ("release", "curves", "outcome", "line"),
+    [
+        ("4.23.1", [4588, 29, 23, 24], "ok", ""),
+        ("4.23.1", [23], "ok", ""),
+        ("4.23.1", [], "ok", ""),
+        ("4.23.1", [23, 25], "stopped", "groups outside the profile: secp521r1"),
+        ("4.23.1", [23, 999], "unknown", "curvePreferences has '999', which is no group of Go 1.26"),
+        ("4.22.1", [25], "ok", ""),
+    ],
+)
+def test_observed_groups_are_among_those_of_the_profile(
+    release: str, curves: list[int], outcome: str, line: str
+) -> None:
+    objects = changed("version", "status", "desired", "version", to=release)
+    serving = {"minTLSVersion": "VersionTLS13", "curvePreferences": curves}
+    next(each for each in objects if each["kind"] == "KubeAPIServer")["spec"]["observedConfig"]["servingInfo"] = serving
+    found = look(objects)
+    assert found.steps[OBSERVED].answer.outcome == outcome, said(found, OBSERVED)
+    assert line in said(found, OBSERVED)
+
+
 def test_of_a_custom_profile_nothing_may_be_missing() -> None:
     ciphers = ["ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-AES256-GCM-SHA384"]
     profile = {"type": "Custom", "custom": {"minTLSVersion": "VersionTLS12", "ciphers": ciphers}}
@@ -626,8 +648,8 @@ def test_without_kubeadms_config_map_flags_are_held_to_the_profile() -> None:
     assert found.steps[1].commands == (
         "kubectl -n kube-system get pods -l component=kube-scheduler -o yaml",
         (
-            "grep -e --tls-min-version -e --tls-cipher-suites /etc/kubernetes/manifests/kube-scheduler.yaml"
-            "   # on each node of the control plane"
+            "grep -e --tls-min-version -e --tls-cipher-suites -e --tls-curve-preferences"
+            " /etc/kubernetes/manifests/kube-scheduler.yaml   # on each node of the control plane"
         ),
         "kubectl -n kube-system get cm kubeadm-config -o jsonpath='{.data.ClusterConfiguration}' > kubeadm.yaml",
         "kubeadm init phase control-plane scheduler --config kubeadm.yaml   # on each node that is behind",

@@ -21,7 +21,7 @@ from scanner.kube.profile_catalogue import load_profile
 from scanner.kube.tls_profile import Profile
 from scanner.model.dial_scope import DialScope
 from scanner.model.endpoint import Endpoint, Owner, Target, Tunnel
-from scanner.model.expectation import Expectation, Neighbour, PassedOn, PlainPort
+from scanner.model.expectation import Expectation, Neighbour, PassedOn, PlainPort, StatedGroups
 from scanner.model.report import EndpointRow, Report, exit_code
 from scanner.model.scan_policy import CustomRule, Level, Policy, ScanPolicy, Selector, Waiver
 from scanner.probe import sslyze_pool
@@ -349,6 +349,8 @@ def test_groups_are_asked_for_a_verdict_only_where_they_decide_one() -> None:
     enforced = Settings(policy=ScanPolicy(thresholds=Policy(groups="enforced")))
     assert question(owing(with_groups), enforced).groups == frozenset(with_groups.groups)
     assert question(owing(replace(PROFILE, groups=None)), enforced).groups is None
+    stated = replace(owing(with_groups), stated_groups=StatedGroups(setting="Pod/x --tls-curve-preferences"))
+    assert question(stated, Settings()).groups == frozenset(with_groups.groups)
 
 
 def test_what_may_be_owed_in_two_ways_or_is_not_known_is_asked_whole() -> None:

@@ -106,9 +106,9 @@ def running(component: Component) -> Answer:
         floor = _floor(component, endpoint)
         if reference is not None and not _weaker(component, reference, floor):
             floor = _profile(component, reference)
-        weak = "" if reference is not None and _equal(own, reference) else _weaker(component, own, floor)
+        weak = "" if reference is not None and own.equals(reference) else _weaker(component, own, floor)
         line = f"{name}: {_words(own)}" + (f": {weak}" if weak else "")
-        if not weak and reference is not None and not _equal(own, reference):
+        if not weak and reference is not None and not own.equals(reference):
             line += f"; the next kubeadm upgrade overwrites this ({_place(component)}: {_words(reference)})"
         (stopped if weak else passed).append(line)
     lines = tuple(dict.fromkeys((*stopped, *passed)))
@@ -181,10 +181,6 @@ def _words(settings: ProcessSettings) -> str:
     return settings.said if settings.anything else "not set, so Go's defaults apply"
 
 
-def _equal(one: ProcessSettings, other: ProcessSettings) -> bool:
-    return (one.minimum, set(one.suites)) == (other.minimum, set(other.suites))
-
-
 def _profile(component: Component, settings: ProcessSettings) -> Known[Profile]:
     return profile_of_process(settings, _place(component), component.facts.snapshot.origin.git_version)
 
@@ -233,7 +229,8 @@ def running_commands(component: Component) -> tuple[str, ...]:
     return (
         pods,
         (
-            f"grep -e --{flags.minimum} -e --{flags.suites} /etc/kubernetes/manifests/{component.name}.yaml"
+            f"grep -e --{' -e --'.join(filter(None, (flags.minimum, flags.suites, flags.groups)))}"
+            f" /etc/kubernetes/manifests/{component.name}.yaml"
             "   # on each node of the control plane"
         ),
         "kubectl -n kube-system get cm kubeadm-config -o jsonpath='{.data.ClusterConfiguration}' > kubeadm.yaml",

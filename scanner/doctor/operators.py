@@ -17,6 +17,7 @@ from scanner.doctor.diagnosed_component import Component
 from scanner.errors import InputError
 from scanner.expect.authority import MICROSHIFT_FILE, Authority
 from scanner.expect.implementations import effective
+from scanner.expect.process_flags import groups_of, numbers
 from scanner.expect.rollout import OPERATOR_TAKES, OPERATORS
 from scanner.files import yaml_values
 from scanner.files.source_positions import shown
@@ -32,7 +33,7 @@ from scanner.kube.secrets import ConfigMap
 from scanner.model.diagnosis import Answer, Outcome
 from scanner.model.expectation import Because
 from scanner.tls.codepoints import TLS13
-from scanner.tls.names import is_tls13, suite_name, suite_named, version_code, version_name
+from scanner.tls.names import group_name, is_tls13, suite_name, suite_named, version_code, version_name
 from scanner.values import replace
 
 INJECT = "config.openshift.io/inject-tls"
@@ -159,6 +160,8 @@ def compared(field: str, serving: ServingInfo, authority: Authority) -> Answer:
     if _version(minimum) != expected.min_version:
         required = f"{authority.source} requires {version_name(expected.min_version)}"
         return Answer(outcome="stopped", lines=(value, required))
+    if serving.curve_preferences is not None and (odd := _groups(value, serving, expected.groups)):
+        return odd
     if expected.min_version >= TLS13:
         return Answer(outcome="ok", lines=(value,))
     older = {code for code in expected.suites if not is_tls13(code)}
@@ -175,6 +178,18 @@ def _suites(value: str, names: tuple[str, ...], expected: set[int], *, custom: b
     # An operator may be built with the lists of another release, which leave out more.
     narrower = f"narrower than the profile; missing suites: {_names(missing)}"
     return Answer(outcome="ok", lines=(value, *((narrower,) if missing else ())))
+
+
+def _groups(value: str, serving: ServingInfo, expected: tuple[int, ...] | None) -> Answer | None:
+    """Return a step that failed for observed groups outside the profile, or None. An operator may leave out groups, as
+    those that FIPS does not approve (library-go pull request 2414)."""
+    stated = groups_of(numbers(serving.curve_preferences), "curvePreferences")
+    if isinstance(stated, Unknown):
+        return Answer(outcome="unknown", lines=(value, stated.reason))
+    extra = [group_name(code) for code in stated if expected is not None and code not in expected]
+    return (
+        Answer(outcome="stopped", lines=(value, f"groups outside the profile: {', '.join(extra)}")) if extra else None
+    )
 
 
 def _names(codes: list[int]) -> str:

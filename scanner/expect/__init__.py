@@ -202,6 +202,8 @@ class Expectations:
             other_names=other_names(self._facts, partial, self._through),
             tls13_suites_configurable=partial.tls13_suites_configurable,
             groups_configurable=partial.groups_configurable,
+            stated_groups=partial.stated_groups,
+            without_groups=partial.without_groups,
             binding=partial.binding,
             because=tuple(dict.fromkeys(partial.because)),
             lever=partial.lever,
@@ -224,17 +226,29 @@ class Expectations:
         partial = passthrough.resolve(facts, partial, self._partial)
         for resolve in _LAST:
             partial = resolve(facts, partial)
-        return partial if isinstance(partial.profile, Unknown) else _with_groups(partial, entry)
+        return partial if isinstance(partial.profile, Unknown) else _with_groups(facts, partial, entry)
 
 
 _VALIDATING = frozenset({kinds.HTTP_PROXY.name, kinds.TLS_ROUTE.name, *HOLDER_NAMES})
 """Kinds whose objects can declare that a client certificate is requested."""
 
 
-def _with_groups(partial: Partial, entry: Listener | None) -> Partial:
+def _with_groups(facts: Facts, partial: Partial, entry: Listener | None) -> Partial:
     """Groups are judged for components that are known to apply them, and for listeners outside the platform."""
     applies = entry.groups_configurable if entry else partial.standing != "platform"
-    return replace(partial, groups_configurable=partial.groups_configurable or applies)
+    partial = replace(partial, groups_configurable=partial.groups_configurable or applies)
+    program = _without_groups(entry) if entry and not partial.groups_configurable else ""
+    if program and facts.policy.thresholds.groups == "enforced":
+        text = f"{program} has no setting for groups: a deviation from the profile's groups is not-implemented"
+        partial = partial.step("component catalogue", f"{partial.endpoint.component or program}", text)
+    return replace(partial, without_groups=program)
+
+
+def _without_groups(entry: Listener) -> str:
+    """The program of a listener, if it is known to have no setting for groups (etcd 3.6, kube-rbac-proxy 0.20)."""
+    if entry.component == "etcd":
+        return "etcd"
+    return "kube-rbac-proxy" if entry.listener.endswith("rbac-proxy") else ""
 
 
 def _client_certificate(partial: Partial) -> tuple[ClientCertificate | None, str]:

@@ -205,6 +205,7 @@ def _replaced(facts: Facts, partial: Partial, override: Override) -> Partial:
         found,
         binding="must-follow" if override.binding else "not-enforced",
         groups_configurable=True,
+        stated_groups=None,
         settles_by=None,
         overridden=_role(partial),
         tls13_suites_configurable=False,

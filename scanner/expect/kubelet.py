@@ -17,7 +17,14 @@ from typing import TypeAlias
 from scanner.errors import InputError
 from scanner.expect.facts import Facts
 from scanner.expect.partial_expectation import Partial
-from scanner.expect.process_flags import ProcessSettings, bounded, by_configuration, profile_of_process
+from scanner.expect.process_flags import (
+    GROUPS_FIELD,
+    ProcessSettings,
+    bounded,
+    by_configuration,
+    profile_of_process,
+    stating,
+)
 from scanner.expect.release import meaning, minor, of_kubelet
 from scanner.expect.rollout import settling
 from scanner.kube import kubelet, references
@@ -54,6 +61,8 @@ from scanner.values import replace
 _FIELD = ".".join(PROFILE)
 _RAW = "spec.kubeletConfig"
 _FIELDS = "tlsMinVersion, tlsCipherSuites"
+_GROUPS_SINCE = (4, 23)
+"""The release with Kubernetes 1.36."""
 _KUBEADM = "ConfigMap/kube-system/kubelet-config"
 _MANIFESTS = f"data[{MANIFESTS}]."
 _POOL_TAKES = timedelta(hours=24)
@@ -164,10 +173,16 @@ def _configured(partial: Partial, config: KubeletConfig, within: str = "") -> Pa
             lambda release: _declared(release, config),
             changed=changed(config, PROFILE),
         )
+    number = None if isinstance(partial.release, Unknown) else minor(partial.release)
+    if settings.groups and number is not None and number < _GROUPS_SINCE:
+        text = f"{source} sets {GROUPS_FIELD}, which exists since 4.23, but the release is {partial.release}"
+        partial, settings = partial.remark(text), replace(settings, groups=())
     if not settings.anything:
         return partial
     found = _merged(profile_of_process(settings, source, ""), partial.profile, settings)
-    partial = partial.requires(found, source, f"{within}{_RAW}.tlsMinVersion, tlsCipherSuites", settings.said)
+    more = f", {GROUPS_FIELD}" if settings.groups else ""
+    partial = partial.requires(found, source, f"{within}{_RAW}.{_FIELDS}{more}", settings.said)
+    partial = stating(partial, settings, f"{source} {within}{_RAW}.{GROUPS_FIELD}")
     return replace(partial, changed=changed(config, tuple(_RAW.split("."))))
 
 
@@ -193,7 +208,9 @@ def _rolling(facts: Facts, partial: Partial, pool: MachineConfigPool, node: Kube
 
 def _plain(facts: Facts, partial: Partial, node: str) -> Partial:
     """Without OpenShift: kubeadm's ConfigMap for all kubelets, and configz of this one."""
-    snapshot, version = facts.snapshot, facts.snapshot.origin.git_version
+    snapshot = facts.snapshot
+    of_node = snapshot.get(NODE, node)
+    version = (Node.of(of_node).kubelet_version if of_node else "") or snapshot.origin.git_version
     lever = Lever(
         where=f"the kubelet of Node/{node}",
         minimum="tlsMinVersion",
@@ -207,7 +224,7 @@ def _plain(facts: Facts, partial: Partial, node: str) -> Partial:
         partial = partial.remark(declared_all.reason)
     elif declared_all is not None:
         settings = by_configuration(declared_all)
-        partial = bounded(partial, settings, _KUBEADM, f"data[kubelet] {_FIELDS}", lever, version)
+        partial = bounded(facts, partial, settings, _KUBEADM, f"data[kubelet] {_FIELDS}", lever, version)
     found = snapshot.get(KUBELET_CONFIGZ, node) if KUBELET_CONFIGZ in snapshot.objects else None
     if found is None:
         reason = "no configz was read (adhere rbac --with configz)"
@@ -217,9 +234,9 @@ def _plain(facts: Facts, partial: Partial, node: str) -> Partial:
     own = by_configuration(Configz.of(found).configuration)
     if declared_all is not None and not isinstance(declared_all, Unknown):
         declared = by_configuration(declared_all)
-        if (declared.minimum, set(declared.suites)) != (own.minimum, set(own.suites)):
+        if not declared.equals(own):
             partial = partial.remark(f"drift: {_KUBEADM} says {declared.said}; configz of Node/{node} says {own.said}")
-    return bounded(partial, own, f"Node/{node}", f"configz {_FIELDS}", lever, version)
+    return bounded(facts, partial, own, f"Node/{node}", f"configz {_FIELDS}", lever, version)
 
 
 # --- NodePools -------------------------------------------------------------------------------------------------------

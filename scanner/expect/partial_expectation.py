@@ -12,7 +12,7 @@ from scanner.kube.maybe import Known, Unknown
 from scanner.kube.tls_profile import Declared, Profile
 from scanner.model.components import Listener
 from scanner.model.endpoint import Endpoint
-from scanner.model.expectation import Because, Binding, Lever, PassedOn, Standing
+from scanner.model.expectation import Because, Binding, Lever, PassedOn, Standing, StatedGroups
 from scanner.model.observation import ClientCertificate
 from scanner.values import replace
 
@@ -43,6 +43,8 @@ class Partial(Struct, frozen=True, kw_only=True):
     """The source of ``client_certificate``, if a resolver knows it."""
     tls13_suites_configurable: bool = False
     groups_configurable: bool = False
+    stated_groups: StatedGroups | None = None
+    without_groups: str = ""
     alternatives: tuple[Profile, ...] = ()
     skewed: tuple[Profile, ...] = ()
     settles_by: datetime | None = None

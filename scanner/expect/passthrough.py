@@ -145,6 +145,7 @@ def _as_backends(partial: Partial, passage: Passage, behind: list[Partial]) -> P
         client_certificate=first.client_certificate,
         client_source=first.client_source,
         groups_configurable=first.groups_configurable,
+        stated_groups=first.stated_groups,
         alternatives=first.alternatives,
         skewed=first.skewed,
         settles_by=first.settles_by,

@@ -130,6 +130,9 @@ def groups(endpoint: Endpoint, expectation: Expectation, allowed: Iterable[int])
     ``k8s.io/apiserver`` (``SecureServingOptions``) and ``KubeletConfiguration`` have a setting since 0.36, with Go's
     numbers (kubernetes/kubernetes pull request 137115). etcd's flags (3.6) have none.
     """
+    stated = expectation.stated_groups
+    if stated is not None and not stated.unknown and set(stated.codes) <= set(allowed := tuple(allowed)):
+        return f"{stated.setting} allows only the expected groups already: restart the process if it is older"
     lever, set_ = expectation.lever, "allow only the expected groups"
     if lever is None or not lever.minimum or lever.spelling == "openssl":
         return _set(endpoint, expectation, set_)
@@ -146,9 +149,16 @@ def groups(endpoint: Endpoint, expectation: Expectation, allowed: Iterable[int])
 def post_quantum(endpoint: Endpoint, expectation: Expectation) -> str:
     """The fix for a listener without a post-quantum group, which the scan's policy requires."""
     lever, what = expectation.lever, "enable TLS 1.3 and the group X25519MLKEM768"
+    if (stated := expectation.stated_groups) and _ML_KEM in stated.codes:
+        return f"{stated.setting} has it already: restart the process if it is older"
+    if stated:
+        return f"{what}: add {_ML_KEM} to {stated.setting}"
     if lever is not None and lever.minimum.startswith("--") and lever.spelling not in ("openssl", "etcd"):
         return f"{what}: set --tls-curve-preferences=4588,29,23 {_place(lever)} (Kubernetes 1.36 or later)"
     return in_the_listener(endpoint, what) + " (Go 1.24, OpenSSL 3.5 or a later release)"
+
+
+_ML_KEM = 0x11EC
 
 
 def client_certificate(endpoint: Endpoint, expectation: Expectation, expected: str) -> str:

@@ -197,17 +197,28 @@ def known_groups(version: int) -> frozenset[int]:
 
 def check_groups(rule: Rule, case: Case) -> Iterator[Finding]:
     """The listener accepts no key-exchange group outside the profile's list."""
-    enforced = case.policy.groups == "enforced" and case.expectation.groups_configurable
-    profile = case.expectation.profile
+    stated, profile = case.expectation.stated_groups, case.expectation.profile
+    required = case.policy.groups == "enforced" or stated is not None
+    enforced = required and case.expectation.groups_configurable
     if isinstance(profile, Unknown):
         finding = _without_profile(rule, profile)
+    elif stated is not None and stated.unknown:
+        finding = inconclusive(rule, f"the required groups are unknown: {stated.unknown}", [stated.unknown])
     elif profile.groups is None:
         finding = remark(rule, f"{profile.name} does not restrict groups", verdict="not_applicable")
     else:
         finding = _compared_groups(rule, case, profile, profile.groups)
         if not enforced and finding.verdict == "fail":
-            finding = replace(finding, verdict="pass", status="informational")
+            finding = _not_enforced(case, finding, required=required)
     yield finding if enforced else replace(finding, severity="info")
+
+
+def _not_enforced(case: Case, failure: Finding, *, required: bool) -> Finding:
+    """A failure that is no violation: nothing requires groups, or the program cannot restrict them."""
+    program = case.expectation.without_groups
+    if not (required and program):
+        return replace(failure, verdict="pass", status="informational")
+    return replace(failure, status="not-implemented", message=f"{failure.message}; {program} has no setting for groups")
 
 
 def _compared_groups(rule: Rule, case: Case, profile: Profile, allowed: tuple[int, ...]) -> Finding:

@@ -39,6 +39,7 @@ class KubeletConfiguration(View):
     raw_min_version = Value("tlsMinVersion")
     tls_cipher_suites = Texts("tlsCipherSuites")
     raw_cipher_suites = Value("tlsCipherSuites")
+    tls_curve_preferences = Value()
     tls_cert_file = Text("tlsCertFile")
     tls_private_key_file = Text("tlsPrivateKeyFile")
     rotate_certificates = Value()
@@ -52,7 +53,7 @@ class KubeletConfiguration(View):
 
 
 _OF_TLS = (
-    *("tlsMinVersion", "tlsCipherSuites", "tlsCertFile", "tlsPrivateKeyFile"),
+    *("tlsMinVersion", "tlsCipherSuites", "tlsCurvePreferences", "tlsCertFile", "tlsPrivateKeyFile"),
     *("rotateCertificates", "serverTLSBootstrap", "readOnlyPort"),
 )
 

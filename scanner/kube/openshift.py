@@ -106,11 +106,13 @@ class ServingInfo(View):
 
     min_tls_version = Text("minTLSVersion")
     cipher_suites = Texts()
+    curve_preferences = Value()
+    """Go's numbers of groups."""
 
     @property
     def sets_tls(self) -> bool:
-        """True if it sets versions or suites."""
-        return self.has("minTLSVersion") or self.has("cipherSuites")
+        """True if it sets versions, suites or groups."""
+        return any(self.has(name) for name in ("minTLSVersion", "cipherSuites", "curvePreferences"))
 
 
 class OperatorConfig(KubeObject):

@@ -62,6 +62,16 @@ class Lever(Struct, frozen=True, kw_only=True):
     """The component whose operator applies the setting; empty: the process reads it itself."""
 
 
+class StatedGroups(Struct, frozen=True, kw_only=True):
+    """The key-exchange groups that a process is configured with: a requirement, whatever the policy's threshold is."""
+
+    setting: str
+    """``Pod/kube-system/kube-apiserver-cp --tls-curve-preferences``."""
+    codes: tuple[int, ...] = ()
+    unknown: str = ""
+    """The reason why they are unknown."""
+
+
 class DeclaredIssuer(Struct, frozen=True, kw_only=True):
     """A certificate after the first one of a Secret."""
 
@@ -266,6 +276,9 @@ class Expectation(Struct, frozen=True, kw_only=True):
     (golang/go issue 29349), so by default the standard three are always allowed."""
     groups_configurable: bool = True
     """False where the listener is not known to apply a list of groups: then none outside of it is a violation."""
+    stated_groups: StatedGroups | None = None
+    without_groups: str = ""
+    """The program, if it is known to have no setting for groups: ``etcd``."""
     binding: Binding = "must-follow"
     because: tuple[Because, ...] = ()
     lever: Lever | None = None

@@ -221,6 +221,8 @@ GO_SUITES: Final = frozenset(
 )
 """Suites that library-go maps to Go's (``pkg/crypto/crypto.go``, ``OpenSSLToIANACipherSuites``). It drops all others
 without an error."""
+GO_GROUPS: Final = frozenset({0x0017, 0x0018, 0x0019, 0x001D, 0x11EB, 0x11EC, 0x11ED})
+"""Groups of Go 1.26 (``crypto/tls``), with which Kubernetes 1.36 is built."""
 HYPERSHIFT_SUITES: Final = frozenset(
     {*(0xC02B, 0xC02F, 0xC02C, 0xC030, 0xCCA9, 0xCCA8), *(0xC009, 0xC013, 0xC00A, 0xC014)}
 )

@@ -57,7 +57,8 @@ def test_every_spelling_is_there(spelling: str) -> None:
 
 
 def test_names_and_numbers() -> None:
-    assert f"`--{COMPONENT_BASE.minimum}`, `--{COMPONENT_BASE.suites}`; etcd: `--{ETCD.suites}`" in PAGE
+    names = ", ".join(f"`--{each}`" for each in (COMPONENT_BASE.minimum, COMPONENT_BASE.suites, COMPONENT_BASE.groups))
+    assert f"{names}; etcd: `--{ETCD.suites}`" in PAGE.replace("\n  ", " ")
     assert f"port {STATS_PORT}" in PAGE
     assert f"`kind: {MICROSHIFT_CONFIG.name}`" in PAGE
     assert timedelta(hours=1) == OPERATOR_TAKES

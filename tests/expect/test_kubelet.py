@@ -52,14 +52,16 @@ def test_without_one_of_the_kinds_the_control_plane_is_not_hosted() -> None:
 BOTH = {"tlsMinVersion": "VersionTLS12", "tlsCipherSuites": ["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"]}
 
 
-def configured(settings: Mapping[str, object], *more: dict[str, Any], **unreadable: str) -> Expectation:
+def configured(
+    settings: Mapping[str, object], *more: dict[str, Any], release: str = "4.22.3", **unreadable: str
+) -> Expectation:
     """What a kubelet owes under a KubeletConfig with these settings."""
     labels = {"own": ""}
     metadata = {"labels": labels}
     pool = {"nodeSelector": {"matchLabels": {WORKER: ""}}}
     spec = {"machineConfigPoolSelector": {"matchLabels": labels}, "kubeletConfig": settings}
     objects = [
-        version("4.22.3"),
+        version(release),
         made("Node", None, "w", metadata={"labels": {WORKER: ""}}),
         made("MachineConfigPool", None, "worker", MACHINES, metadata=metadata, spec=pool),
         made("KubeletConfig", None, "own", MACHINES, spec=spec),
@@ -87,3 +89,24 @@ def test_what_a_config_does_not_set_stays_what_the_profile_below_it_says() -> No
     assert (suites.min_version, 0xC02F in suites.suites, 0x002F in suites.suites) == (old.min_version, True, False)
     assert old.min_version == TLS10
     assert 0x002F in old.suites
+
+
+@pytest.mark.parametrize(
+    ("release", "numbers", "groups", "unknown"),
+    [
+        ("4.23.1", [29, 23], (0x1D, 0x17), ""),
+        ("4.23.1", [29, 30], None, "has '30', which is no group of Go 1.26"),
+        ("4.22.3", [29, 23], None, None),
+    ],
+)
+def test_groups_of_a_kubelet_config_are_required_from_kubernetes_1_36_on(
+    release: str, numbers: list[int], groups: tuple[int, ...] | None, unknown: str | None
+) -> None:
+    found = configured(BOTH | {"tlsCurvePreferences": numbers}, release=release)
+    assert not isinstance(found.profile, Unknown)
+    assert found.profile.groups == groups
+    assert (found.stated_groups is None) is (unknown is None)
+    if found.stated_groups is not None:
+        assert found.stated_groups.setting == "KubeletConfig/own spec.kubeletConfig.tlsCurvePreferences"
+        assert (unknown or "") in found.stated_groups.unknown
+    assert any("exists since 4.23, but the release is 4.22.3" in each for each in found.remarks) is (unknown is None)

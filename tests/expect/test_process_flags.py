@@ -16,6 +16,7 @@ from scanner.expect.process_flags import (
     bounded,
     by_configuration,
     by_flags,
+    groups_of,
     profile_of_process,
 )
 from scanner.kube.kinds import POD
@@ -25,7 +26,7 @@ from scanner.kube.pod import Pod
 from scanner.kube.profile_catalogue import load_profile
 from scanner.kube.tls_profile import Declared, Profile
 from scanner.model.expectation import Lever
-from scanner.model.scan_policy import ScanPolicy
+from scanner.model.scan_policy import Policy, ScanPolicy
 from scanner.tls.codepoints import TLS10, TLS12, TLS13
 from scanner.tls.names import TLS13_SUITES, is_tls13
 from scanner.values import replace
@@ -45,6 +46,14 @@ CASES: list[tuple[Flags, tuple[str, ...], ProcessSettings]] = [
     (COMPONENT_BASE, ("x", "--tls-min-version=a", "--tls-min-version=b"), ProcessSettings(minimum="b")),
     (COMPONENT_BASE, ("x", "--tls-cipher-suites=A, B,"), ProcessSettings(suites=("A", "B"))),
     (ETCD, ("etcd", "--cipher-suites=A", "--tls-cipher-suites=B"), ProcessSettings(suites=("A",))),
+    (COMPONENT_BASE, ("x", "--tls-curve-preferences=23,29"), ProcessSettings(groups=("23", "29"))),
+    (COMPONENT_BASE, ("x", "--tls-curve-preferences", "23"), ProcessSettings(groups=("23",))),
+    (
+        COMPONENT_BASE,
+        ("x", "--tls-curve-preferences=23", "-tls-curve-preferences=a,"),
+        ProcessSettings(groups=("23", "a", "")),
+    ),
+    (ETCD, ("etcd", "--tls-curve-preferences=23"), ProcessSettings()),
     (COMPONENT_BASE, ("sh", "-c", "exec x --tls-min-version=VersionTLS10"), ProcessSettings()),
 ]
 
@@ -52,12 +61,115 @@ CASES: list[tuple[Flags, tuple[str, ...], ProcessSettings]] = [
 @pytest.mark.parametrize(("flags", "words", "told"), CASES)
 def test_flags(flags: Flags, words: tuple[str, ...], told: ProcessSettings) -> None:
     assert by_flags(pod(*words), flags) == told
-    assert told.anything is bool(told.minimum or told.suites)
+    assert told.anything is bool(told.minimum or told.suites or told.groups)
 
 
 def test_configuration() -> None:
     kubelet = KubeletConfiguration({"tlsMinVersion": "VersionTLS12", "tlsCipherSuites": ["A", 7]})
     assert by_configuration(kubelet) == ProcessSettings(minimum="VersionTLS12", suites=("A",))
+
+
+GO_26 = "which is no group of Go 1.26"
+
+
+@pytest.mark.parametrize(
+    ("value", "written", "found"),
+    [
+        (None, (), ()),
+        ([], (), ()),
+        ([4588, 29, 23], ("4588", "29", "23"), (0x11EC, 0x1D, 0x17)),
+        ([23, 23], ("23", "23"), "has '23' twice; no server starts with it"),
+        ([23, 30], ("23", "30"), f"has '30', {GO_26}"),
+        ([0], ("0",), f"has '0', {GO_26}"),
+        ([65_536], ("65536",), f"has '65536', {GO_26}"),
+        ([-23], ("-23",), GO_26),
+        ([23, "29"], ("23", "'29'"), GO_26),
+        ([True], ("True",), GO_26),
+        (23.0, ("23.0",), GO_26),
+    ],
+)
+def test_groups_are_go_s_numbers_and_no_other_value_is_dropped(
+    value: object, written: tuple[str, ...], found: tuple[int, ...] | str
+) -> None:
+    assert by_configuration(KubeletConfiguration({"tlsCurvePreferences": value})).groups == written
+    groups = groups_of(written, "x")
+    if isinstance(found, str):
+        assert isinstance(groups, Unknown)
+        assert found in groups.reason
+    else:
+        assert groups == found
+
+
+@pytest.mark.parametrize(
+    ("text", "code"), [("0x17", 0x17), ("017", None), (" 23", None), ("", None), ("secp256r1", None)]
+)
+def test_a_number_is_as_go_reads_it(text: str, code: int | None) -> None:
+    groups = groups_of([text], "x")
+    assert (groups == (code,)) is (code is not None)
+
+
+MODERN = (0x11EC, 0x1D, 0x17, 0x18)
+
+
+@pytest.mark.parametrize(
+    ("flag", "version", "enforced", "groups", "stated", "remark"),
+    [
+        ("23", "v1.36.3", False, (0x17,), (0x17,), ""),
+        ("24,4588,23,29", "v1.36.3", False, MODERN, (0x18, 0x11EC, 0x17, 0x1D), ""),
+        (
+            "23,25",
+            "v1.36.3",
+            False,
+            (0x17, 0x19),
+            (0x17, 0x19),
+            "(secp521r1): groups: enforced in the policy would forbid",
+        ),
+        ("23,25", "v1.36.3", True, (0x17,), (0x17, 0x19), "(secp521r1): they are not allowed"),
+        ("25", "v1.36.3", True, MODERN, (0x19,), "(secp521r1): they are not allowed"),
+        ("23,99", "v1.36.3", False, MODERN, "'99', which is no group", ""),
+        ("23", "v1.35.9", False, MODERN, None, "exists since Kubernetes 1.36, but its release is v1.35.9"),
+        ("23", "", False, (0x17,), (0x17,), ""),
+        (None, "v1.36.3", False, MODERN, None, ""),
+    ],
+)
+def test_groups_that_a_flag_states_are_required(
+    flag: str | None,
+    version: str,
+    enforced: bool,
+    groups: tuple[int, ...],
+    stated: tuple[int, ...] | str | None,
+    remark: str,
+) -> None:
+    words = ["kube-apiserver", *([f"--tls-curve-preferences={flag}"] if flag else [])]
+    labels = {"labels": {"component": "kube-apiserver"}}
+    server = made("Pod", "kube-system", "a", metadata=labels, spec={"containers": [{"name": "a", "command": words}]})
+    policy = ScanPolicy(thresholds=Policy(groups="enforced" if enforced else "informational"))
+    where = endpoint("StaticPod/kube-system/kube-apiserver:6443", {"pod": "kube-system/a", "node": "m"})
+    found = Expectations(snapshot_of([server], version=version), load_catalogue("kubernetes"), policy).of(where)
+    assert isinstance(found.profile, Profile)
+    assert found.profile.groups == groups
+    said = found.stated_groups
+    if isinstance(stated, str):
+        assert said is not None
+        assert stated in said.unknown
+    else:
+        assert (said.codes if said else None) == stated
+    assert said is None or said.setting == "Pod/kube-system/a --tls-curve-preferences"
+    assert found.groups_configurable is (said is not None)
+    assert any(remark in each for each in (*found.remarks, "" if not remark else "-"))
+    reasons = [each.said for each in found.because if "curve" in each.field]
+    assert all("groups secp" in each for each in reasons)
+    assert bool(reasons) is (stated is not None)
+
+
+@pytest.mark.parametrize("enforced", [False, True])
+def test_etcd_has_no_setting_for_groups(*, enforced: bool) -> None:
+    etcd = made("Pod", "kube-system", "etcd-m", spec={"containers": [{"name": "etcd", "command": ["etcd"]}]})
+    policy = ScanPolicy(thresholds=Policy(groups="enforced" if enforced else "informational"))
+    where = endpoint("StaticPod/kube-system/etcd:2379", {"pod": "kube-system/etcd-m", "node": "m"})
+    found = Expectations(snapshot_of([etcd]), load_catalogue("kubernetes"), policy).of(where)
+    assert (found.without_groups, found.groups_configurable) == ("etcd", False)
+    assert any("etcd has no setting for groups" in each.said for each in found.because) is enforced
 
 
 def known(told: ProcessSettings, version: str = "v1.34.0") -> Profile:

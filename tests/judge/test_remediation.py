@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from scanner.judge import remediation
 from scanner.model.endpoint import Owner
-from scanner.model.expectation import Because, Expectation, Lever
+from scanner.model.expectation import Because, Expectation, Lever, StatedGroups
 from scanner.model.observation import OTHER_EXTENSIONS, WITH_ALPN, Attempt
 from scanner.tls.codepoints import TLS12, TLS13, VERSIONS
 from scanner.tls.names import version_code
@@ -189,6 +189,24 @@ def test_groups_are_a_flag_of_kubernetes_from_one_release_on() -> None:
     )
     router = expectation(Lever(where="IngressController/default", field="spec.tlsSecurityProfile"))
     assert "curve" not in remediation.groups(ENDPOINT, router, (0x001D,))
+
+
+def test_groups_that_are_set_already_are_not_recommended() -> None:
+    flags = Lever(where="Pod/x", minimum="--tls-min-version", suites="x", spelling="component-base")
+    stated = StatedGroups(setting="Pod/x --tls-curve-preferences", codes=(0x0017,))
+    owed = replace(expectation(flags), stated_groups=stated)
+    already = (
+        "Pod/x --tls-curve-preferences allows only the expected groups already: restart the process if it is older"
+    )
+    assert remediation.groups(ENDPOINT, owed, (0x001D, 0x0017)) == already
+    assert remediation.groups(ENDPOINT, owed, (0x001D,)).startswith("set --tls-curve-preferences=29 for Pod/x")
+    unknown = replace(owed, stated_groups=replace(stated, codes=(), unknown="x"))
+    assert remediation.groups(ENDPOINT, unknown, (0x001D,)).startswith("set --tls-curve-preferences=29 for Pod/x")
+    assert remediation.post_quantum(ENDPOINT, owed).endswith(": add 4588 to Pod/x --tls-curve-preferences")
+    hybrid = replace(owed, stated_groups=replace(stated, codes=(0x11EC,)))
+    assert remediation.post_quantum(ENDPOINT, hybrid).startswith(
+        "Pod/x --tls-curve-preferences has it already: restart"
+    )
 
 
 def test_flags_that_say_it_already_ask_for_a_restart() -> None:

@@ -5,6 +5,7 @@ import pytest
 from scanner.judge import judge
 from scanner.judge.tls_parameters import known_groups
 from scanner.kube.maybe import Unknown
+from scanner.model.expectation import StatedGroups
 from scanner.model.observation import Answers, Negotiated
 from scanner.tls.codepoints import TLS10, TLS12, TLS13, VERSIONS
 from scanner.values import replace
@@ -46,6 +47,36 @@ def test_a_group_outside_fails_where_the_policy_enforces_groups() -> None:
     assert found.observed == ("secp521r1 (P-521, 0x0019) in TLSv1.3, TLSv1.2", "x448 (0x001E) in TLSv1.3")
     assert found.reproduce == "adhere ask tls://127.0.0.1:443#a.example --version 1.3 --groups secp521r1,x448"
     assert judge(of).verdict == "fail"
+
+
+STATED = StatedGroups(setting="Pod/x --tls-curve-preferences", codes=ALLOWED_GROUPS)
+
+
+@pytest.mark.parametrize(
+    ("expectation", "policy", "accepted", "found"),
+    [
+        ({"stated_groups": STATED}, {}, ALLOWED_GROUPS, ("pass", "ok", "medium")),
+        ({"stated_groups": STATED}, {}, (*ALLOWED_GROUPS, P521), ("fail", "violation", "medium")),
+        ({"stated_groups": STATED, "binding": "not-enforced"}, {}, (P521,), ("fail", "readiness", "medium")),
+        ({"stated_groups": replace(STATED, unknown="x")}, {}, ALLOWED_GROUPS, ("inconclusive", "not-tested", "medium")),
+        ({"without_groups": "etcd", "groups_configurable": False}, {}, (P521,), ("pass", "informational", "info")),
+        (
+            {"without_groups": "etcd", "groups_configurable": False},
+            ENFORCED,
+            (P521,),
+            ("fail", "not-implemented", "info"),
+        ),
+        ({"without_groups": "etcd", "groups_configurable": False}, ENFORCED, ALLOWED_GROUPS, ("pass", "ok", "info")),
+        ({"groups_configurable": False}, ENFORCED, (P521,), ("pass", "informational", "info")),
+    ],
+)
+def test_groups_of_the_configuration_are_required_where_the_program_has_a_setting(
+    expectation: dict[str, object], policy: dict[str, str], accepted: tuple[int, ...], found: tuple[str, ...]
+) -> None:
+    observation = with_groups(answers(accepted, all_groups()))
+    of = finding("tls-group", case(expectation=expectation, observation=observation, policy=policy))
+    assert (of.verdict, of.status, of.severity) == found
+    assert ("etcd has no setting for groups" in of.message) is (of.status == "not-implemented")
 
 
 def test_what_is_not_known_counts_only_where_groups_are_enforced() -> None:
