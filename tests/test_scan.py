@@ -15,6 +15,7 @@ import trio.testing
 from scanner.demo.tls_server import TlsSettings
 from scanner.errors import UsageError
 from scanner.jobs import Job, TargetRequirements, of_targets
+from scanner.judge.tls_parameters import known_groups
 from scanner.kube.maybe import Unknown
 from scanner.kube.objects import Reference
 from scanner.kube.profile_catalogue import load_profile
@@ -24,11 +25,12 @@ from scanner.model.endpoint import Endpoint, Owner, Target, Tunnel
 from scanner.model.expectation import Expectation, Neighbour, PassedOn, PlainPort, StatedGroups
 from scanner.model.report import EndpointRow, Report, exit_code
 from scanner.model.scan_policy import CustomRule, Level, Policy, ScanPolicy, Selector, Waiver
-from scanner.probe import sslyze_pool
+from scanner.probe import candidates, sslyze_pool
 from scanner.probe.dial import Connection, Where, connect
 from scanner.probe.limits import Gate, Limits
 from scanner.report.stream import RowFile, read_rows
 from scanner.scan import STANDARD_TLS13, Probing, Settings, question, scan
+from scanner.tls.codepoints import TLS12, TLS13
 from scanner.values import replace
 from tests.certs import Authority
 from tests.servers import closed_port, ordinary, say, scripted, silent, tls_listener
@@ -349,6 +351,8 @@ def test_groups_are_asked_for_a_verdict_only_where_they_decide_one() -> None:
     enforced = Settings(policy=ScanPolicy(thresholds=Policy(groups="enforced")))
     assert question(owing(with_groups), enforced).groups == frozenset(with_groups.groups)
     assert question(owing(replace(PROFILE, groups=None)), enforced).groups is None
+    for version in (TLS12, TLS13):
+        assert known_groups(version) <= {*candidates.groups(version)}, "a group that is never offered stays unknown"
     stated = replace(owing(with_groups), stated_groups=StatedGroups(setting="Pod/x --tls-curve-preferences"))
     assert question(stated, Settings()).groups == frozenset(with_groups.groups)
 

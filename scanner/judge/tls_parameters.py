@@ -191,8 +191,10 @@ _FIRST_FINITE_FIELD = 0x0100
 @cache
 def known_groups(version: int) -> frozenset[int]:
     """Every known group that can be asked for in ``version``."""
-    known = frozenset(g.code for g in codepoints.GROUPS if version >= TLS13 or g.code < _FIRST_FINITE_FIELD)
-    return known - frozenset(codepoints.EXPLICIT_CURVES)
+    known = frozenset(group.code for group in codepoints.GROUPS)
+    if version >= TLS13:
+        return known - codepoints.OBSOLETE_GROUPS
+    return frozenset(code for code in known if code < _FIRST_FINITE_FIELD).difference(codepoints.EXPLICIT_CURVES)
 
 
 def check_groups(rule: Rule, case: Case) -> Iterator[Finding]:

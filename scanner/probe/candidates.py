@@ -49,9 +49,6 @@ LEAN_GROUPS = (*LIKELY_CURVES[:4], *FINITE_FIELDS)
 
 LEAN_GROUPS_TLS13 = (0x0019, 0x0018, 0x0017, 0x001D)
 
-_OBSOLETE_GROUPS = frozenset({*range(0x0001, 0x0017), *range(0x001A, 0x001D), 0xFF01, 0xFF02})
-"""Groups that must not be offered with TLS 1.3 (RFC 8446, section 4.2.7)."""
-
 
 @cache
 def suites(version: int) -> tuple[int, ...]:
@@ -80,7 +77,7 @@ def groups(version: int) -> tuple[int, ...]:
     """
     known = [group.code for group in codepoints.GROUPS]
     if version >= codepoints.TLS13:
-        return tuple(_ordered((code for code in known if code not in _OBSOLETE_GROUPS), LIKELY_GROUPS))
+        return tuple(_ordered((code for code in known if code not in codepoints.OBSOLETE_GROUPS), LIKELY_GROUPS))
     curves = (code for code in known if code < FINITE_FIELDS[0] and code not in LIKELY_CURVES)
     return (*LIKELY_CURVES, *curves, *FINITE_FIELDS)
 

@@ -530,6 +530,8 @@ GROUPS: Final[tuple[Group, ...]] = (
 )
 """Every registered group, ascending."""
 
+OBSOLETE_GROUPS: Final = frozenset({*range(0x0001, 0x0017), *range(0x001A, 0x001D), 0xFF01, 0xFF02})
+"""Groups that must not be offered with TLS 1.3 (RFC 8446, section 4.2.7)."""
 EXPLICIT_CURVES: Final = (0xFF01, 0xFF02)
 """Not groups: they allow parameters of any curve (RFC 4492 section 5.1.1; removed by RFC 8422)."""
 
