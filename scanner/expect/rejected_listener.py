@@ -12,6 +12,7 @@ from scanner.expect.contour import proxy_of
 from scanner.expect.declared_certificate import Reference, references
 from scanner.expect.facts import Facts, gateway_listeners, gateways
 from scanner.files.source_positions import shown
+from scanner.kube.contour import HTTPProxy
 from scanner.kube.gateway import HOLDER_NAMES, Listener, ListenerHolder, ListenerSet, admitted, gateway_of, rejection
 from scanner.kube.hostnames import within
 from scanner.kube.kinds import HTTP_PROXY, INGRESS, TLS_ROUTE
@@ -22,6 +23,9 @@ from scanner.model.endpoint import Endpoint
 _REFUSED: Final = frozenset({"invalid", "orphaned"})
 _Reader: TypeAlias = Callable[[ListenerHolder, Iterable[Condition]], str]
 
+_TERMINAL: Final = frozenset({"TLSError", "VirtualHostError", "RootNamespaceError", "ListenerError"})
+"""Error types for which Contour does not serve the HTTPProxy; for others, such as a missing Service, it serves the
+virtual host and answers 503 (``internal/dag/httpproxy_processor.go``)."""
 _SOME_LISTENERS: Final = "ListenersNotValid"
 """Contour's reason for a Gateway that is not programmed while its other listeners are."""
 
@@ -91,6 +95,15 @@ def rejection_of(facts: Facts, endpoint: Endpoint) -> str:
     return reasons[0] if reasons and all(reasons) and not _answered(facts, endpoint) else ""
 
 
+def invalid(proxy: HTTPProxy) -> str:
+    """The error for which Contour serves nothing of a HTTPProxy, as text; empty if there is none."""
+    if is_outdated(proxy, proxy.conditions):
+        return ""
+    found = (each for each in proxy.conditions if (each.type, each.status) == ("Valid", "False"))
+    error = next((each for of_one in found for each in of_one.errors if each.type in _TERMINAL), None)
+    return f"{proxy.reference} status: Valid is False, {error.reason[:100]}" if error else ""
+
+
 def refusal_of(facts: Facts, endpoint: Endpoint) -> str:
     """The reason why nothing need be served for ``endpoint``, although something may be: Contour serves an invalid
     HTTPProxy in part."""
@@ -101,6 +114,10 @@ def refusal_of(facts: Facts, endpoint: Endpoint) -> str:
 
 def _reasons(facts: Facts, endpoint: Endpoint) -> Iterator[str]:
     """For each object of the endpoint the reason why it serves nothing; empty if it serves something."""
+    proxy = proxy_of(facts, endpoint)
+    if proxy is not None and (why := invalid(proxy)):
+        yield why
+        return
     every = gateway_listeners(facts.snapshot, endpoint)
     listeners = {f"{each.holder.reference} listener {each.name}": each for each in every}
     found: dict[str, list[Reference]] = {}
@@ -160,7 +177,7 @@ def hostnames(facts: Facts, endpoint: Endpoint) -> Iterator[str]:
         if not rejected(facts, listener):
             yield listener.hostname
     proxy = proxy_of(facts, endpoint)
-    if proxy is not None:
+    if proxy is not None and not invalid(proxy):
         yield proxy.fqdn.lower()
         yield from [""] if proxy.tls.enable_fallback_certificate else []
     subject = endpoint.subject

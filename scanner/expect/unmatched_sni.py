@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
+from operator import itemgetter
 from typing import Final, Literal, TypeAlias
 
 from scanner.expect.client_trust import frontend_validation
@@ -21,7 +22,7 @@ from scanner.expect.contour import falling_back, proxy_of
 from scanner.expect.facts import Facts, admitted_listeners, all_listeners, gateway_listeners, gateways, routes
 from scanner.expect.ingress_controller import controller_of, route_of, router_name
 from scanner.expect.partial_expectation import Partial
-from scanner.expect.rejected_listener import answered, hostnames, is_outdated, rejected
+from scanner.expect.rejected_listener import answered, hostnames, invalid, refusal_of, rejected, rejection_of
 from scanner.kube.contour import HTTPProxy
 from scanner.kube.gateway import HOLDER_NAMES, Gateway, Listener
 from scanner.kube.hostnames import NO_SUCH_NAME, server_name, within
@@ -65,9 +66,21 @@ def _of_passages(facts: Facts, endpoint: Endpoint, coming: Mapping[str, str]) ->
 
 
 def _speaks_for_its_place(facts: Facts, endpoint: Endpoint) -> bool:
-    fronts = [each for each in facts.at_place(endpoint) if each.segment != "Backend"]
-    names = sorted(each.server_name for each in fronts if each.server_name)
-    return endpoint.server_name is not None and endpoint.server_name == next(iter(names), None)
+    return endpoint.server_name is not None and endpoint.server_name == facts.once(_first_names).get(
+        (endpoint.address, endpoint.port)
+    )
+
+
+def _first_names(facts: Facts) -> Mapping[tuple[str, int], str]:
+    """The first name at each address and port that must be served: nothing is asked beside one that is refused."""
+    found: dict[tuple[str, int], str] = {}
+    for place, here in facts.listening.items():
+        fronts = ((each.server_name, each) for each in here if each.segment != "Backend" and each.server_name)
+        for name, each in sorted(fronts, key=itemgetter(0)):
+            if not rejection_of(facts, each) and not refusal_of(facts, each):
+                found[place] = name
+                break
+    return found
 
 
 def _of_gateway(facts: Facts, endpoint: Endpoint) -> Iterator[OtherName]:
@@ -133,10 +146,6 @@ def _of_contour(facts: Facts, endpoint: Endpoint) -> Iterator[OtherName]:
 _MOST_REJECTED: Final = 20
 """Most rejected names that are tested at one place. Each costs one connection, or six if the connection is closed
 without an alert."""
-_TERMINAL: Final = frozenset({"TLSError", "VirtualHostError", "RootNamespaceError", "ListenerError"})
-"""Error types for which Contour does not serve the HTTPProxy; for others, such as a missing Service, it serves the
-virtual host and answers 503 (``internal/dag/httpproxy_processor.go``)."""
-
 _Reasons = dict[str, str]
 """Server name to the reason why it is not served."""
 
@@ -144,7 +153,8 @@ _Reasons = dict[str, str]
 def _rejected_hosts(facts: Facts, endpoint: Endpoint) -> tuple[OtherName, ...]:
     """The rejected hosts of the Gateways, or of Contour, at ``endpoint``'s place."""
     found = dict((*_rejected_by_gateways(facts, endpoint), *_rejected_by_contour(facts, endpoint)))
-    here = {each.server_name for each in facts.at_place(endpoint)}
+    beside = facts.at_place(endpoint)
+    here = {each.server_name for each in beside if each.server_name not in found or not rejection_of(facts, each)}
     left = {name: why for name, why in found.items() if name not in here and not answered(facts, name, endpoint)}
     return tuple(_asked(left, "refused"))
 
@@ -191,18 +201,9 @@ def _refused_proxies(facts: Facts) -> _Reasons:
     found: _Reasons = {}
     for proxy in map(HTTPProxy.of, facts.snapshot.every(HTTP_PROXY)):
         name = server_name(proxy.fqdn)
-        if name and proxy.has_tls and (why := _invalid(proxy)):
+        if name and proxy.has_tls and (why := invalid(proxy)):
             found[name] = why
     return found
-
-
-def _invalid(proxy: HTTPProxy) -> str:
-    if is_outdated(proxy, proxy.conditions):
-        return ""
-    invalid = (each for each in proxy.conditions if (each.type, each.status) == ("Valid", "False"))
-    errors = (error for each in invalid for error in each.errors if error.type in _TERMINAL)
-    found = next(errors, None)
-    return f"{proxy.reference} status: Valid is False, {found.reason[:100]}" if found else ""
 
 
 def _not_admitted(facts: Facts) -> Mapping[str, _Reasons]:

@@ -7,6 +7,7 @@ import pytest
 from scanner.config.component_catalogue import load_catalogue
 from scanner.expect import Expectations
 from scanner.expect.authority import Wishes, of_microshift
+from scanner.expect.facts import Facts
 from scanner.expect.partial_expectation import Partial
 from scanner.expect.process_flags import (
     COMPONENT_BASE,
@@ -25,6 +26,7 @@ from scanner.kube.maybe import Unknown
 from scanner.kube.pod import Pod
 from scanner.kube.profile_catalogue import load_profile
 from scanner.kube.tls_profile import Declared, Profile
+from scanner.model.components import Catalogue
 from scanner.model.expectation import Lever
 from scanner.model.scan_policy import Policy, ScanPolicy
 from scanner.tls.codepoints import TLS10, TLS12, TLS13
@@ -265,7 +267,8 @@ def test_a_process_is_held_to_what_is_stricter_and_what_is_weaker_is_the_cause(
 ) -> None:
     told, lever = ProcessSettings(minimum=minimum, suites=suites), Lever(where="Pod/a/b", minimum="--m")
     before = Partial(endpoint=endpoint("Pod/a/b:1", {}), profile=FLOOR, decided_by="--profile")
-    found = bounded(before, told, "Pod/a/b", "--m", lever, "v1.34.0")
+    facts = Facts(snapshot_of([]), Catalogue(), ScanPolicy(), (), Wishes())
+    found = bounded(facts, before, told, "Pod/a/b", "--m", lever, "v1.34.0")
     assert isinstance(found.profile, Profile)
     limits = " ".join(f"{each:04X}" for each in (found.profile.min_version, *found.profile.suites))
     name = "floor, tightened" if allowed else "floor"
@@ -276,7 +279,7 @@ def test_a_process_is_held_to_what_is_stricter_and_what_is_weaker_is_the_cause(
     assert found.lever == replace(lever, told=(told.said if told.anything else "not set") if weaker else "")
     assert len(found.remarks) == remarks
     unknown = replace(before, profile=Unknown("not read"))
-    assert bounded(unknown, told, "Pod/a/b", "--m", lever, "v1.34.0") == replace(unknown, lever=lever)
+    assert bounded(facts, unknown, told, "Pod/a/b", "--m", lever, "v1.34.0") == replace(unknown, lever=lever)
 
 
 @pytest.mark.parametrize("static", [True, False])
