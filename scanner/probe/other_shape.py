@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from scanner.model.observation import ENOUGH
 from scanner.probe import candidates
 from scanner.probe.offers import Offer, Plan, Reply
-from scanner.probe.refusal_evidence import PROTOCOL_VERSION, Outcome, ask_control, ask_with_control
-from scanner.probe.session import LEAN_PART, PART, Session, as_long_as, first_offer, in_other_shape, selects
+from scanner.probe.refusal_evidence import AT_ONCE, PROTOCOL_VERSION, Outcome, ask_control, ask_with_control
+from scanner.probe.session import LEAN_PART, PART, Session, as_long_as, first_offer, in_other_shape, length, selects
 from scanner.probe.suite_enumeration import undecided
 from scanner.probe.version_details import enumerate_version
 from scanner.tls.codepoints import SSL3, TLS10, TLS11, TLS12
@@ -107,12 +107,16 @@ def _answer(session: Session, offer: Offer) -> Plan[tuple[Reply, Outcome | None]
     """Send an offer of the other shape. None: the listener does not take the shape."""
     reply, outcome = yield from ask_with_control(offer, None, session.refusals)
     known = session.known or session.control
-    if outcome is not Outcome.UNDECIDED or known is None:
+    if session.control is None or known is None or outcome is Outcome.ACCEPTED:
+        return reply, outcome
+    clear = reply.ending_kind in AT_ONCE or length(offer) <= length(session.control)  # else it may be about the length
+    if outcome is Outcome.REFUSED and clear:
         return reply, outcome
     if reply.ending_kind == _NO_APPLICATION_PROTOCOL:
         return reply, None
     control = as_long_as([offer], in_other_shape(known, offer.alpn))
-    if not (yield from ask_control(control, session.refusals)).accepted:
+    # SSLv3 has neither extensions nor padding.
+    if length(control) < length(offer) or not (yield from ask_control(control, session.refusals)).accepted:
         return reply, None
     return (yield from ask_with_control(offer, control, session.refusals, first=reply))
 

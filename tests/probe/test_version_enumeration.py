@@ -208,7 +208,9 @@ def decides_by_extension(draw: st.DrawFn, server: ModelServer) -> None:
         return
     wide = server.longest is None and server.most is None and not server.chokes
     known = (*IN_ONE_SHAPE, *(IN_WIDE_HELLOS if wide else ()), *(IN_BOTH if wide and quirk == "wants" else ()))
-    setattr(server, str(quirk), (draw(st.sampled_from(known)), draw(st.sampled_from(sorted(KINDS)))))
+    extension = draw(st.sampled_from(known))
+    if extension != NAMED_FIELDS or not server.finite_fields:  # else none of its DHE could ever be selected
+        setattr(server, str(quirk), (extension, draw(st.sampled_from(sorted(KINDS)))))
 
 
 def names_its_own(server: ModelServer) -> None:
