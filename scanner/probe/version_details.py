@@ -75,7 +75,7 @@ def _may_need_another_group(code: int, accepted: Collection[int]) -> str | None:
     """Reason why a refusal by an offer with few groups proves nothing: the groups may be the cause; None if not."""
     exchange, known = key_exchange(code), {key_exchange(one) for one in accepted}
     ecdsa = authentication(code) == "ECDSA" and all(authentication(one) != "ECDSA" for one in accepted)
-    curve = exchange in ON_CURVES and known.isdisjoint(ON_CURVES)
+    curve = exchange in ON_CURVES and known.isdisjoint(ON_CURVES - {"ECCPWD"})  # its curve need be no other's
     return FEW_GROUPS if ecdsa or curve or (exchange in ODD and exchange not in known) else None
 
 

@@ -206,7 +206,7 @@ def decides_by_extension(draw: st.DrawFn, server: ModelServer) -> None:
     quirk = draw(maybe(st.sampled_from(("wants", "minds"))))
     if quirk is None:
         return
-    wide = server.longest is None and server.most is None and not server.chokes
+    wide = server.longest is None and server.most is None and server.reads is None and not server.chokes
     known = (*IN_ONE_SHAPE, *(IN_WIDE_HELLOS if wide else ()), *(IN_BOTH if wide and quirk == "wants" else ()))
     extension = draw(st.sampled_from(known))
     if extension != NAMED_FIELDS or not server.finite_fields:  # else none of its DHE could ever be selected
@@ -541,7 +541,7 @@ def test_what_a_conforming_listener_costs(order: Order, question: Question, most
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize(
-    ("refusal", "most"), [(HANDSHAKE_FAILURE, 12), (PROTOCOL_VERSION, 17), (INTERNAL_ERROR, 17), (FIN, 22), (RST, 26)]
+    ("refusal", "most"), [(HANDSHAKE_FAILURE, 12), (PROTOCOL_VERSION, 17), (INTERNAL_ERROR, 18), (FIN, 24), (RST, 28)]
 )
 def test_what_another_way_to_refuse_costs(order: Order, refusal: Reply, most: int) -> None:
     asked = interview(replace(CONFORMING, order=order, refusal=refusal, version_refusal=refusal), VERDICT)
@@ -549,7 +549,7 @@ def test_what_another_way_to_refuse_costs(order: Order, refusal: Reply, most: in
     assert_conforming(conclude(asked))
 
 
-@pytest.mark.parametrize(("refusal", "most"), [(HANDSHAKE_FAILURE, 12), (PROTOCOL_VERSION, 17), (FIN, 23)])
+@pytest.mark.parametrize(("refusal", "most"), [(HANDSHAKE_FAILURE, 12), (PROTOCOL_VERSION, 17), (FIN, 25)])
 def test_what_a_listener_with_tls13_alone_costs(refusal: Reply, most: int) -> None:
     server = ModelServer(suites={TLS13: TLS13_SUITES}, groups=GROUPS, refusal=refusal, version_refusal=refusal)
     asked = interview(server, VERDICT)
