@@ -96,6 +96,9 @@ def _offer(session: Session, version: int, codes: Sequence[int]) -> Plan[bool]:
             if reply.version != version or version not in session.sorted:
                 if reply.version is not None and reply.version not in session.sorted:
                     yield from enumerate_version(session, reply.version, in_other_shape(offer, session.alpn), reply)
+                    tally = session.tally(reply.version)  # its suites were not offered in the usual shape
+                    tally.refused.clear()
+                    tally.unasked = tally.unasked or "the version was accepted only with other extensions"
                 break
             left.remove(reply.suite)
         else:

@@ -138,9 +138,10 @@ def test_without_pods_and_service_a_route_is_asked_where_its_router_says() -> No
 
 
 def test_a_router_on_the_host_network_listens_where_its_strategy_says() -> None:
-    text = ROUTER.replace("spec: {containers", "spec: {nodeName: w, hostNetwork: true, containers").replace(
-        "status: {domain", "status: {endpointPublishingStrategy: {hostNetwork: {httpsPort: 10443}}, domain"
-    )
+    strategy = "status: {endpointPublishingStrategy: {hostNetwork: {httpsPort: 10443}}, domain"
+    text = ROUTER.replace("status: {domain", strategy)
+    assert NAMED in by_id(found(text + route("edge")))  # its pod has not followed yet
+    text = text.replace("spec: {containers", "spec: {nodeName: w, hostNetwork: true, containers")
     one = by_id(found(text + route("edge")))["Deployment/openshift-ingress/router-default:10443#shop.apps.ex.com"]
     assert (one.node, one.component) == ("w", "router")
 

@@ -259,7 +259,7 @@ def test_what_is_left_at_the_time_limit_is_not_tested(
 ) -> None:
     seen(networks[0])
     options = ("--timeout", 60, "--per-host", 3, "--time-limit", 1, "--save", tmp_path / "w1", "--format", "json")
-    answer = call("node", "--node", "w1", *options)
+    answer = call("node", "--node", "w1", *options, "--fail-on", "never")  # the other two may have been judged
     assert (
         "adhere: probes 14 listeners in 1 network namespace, in at most 1 s: 50 at once, 3 in each namespace, "
         "200 new connections per second, each with a timeout of 60 s\n"
@@ -271,7 +271,7 @@ def test_what_is_left_at_the_time_limit_is_not_tested(
     assert {each["message"] for each in found if each not in begun} == {f"not tested: {limit}"}
     assert {each["status"] for each in found} == {"not-tested"}
     assert (answer.code, len(found), len(begun) <= 3) == (3, 12, True)
-    merged = call("merge", tmp_path / "w1", "--format", "json")
+    merged = call("merge", tmp_path / "w1", "--format", "json", "--fail-on", "never")
     assert (merged.code, merged.document["summary"]) == (3, answer.document["summary"])
 
 
