@@ -813,7 +813,8 @@ def _groups(custom: CustomProfile, notes: list[str], *, known: bool) -> tuple[in
     if not known:
         notes.append("groups has no effect: the release does not have the field")
         return None
-    if odd := next((name for name in custom.groups if name not in GROUPS), None):
+    odd = next((name for name in custom.groups if name not in GROUPS), None)
+    if odd is not None:
         notes.append(f"groups lists {shown(odd)}, which is unknown: the groups are not judged")
         return None
     return tuple(group_code(name) for name in custom.groups[:_MOST])

@@ -98,6 +98,13 @@ def test_custom() -> None:
     assert not found.spelt
 
 
+@pytest.mark.parametrize("name", ["", "P-256", "X25519MLKEM1024"])
+def test_with_an_unknown_group_none_is_required(name: str) -> None:
+    found = profile(read(custom("ECDHE-RSA-AES128-GCM-SHA256", groups=["X25519", name])))
+    assert found.groups is None
+    assert any("which is unknown: the groups are not judged" in each for each in found.notes), found.notes
+
+
 def test_names_that_library_go_does_not_map() -> None:
     found = read(custom("ECDHE-RSA-AES128-GCM-SHA256", "TLS_RSA_WITH_AES_128_CBC_SHA", "TLS_AES_128_GCM_SHA256"))
     assert found.spelt == {0x002F}
