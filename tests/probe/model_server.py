@@ -188,7 +188,7 @@ class ModelServer:
     minds: tuple[int, str] | None = None
     """... or only without this one."""
     finite_fields: bool = False
-    """DHE up to TLS 1.2 only with a group of RFC 7919 that is its own and on offer (GnuTLS without parameters)."""
+    """DHE from TLS 1.0 to 1.2 only with an own group of RFC 7919 on offer (GnuTLS without parameters)."""
     hybrids_close: bool = False
     """A hello without TLS 1.3 that names an ML-KEM hybrid is closed (s2n-tls)."""
     curves_read: int | None = None
@@ -285,7 +285,12 @@ class ModelServer:
         curve = self.curves.get(authentication(suite))
         if offer.version != SSL3 and curve is not None and curve not in self._read_groups(version, offer):
             return False
-        if self.finite_fields and is_dhe(suite) and not FINITE_FIELDS.intersection(self.groups, offer.groups):
+        if (
+            self.finite_fields
+            and version > SSL3
+            and is_dhe(suite)
+            and not FINITE_FIELDS.intersection(self.groups, offer.groups)
+        ):
             return False
         return not needs_group(suite) or self._group(version, offer) is not None
 
@@ -373,7 +378,7 @@ class ModelServer:
             suite
             for suite in self.suites[version]
             if (groups or not needs_group(suite))
-            and (not self.finite_fields or not is_dhe(suite) or self._has_finite_field(version))
+            and (not self.finite_fields or version == SSL3 or not is_dhe(suite) or self._has_finite_field(version))
         }
 
     def _has_finite_field(self, version: int) -> bool:
