@@ -15,6 +15,7 @@ from msgspec import Struct
 from OpenSSL import SSL, crypto
 
 from scanner.kube.maybe import Known, Unknown
+from scanner.model.observation import ALPN as PROTOCOLS
 from scanner.model.observation import Attempt, ClientCertificate, Negotiated
 from scanner.probe import starttls
 from scanner.probe.dial import Broken, Connection, connect, wait_for_turn
@@ -37,7 +38,7 @@ from scanner.tls.names import ANONYMOUS, authentication
 from scanner.tls.wire import Malformed
 from scanner.values import replace
 
-ALPN = (b"h2", b"http/1.1")
+ALPN = tuple(name.encode() for name in PROTOCOLS)
 NO_APPLICATION_PROTOCOL = 120
 
 MIN_CLOSE_WAIT = 1.0

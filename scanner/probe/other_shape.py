@@ -10,6 +10,7 @@ answer that proves nothing leaves open what was refused before.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from scanner.model.observation import ENOUGH
 from scanner.probe import candidates
@@ -50,6 +51,7 @@ def _left(session: Session, version: int) -> Sequence[int]:
     return [code for code in candidates.suites(version) if code not in settled]
 
 
+@cache
 def _of_old_versions(version: int) -> frozenset[int]:
     """The suites that TLS 1.1 and below can select."""
     return frozenset(code for code in candidates.suites(version) if not since_tls12(code))
@@ -58,7 +60,7 @@ def _of_old_versions(version: int) -> frozenset[int]:
 def _is_enough(session: Session, version: int) -> bool:
     """True if a verdict has enough forbidden suites of the version."""
     tally = session.evidence.suites.get(version)
-    if tally is None or session.most is None or len(set(tally.accepted) - session.stop) < session.most:
+    if tally is None or not tally.is_enough(session.stop, session.most):
         return False
     tally.unasked = ENOUGH
     return True

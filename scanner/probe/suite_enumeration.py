@@ -37,6 +37,10 @@ class Tally(Struct):
     open: Callable[[int, Collection[int]], str | None] | None = None
     """Reason why the refusal of a code proves nothing beside the accepted ones, or None; None: every refusal counts."""
 
+    def is_enough(self, allowed: Collection[int], most: int | None) -> bool:
+        """True if ``most`` codes that are not ``allowed`` were accepted, so that no more are offered."""
+        return most is not None and len(set(self.accepted).difference(allowed)) >= most
+
     def copy(self) -> Tally:
         """Return a copy that can be changed."""
         return replace(self, accepted=[*self.accepted], refused=dict(self.refused))
@@ -102,7 +106,7 @@ class Removal(Struct):
     @property
     def is_enough(self) -> bool:
         """True if ``most`` codes were accepted."""
-        return self.most is not None and len(set(self.tally.accepted) - self.stop) >= self.most
+        return self.tally.is_enough(self.stop, self.most)
 
     def _settled_by(self, chosen: int) -> Collection[int]:
         """The codes that need not be offered again after ``chosen`` was selected."""

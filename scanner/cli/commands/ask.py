@@ -21,7 +21,7 @@ from scanner.probe.offers import Offer, Reply, Shape
 from scanner.probe.session import in_other_shape
 from scanner.report.escape import plain
 from scanner.tls.codepoints import SSL2, SSL3, TLS12, TLS13
-from scanner.tls.extensions import ALPN_LENGTH
+from scanner.tls.extensions import ALPN_LENGTH, push_alpn
 from scanner.tls.names import (
     alert_name,
     group_code,
@@ -102,8 +102,11 @@ def offer_of(version: str | None, suites: str | None, groups: str | None, alpn: 
     protocols = tuple(name.strip() for name in alpn.split(",")) if alpn is not None else ()
     if protocols and offered <= SSL3:
         raise UsageError(f"{version_name(offered)} has no ALPN", hint="remove --alpn")
-    if not all(0 < len(name) <= ALPN_LENGTH and name.isascii() for name in protocols):
-        raise UsageError(f"--alpn: names of 1 to {ALPN_LENGTH} ASCII characters are needed", hint="use h2,http/1.1")
+    try:
+        _ = push_alpn(protocols) if protocols else None
+    except ValueError:
+        wanted = f"names of 1 to {ALPN_LENGTH} ASCII characters are needed"
+        raise UsageError(f"--alpn: {wanted}", hint="use h2,http/1.1") from None
     return Offer(
         f"{version_name(offered)} asked for",
         offered,
